@@ -1,0 +1,79 @@
+# `make help` lists what there is. Python 3.11 or newer and make are all it takes.
+
+SHELL := /bin/sh
+V := .venv
+BIN := $(V)/bin
+
+# The first of these that runs and is new enough; names alone prove nothing (version managers
+# leave stubs behind).
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	echo $$p; break; fi; done)
+
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	--no-deps --require-hashes --only-binary :all:
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format docs-renderers lock
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(V)/.stamp-browser ## Install everything, for work on Docket (idempotent)
+
+run: $(V)/.stamp ## Serve on HOST:PORT (127.0.0.1:8000), data in instance/
+	@exec $(BIN)/python -m flask --app wsgi serve
+
+test: $(V)/.stamp-browser ## Run all tests on SQLite and PostgreSQL (T=path for some, ARGS=... for pytest)
+	@$(BIN)/python -m pytest $(T) $(ARGS)
+
+check: $(V)/.stamp-test ## Format, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(V)/.stamp-test ## Format the code and repair what ruff can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs-renderers: $(V)/.stamp-docs ## Install what DOCS_ENABLED=true needs
+
+# A hashed lock installed by pip alone. Where Python has no ensurepip (Debian without
+# python3-venv), virtualenv makes the environment.
+$(V)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Docket needs Python 3.11 or newer." >&2; exit 1; }
+	@$(PYTHON) -m venv $(V) >/dev/null 2>&1 || { rm -rf $(V) \
+	&& $(PYTHON) -m pip install --quiet --target .boot virtualenv \
+	&& PYTHONPATH=.boot $(PYTHON) -m virtualenv --quiet --no-periodic-update $(V); }
+
+$(V)/.stamp: requirements.txt | $(V)/bin/python
+	@$(INSTALL) -r requirements.txt
+	@touch $@
+
+$(V)/.stamp-docs: requirements-docs.txt $(V)/.stamp
+	@$(INSTALL) -r requirements-docs.txt
+	@touch $@
+
+$(V)/.stamp-test: requirements-test.txt $(V)/.stamp-docs
+	@$(INSTALL) -r requirements-test.txt
+	@touch $@
+
+$(V)/.stamp-browser: requirements-browser.txt $(V)/.stamp-test
+	@$(INSTALL) -r requirements-browser.txt
+	@touch $@
+
+# For maintainers. uv is needed here only; the locks work with any pip, on every platform, and
+# name no index.
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-emit-index-url
+# What the carriers of static files would bring along, and nothing here uses.
+UNUSED := $(foreach p,django asgiref sqlparse flask-openapi3 pydantic pydantic-core \
+	annotated-types typing-inspection,--no-emit-package $(p))
+DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
+
+lock: ## Resolve the locks anew (needs uv; UPGRADE=--upgrade for new versions)
+	$(COMPILE) $(UPGRADE) $(UNUSED) pyproject.toml requirements.in -o requirements.txt
+	$(PYTHON) -c '$(DOCS)' | $(COMPILE) $(UPGRADE) $(UNUSED) -c requirements.txt - -o requirements-docs.txt
+	$(COMPILE) $(UPGRADE) -c requirements.txt --group test -o requirements-test.txt
+	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group browser -o requirements-browser.txt
