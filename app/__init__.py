@@ -1,0 +1,128 @@
+"""Docket: a ticket tracker in which people and bots are the same kind of user.
+
+``create_app`` puts the house together: settings, database, REST, pages, commands.
+"""
+
+import logging
+import time
+from pathlib import Path
+
+from flask import Flask, Response, g, request
+from flask_migrate import Migrate
+
+from app import cli, doors
+from app.accounts import identity, traces
+from app.config import Settings
+from app.core import ids, logs
+from app.core.actor import ANONYMOUS
+from app.core.context import request_id
+from app.core.db import db
+from app.core.engines import engine_options, prepare
+from app.core.json_provider import OrjsonProvider
+from app.rest import errors, openapi
+from app.rest.blueprint import blueprint
+from app.rest.dispatch import Identity
+from app.rest.health import health
+from app.rest.wsgi import HideTokens
+from app.web import install as install_web
+
+ROOT = Path(__file__).resolve().parent.parent
+log = logging.getLogger("docket.access")
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """Build the application; raises SettingsError where a setting is wrong."""
+    settings = settings or Settings.from_env()
+    app = Flask(
+        "app",
+        root_path=str(ROOT / "app"),
+        template_folder=str(ROOT / "templates"),
+        static_folder=None,
+    )
+    app.json = OrjsonProvider(app)
+    app.url_map.merge_slashes = False
+    app.config.update(
+        SETTINGS=settings,
+        SECRET_KEY=settings.secret_key,
+        SQLALCHEMY_DATABASE_URI=settings.database_url,
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(
+            sqlite=settings.is_sqlite, threads=settings.threads
+        ),
+        # Bodies are bounded as they are read (app/rest/body.py); this holds for forms.
+        MAX_CONTENT_LENGTH=settings.max_request_bytes,
+        MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
+    )
+    logs.configure(settings.log_level)
+    _install_database(app)
+    _install_requests(app)
+    _install_doors(app)
+    cli.install(app)
+    return app
+
+
+def _install_database(app: Flask) -> None:
+    db.init_app(app)
+    Migrate(app, db, directory=str(ROOT / "migrations"))
+    app.config["SCHEMA_REVISION"] = _schema_revision()
+    with app.app_context():
+        prepare(db.engine)
+
+
+def _schema_revision() -> str:
+    """The newest revision in migrations/, by its numbered file name."""
+    names = sorted(path.stem for path in (ROOT / "migrations" / "versions").glob("[0-9]*.py"))
+    return names[-1].split("_", 1)[0] if names else ""
+
+
+def _install_requests(app: Flask) -> None:
+    """Give every request an id, every answer its headers, and the log one line."""
+
+    @app.before_request
+    def begin() -> None:
+        g.started = time.perf_counter()
+        g.actor = ANONYMOUS
+        g.request_id = ids.new_id()
+        request_id.set(g.request_id)
+
+    app.after_request(traces.finish)
+
+    @app.after_request
+    def headers(response: Response) -> Response:
+        response.headers["X-Request-Id"] = g.request_id
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        response.headers.setdefault("Referrer-Policy", "same-origin")
+        if response.mimetype == "application/json" or response.status_code == 204:
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    @app.after_request
+    def log_line(response: Response) -> Response:
+        log.info(
+            "request",
+            extra={
+                "method": request.method,
+                "path": request.path,
+                "status": response.status_code,
+                "duration_ms": round((time.perf_counter() - g.started) * 1000, 2),
+                "operation": g.get("operation_id"),
+                "actor_user_id": g.actor.user_id,
+            },
+        )
+        return response
+
+
+def _install_doors(app: Flask) -> None:
+    who = Identity(
+        presented=identity.presented,
+        precheck=identity.precheck,
+        resolve=identity.resolve,
+        client=identity.client,
+    )
+    registry = doors.routes()
+    app.config["ROUTES"] = registry
+    app.register_blueprint(blueprint(registry, who))
+    app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"]))
+    app.register_blueprint(health)
+    show_error = install_web(app, who, doors.pages())
+    errors.install(app, show_error)
+    app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

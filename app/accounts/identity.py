@@ -1,0 +1,211 @@
+"""From the credentials of a request to its actor (interface.md, Authentication).
+
+``resolve`` runs in the unit of work of the request, so a credential that was revoked is dead at
+once, in every process. What a resolved credential leaves behind (last use, ``auth.bot.success``, an
+expired session) is written afterwards by ``app.accounts.traces``.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+
+from flask import Request, current_app, g
+from sqlalchemy import Row, Select, select
+
+from app.accounts import tokens
+from app.accounts.models import BotMode, BotToken, User, UserSession
+from app.config import Settings
+from app.core.actor import ANONYMOUS, Actor, ActorKind
+from app.core.clock import MINUTE_MS, now_ms
+from app.core.db import session
+from app.core.engines import WRITES
+from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
+from app.rest.routing import Client
+
+COOKIE = "app_session"
+KEY_HEADER = "X-API-Key"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class BotSeen:
+    """A bot token that was accepted, and when its traces were last written."""
+
+    actor: Actor
+    token_id: str
+    token_prefix: str
+    last_used_at: int | None
+    audited_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSeen:
+    """A session that was presented; ``expired`` says why it is over, if it is."""
+
+    session_id: str
+    user_id: str
+    username: str
+    last_seen_at: int
+    expired: str | None = None
+
+
+def presented(request: Request) -> bool:
+    """Whether the request carries a credential, good or bad."""
+    return KEY_HEADER in request.headers or COOKIE in request.cookies
+
+
+def precheck(request: Request) -> None:
+    """Refuse two credentials at once, and a state-changing request from another site.
+
+    Raises AmbiguousCredentials or Forbidden ``cross_site_request`` (decisions.md, section 1).
+    """
+    if COOKIE not in request.cookies:
+        return
+    if KEY_HEADER in request.headers:
+        raise AmbiguousCredentials
+    if request.method not in SAFE_METHODS and is_cross_site(request):
+        raise Forbidden("cross_site_request")
+
+
+def is_cross_site(request: Request) -> bool:
+    """Whether the browser says that another site caused this request."""
+    fetch_site = request.headers.get("Sec-Fetch-Site")
+    if fetch_site is not None:
+        return fetch_site not in ("same-origin", "none")
+    origin = request.headers.get("Origin")
+    return origin is not None and origin.rstrip("/") not in own_origins(request)
+
+
+def own_origins(request: Request) -> set[str]:
+    """The service's own origin: BASE_URL's, and what the request was addressed to locally."""
+    settings: Settings = current_app.config["SETTINGS"]
+    return {settings.base_url, request.host_url.rstrip("/")}
+
+
+def client(request: Request) -> Client:
+    """The peer behind the trusted proxies; X-Forwarded-For counts only as far as it is trusted."""
+    settings: Settings = current_app.config["SETTINGS"]
+    address = request.remote_addr or ""
+    if settings.trusted_proxies:
+        hops = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
+        candidate = hops[-settings.trusted_proxies :][0].strip()
+        address = _as_address(candidate) or address
+    return Client(address, request.headers.get("User-Agent", "")[:200])
+
+
+def _as_address(text: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return None
+
+
+def resolve(request: Request) -> Actor:
+    """The actor of this request; anonymous without a credential that lives.
+
+    Raises InvalidCredentials for a bad API key, on public routes too.
+    """
+    key = request.headers.get(KEY_HEADER)
+    if key is not None:
+        return resolve_token(key)
+    cookie = request.cookies.get(COOKIE)
+    return resolve_session(cookie) if cookie is not None else ANONYMOUS
+
+
+def resolve_token(token: str) -> Actor:
+    """The bot of this token; raises InvalidCredentials, audited as ``auth.bot.failure``."""
+    prefix = tokens.lookup_prefix(token)
+    found: Row[tuple[BotToken, User]] | None = None
+    if prefix is not None:
+        rows = session.execute(_held(_token_query(prefix))).all()
+        found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
+    if found is None or not found.token_active or not found.user_active:
+        raise _refusal(prefix, found)
+    actor = Actor(
+        kind=ActorKind.BOT,
+        user_id=found.user_id,
+        username=found.username,
+        may_write=found.bot_mode == BotMode.WRITE,
+        allowlist=frozenset(found.project_ids or ()),
+        can_edit_global_wiki=bool(found.can_edit_global_wiki),
+        token_id=found.token_id,
+    )
+    g.bot_seen = BotSeen(
+        actor, found.token_id, prefix or "", found.last_used_at, found.audited_at
+    )
+    return actor
+
+
+def _token_query(prefix: str) -> Select[tuple[object, ...]]:
+    return (
+        select(
+            BotToken.id.label("token_id"),
+            BotToken.token_hash,
+            BotToken.is_active.label("token_active"),
+            BotToken.last_used_at,
+            BotToken.audited_at,
+            User.id.label("user_id"),
+            User.username,
+            User.is_active.label("user_active"),
+            User.bot_mode,
+            User.project_ids,
+            User.can_edit_global_wiki,
+        )
+        .join(User, User.id == BotToken.bot_user_id)
+        .where(BotToken.prefix == prefix)
+    )
+
+
+def _held(statement: Select[tuple[object, ...]]) -> Select[tuple[object, ...]]:
+    """In a write, keep the credential from changing until the commit (PostgreSQL)."""
+    return statement.with_for_update(read=True) if session.info.get(WRITES) else statement
+
+
+def _refusal(prefix: str | None, found: Row[tuple[BotToken, User]] | None) -> InvalidCredentials:
+    error = InvalidCredentials()
+    error.audit_event = "auth.bot.failure"
+    error.audit_payload = {"token_prefix": prefix}
+    if found is not None:
+        g.actor = Actor(kind=ActorKind.BOT, user_id=found.user_id, username=found.username)
+    return error
+
+
+def resolve_session(cookie: str) -> Actor:
+    """The human of this session, or anonymous where it is unknown, ended or expired.
+
+    A dead cookie is cleared on the answer (interface.md, Resolution order, rule 5).
+    """
+    row = session.execute(
+        _held(
+            select(
+                UserSession.id,
+                UserSession.last_seen_at,
+                UserSession.expires_at,
+                User.id.label("user_id"),
+                User.username,
+                User.is_active,
+            )
+            .join(User, User.id == UserSession.user_id)
+            .where(UserSession.token_hash == tokens.hashed(cookie))
+        )
+    ).first()
+    if row is None or not row.is_active:
+        g.dead_cookie = True
+        return ANONYMOUS
+    expired = _expired(row.last_seen_at, row.expires_at)
+    g.session_seen = SessionSeen(row.id, row.user_id, row.username, row.last_seen_at, expired)
+    if expired is not None:
+        g.dead_cookie = True
+        return ANONYMOUS
+    return Actor(
+        kind=ActorKind.HUMAN, user_id=row.user_id, username=row.username, session_id=row.id
+    )
+
+
+def _expired(last_seen_at: int, expires_at: int) -> str | None:
+    """``absolute`` or ``idle`` for a session that is over."""
+    settings: Settings = current_app.config["SETTINGS"]
+    moment = now_ms()
+    if moment >= expires_at:
+        return "absolute"
+    idle_end = last_seen_at + settings.session_idle_minutes * MINUTE_MS
+    return "idle" if moment >= idle_end else None

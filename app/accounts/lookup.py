@@ -1,0 +1,47 @@
+"""Finding the users that other domains name: owners, assignees, watchers, authors."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User
+from app.core.db import session
+from app.core.errors import InvalidField
+
+
+def find(user_id: str) -> User | None:
+    """The user of this id, of any kind and state."""
+    return session.get(User, user_id)
+
+
+def active_human(user_id: str, field: str) -> User:
+    """An active human that a body names; raises InvalidField."""
+    user = find(user_id)
+    if user is None or user.is_bot or not user.is_active:
+        raise InvalidField(field, "not_found", f"{field} must be an active human.")
+    return user
+
+
+def active_in_project(user_id: str, project_id: str, field: str) -> User:
+    """An active user who may see the project; raises InvalidField.
+
+    A bot must have the project in its allowlist (decisions.md, section 2, Ticket).
+    """
+    user = find(user_id)
+    if user is None or not user.is_active:
+        raise InvalidField(field, "not_found", f"{field} must be an active user.")
+    if user.is_bot and user.project_ids and project_id not in user.project_ids:
+        raise InvalidField(field, "project_not_in_allowlist", f"{field} may not see this project.")
+    return user
+
+
+def summaries(user_ids: Iterable[str | None]) -> dict[str, UserSummary]:
+    """The summary of each of these users, by id, in one query."""
+    wanted = {user_id for user_id in user_ids if user_id is not None}
+    if not wanted:
+        return {}
+    rows = session.execute(
+        select(User.id, User.type, User.username, User.display_name).where(User.id.in_(wanted))
+    )
+    return {row.id: user_summary(row.id, row.type, row.username, row.display_name) for row in rows}

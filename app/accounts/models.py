@@ -1,0 +1,114 @@
+"""Users of both kinds, sessions, bot tokens and the login windows."""
+
+from enum import StrEnum
+
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Base, Id, Moment, id_key, one_of, short_text
+
+
+class UserType(StrEnum):
+    """The two kinds of user."""
+
+    HUMAN = "human"
+    BOT = "bot"
+
+
+class BotMode(StrEnum):
+    """What a bot may do."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class User(Base):
+    """A human or a bot. The bot columns are null for humans; humans alone have a password."""
+
+    __tablename__ = "users"
+    __table_args__ = (
+        one_of("type", UserType),
+        CheckConstraint("bot_mode IS NULL OR bot_mode IN ('read', 'write')", name="bot_mode"),
+        CheckConstraint("(type = 'bot') = (bot_mode IS NOT NULL)", name="bot_has_mode"),
+        CheckConstraint("type = 'human' OR password_hash IS NULL", name="bot_has_no_password"),
+        Index(None, "type", "created_at", "id"),
+    )
+
+    id: Mapped[str] = id_key()
+    type: Mapped[str] = mapped_column(short_text(8))
+    username: Mapped[str] = mapped_column(short_text(64), unique=True)
+    display_name: Mapped[str] = mapped_column(short_text())
+    is_active: Mapped[bool] = mapped_column(default=True)
+    password_hash: Mapped[str | None] = mapped_column(short_text(255))
+    bot_mode: Mapped[str | None] = mapped_column(short_text(8))
+    # The allowlist; an empty one admits every project. Deleted projects stay in it, so that it
+    # never becomes empty, and so unlimited, by itself (decisions.md, section 2).
+    project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    can_edit_global_wiki: Mapped[bool | None]
+    rate_limit_per_minute: Mapped[int | None]
+    created_by_user_id: Mapped[str | None] = mapped_column(Id, ForeignKey("users.id"))
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
+
+    __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
+
+    @property
+    def is_bot(self) -> bool:
+        """Whether this user is a bot."""
+        return self.type == UserType.BOT
+
+
+class BotToken(Base):
+    """A bot's credential: a lookup prefix and a hash; the plaintext is never stored."""
+
+    __tablename__ = "bot_tokens"
+    __table_args__ = (
+        Index(
+            "uq_bot_tokens_active",
+            "bot_user_id",
+            unique=True,
+            sqlite_where=text("is_active"),
+            postgresql_where=text("is_active"),
+        ),
+        Index(None, "prefix"),
+    )
+
+    id: Mapped[str] = id_key()
+    bot_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    prefix: Mapped[str] = mapped_column(short_text(8))
+    token_hash: Mapped[str] = mapped_column(short_text(64))
+    is_active: Mapped[bool] = mapped_column(default=True)
+    issued_at: Mapped[int] = mapped_column(Moment)
+    rotated_at: Mapped[int | None] = mapped_column(Moment)
+    revoked_at: Mapped[int | None] = mapped_column(Moment)
+    last_used_at: Mapped[int | None] = mapped_column(Moment)
+    # When auth.bot.success was last written for this token (decisions.md, section 5.3).
+    audited_at: Mapped[int | None] = mapped_column(Moment)
+
+
+class UserSession(Base):
+    """A human's browser session; the cookie's token is stored hashed."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (Index(None, "user_id"), Index(None, "expires_at"))
+
+    id: Mapped[str] = id_key()
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    token_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
+    user_agent: Mapped[str] = mapped_column(short_text(200))
+    created_at: Mapped[int] = mapped_column(Moment)
+    last_seen_at: Mapped[int] = mapped_column(Moment)
+    # The absolute end; the idle end is last_seen_at plus SESSION_IDLE_MINUTES.
+    expires_at: Mapped[int] = mapped_column(Moment)
+
+
+class LoginBucket(Base):
+    """The attempts of one address or username within the sliding window."""
+
+    __tablename__ = "login_buckets"
+    __table_args__ = (Index(None, "updated_at"),)
+
+    key_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    # At most five [milliseconds, attempt id] pairs, oldest first.
+    hits: Mapped[list[list[int | str]]] = mapped_column(JSON)
+    updated_at: Mapped[int] = mapped_column(Moment)

@@ -1,0 +1,42 @@
+"""Bot tokens and session tokens: making, recognising and hashing them.
+
+A bot token has 160 random bits, so a fast hash is safe, and a slow one would only invite floods.
+"""
+
+import base64
+import hashlib
+import hmac
+import os
+import re
+import secrets
+
+PREFIX = "app_"
+LOOKUP_LENGTH = 8
+PATTERN = re.compile(r"app_[a-z2-7]{32}")
+
+
+def new_bot_token() -> str:
+    """``app_`` and 32 base32 characters of 20 random bytes (interface.md, Bot token)."""
+    return PREFIX + base64.b32encode(os.urandom(20)).decode().lower()
+
+
+def lookup_prefix(token: str) -> str | None:
+    """The eight characters a token is looked up by; None unless it is well-formed."""
+    if not PATTERN.fullmatch(token):
+        return None
+    return token[len(PREFIX) : len(PREFIX) + LOOKUP_LENGTH]
+
+
+def new_session_token() -> str:
+    """256 random bits for a session cookie."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(token: str) -> str:
+    """What the database keeps of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def is_hash_of(token_hash: str, token: str) -> bool:
+    """Whether this is the token's hash, in constant time."""
+    return hmac.compare_digest(token_hash, hashed(token))

@@ -1,0 +1,84 @@
+"""Every event type Docket can record: one line each, with its category and what its payload holds.
+
+The categories are interface.md's (Event types and categories); the additions are decisions.md's.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Category(StrEnum):
+    """Where an event is seen: in activity feeds and the audit log, or in the audit log alone."""
+
+    ACTIVITY = "activity"
+    AUDIT_ONLY = "audit_only"
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One kind of event: its category and the keys its payload may hold."""
+
+    name: str
+    category: Category
+    payload: tuple[str, ...]
+
+
+def _events(category: Category, *lines: tuple[str, str]) -> dict[str, EventType]:
+    return {name: EventType(name, category, tuple(keys.split())) for name, keys in lines}
+
+
+EVENTS: dict[str, EventType] = _events(
+    Category.AUDIT_ONLY,
+    ("auth.login.success", "username"),
+    ("auth.login.failure", "username reason"),
+    ("auth.login.rate_limited", "username retry_after_seconds"),
+    ("auth.logout", "username"),
+    ("auth.session.expired", "reason"),
+    ("auth.bot.success", "token_prefix"),
+    ("auth.bot.failure", "operation token_prefix"),
+    ("auth.bot.write_attempt_in_read_mode", "operation"),
+    ("auth.bot.write_attempt_outside_allowlist", "operation project_id"),
+    ("user.created", "username display_name"),
+    ("user.updated", "changes password_changed"),
+    ("bot.created", "username display_name mode project_ids can_edit_global_wiki"),
+    ("bot.updated", "changes"),
+    ("bot.enabled", "username"),
+    ("bot.disabled", "username"),
+    ("bot.token.created", "token_id token_prefix"),
+    ("bot.token.rotated", "old_token_id new_token_id token_prefix"),
+    ("bot.token.revoked", "token_id token_prefix"),
+    ("project.created", "key name description owner_user_id"),
+    ("project.updated", "changes"),
+    ("project.deleted", "key name"),
+    ("workflow_state.created", "state_id name category position"),
+    ("workflow_state.updated", "state_id changes"),
+    ("workflow_state.reordered", "state_ids"),
+    ("workflow_state.deleted", "state_id name category position"),
+    ("label.created", "label_id name color"),
+    ("label.updated", "label_id changes"),
+    ("label.deleted", "label_id name color"),
+    ("audit.orphaned", "event_type reason"),
+) | _events(
+    Category.ACTIVITY,
+    (
+        "ticket.created",
+        "display_id type title state_id priority assignee_user_id parent_ticket_id",
+    ),
+    ("ticket.updated", "changes"),
+    ("ticket.state_changed", "from_state_id from_state_name to_state_id to_state_name"),
+    ("ticket.assigned", "from_user_id assignee_user_id assignee_username"),
+    ("ticket.deleted", "display_id title"),
+    ("ticket.watcher_added", "user_id username"),
+    ("ticket.watcher_removed", "user_id username"),
+    (
+        "ticket.relation_added",
+        "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id",
+    ),
+    (
+        "ticket.relation_removed",
+        "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id",
+    ),
+    ("comment.created", "comment_id body"),
+    ("comment.updated", "comment_id body previous_body"),
+    ("comment.deleted", "comment_id body edit_history author_user_id"),
+)

@@ -1,0 +1,38 @@
+"""The audit log's table. Triggers in the migrations keep it append-only on both databases."""
+
+from typing import Any
+
+from sqlalchemy import JSON, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Base, Id, Moment, id_key, short_text
+
+
+class AuditEvent(Base):
+    """One thing that happened: who did what to which target."""
+
+    __tablename__ = "audit_events"
+    __table_args__ = (
+        Index(None, "created_at", "id"),
+        Index(None, "ticket_id", "created_at", "id"),
+        Index(None, "project_id", "category", "created_at", "id"),
+        Index(None, "actor_user_id", "created_at", "id"),
+        Index(None, "event_type", "created_at", "id"),
+        Index(None, "request_id"),
+    )
+
+    id: Mapped[str] = id_key()
+    workspace_id: Mapped[str] = mapped_column(Id)
+    category: Mapped[str] = mapped_column(short_text(16))
+    event_type: Mapped[str] = mapped_column(short_text(64))
+    # No foreign keys: an event outlives whatever it speaks of.
+    actor_user_id: Mapped[str | None] = mapped_column(Id)
+    actor_kind: Mapped[str] = mapped_column(short_text(16))
+    target_kind: Mapped[str] = mapped_column(short_text(32))
+    target_id: Mapped[str | None] = mapped_column(Id)
+    project_id: Mapped[str | None] = mapped_column(Id)
+    ticket_id: Mapped[str | None] = mapped_column(Id)
+    payload: Mapped[dict[str, Any]] = mapped_column(JSON)
+    request_id: Mapped[str | None] = mapped_column(Id)
+    tool_invocation_log_id: Mapped[str | None] = mapped_column(Id)
+    created_at: Mapped[int] = mapped_column(Moment)

@@ -1,0 +1,101 @@
+"""Recording events: in the transaction of the change, or in one of their own for refusals."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import insert
+
+from app.audit.catalogue import EVENTS
+from app.audit.models import AuditEvent
+from app.core import ids
+from app.core.actor import SYSTEM, Actor, ActorKind
+from app.core.context import request_id
+from app.core.db import run_write, session
+from app.core.errors import DomainError, OutsideAllowlist
+
+log = logging.getLogger(__name__)
+
+# One workspace exists in v1 (interface.md, rule 2); its id is the same in every installation.
+WORKSPACE_ID = "00000000-0000-7000-8000-000000000001"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an event is about, with the ids that feeds are filtered by."""
+
+    kind: str
+    id: str | None = None
+    project_id: str | None = None
+    ticket_id: str | None = None
+
+
+def record(actor: Actor, event_type: str, target: Target, **payload: Any) -> str:
+    """Write an event in the transaction at hand and return its id.
+
+    The event and its change commit together or not at all (decisions.md, section 5). A payload key
+    that the catalogue does not name is a mistake in the code, and fails.
+    """
+    kind = EVENTS[event_type]
+    unknown = payload.keys() - set(kind.payload)
+    if unknown:
+        raise ValueError(f"{event_type} has no payload key {sorted(unknown)}")
+    identifier = ids.new_id()
+    named = actor.kind is not ActorKind.ANONYMOUS
+    session.execute(
+        insert(AuditEvent).values(
+            id=identifier,
+            workspace_id=WORKSPACE_ID,
+            category=kind.category.value,
+            event_type=event_type,
+            actor_user_id=actor.user_id,
+            actor_kind=(actor.kind if named else SYSTEM.kind).value,
+            target_kind=target.kind,
+            target_id=target.id,
+            project_id=target.project_id,
+            ticket_id=target.ticket_id,
+            payload=payload,
+            request_id=request_id.get(),
+            created_at=ids.created_ms(identifier),
+        )
+    )
+    return identifier
+
+
+def record_separately(actor: Actor, event_type: str, target: Target, **payload: Any) -> None:
+    """Write an event in a transaction of its own, after what it describes has ended.
+
+    For what describes a request rather than a change. Where it fails, ``audit.orphaned`` is tried
+    and the failure logged; the caller's answer stands either way.
+    """
+    try:
+        run_write(lambda: record(actor, event_type, target, **payload))
+    except Exception:
+        log.exception("audit event not written", extra={"event_type": event_type})
+        _record_orphan(event_type)
+
+
+def _record_orphan(event_type: str) -> None:
+    try:
+        run_write(
+            lambda: record(
+                SYSTEM,
+                "audit.orphaned",
+                Target("audit_event"),
+                event_type=event_type,
+                reason="write_failed",
+            )
+        )
+    except Exception:
+        log.exception("audit.orphaned not written", extra={"event_type": event_type})
+
+
+def record_refusal(actor: Actor, error: DomainError, operation: str) -> None:
+    """Audit a refused attempt, where the specification wants it audited, after its rollback."""
+    if error.audit_event is None:
+        return
+    target = Target("user", actor.user_id)
+    if isinstance(error, OutsideAllowlist):
+        target = Target("project", error.project_id, project_id=error.project_id)
+    payload = {"operation": operation, **(error.audit_payload or {})}
+    record_separately(actor, error.audit_event, target, **payload)

@@ -1,0 +1,155 @@
+"""The database: models' base, the session, and the two units of work, ``transaction`` and ``reading``.
+
+Verbs flush and never commit; only edges open a unit of work. How each engine keeps its promises
+(one writer on SQLite, time limits on PostgreSQL) is in ``engines.py``.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import CHAR, BigInteger, CheckConstraint, Dialect, MetaData, String, event
+from sqlalchemy.dialects.postgresql import UUID as PostgresUuid
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm.exc import StaleDataError
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from app.core.engines import WRITES, is_outage, is_retryable, writer_lock
+from app.core.errors import Unavailable
+
+T = TypeVar("T")
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+ATTEMPTS = 4
+
+
+class Base(DeclarativeBase):
+    """The declarative base of all models."""
+
+    metadata = MetaData(naming_convention=NAMING)
+
+
+class Id(TypeDecorator[str]):
+    """A UUID as canonical text in Python; ``uuid`` on PostgreSQL, CHAR(36) on SQLite.
+
+    Text costs nothing to read and sorts like the UUID on both.
+    """
+
+    impl = CHAR(36)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the column type of the database."""
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(PostgresUuid(as_uuid=False))
+        return dialect.type_descriptor(CHAR(36))
+
+
+# Milliseconds since the epoch.
+Moment = BigInteger
+
+
+def one_of(column: str, values: type[Any]) -> CheckConstraint:
+    """A CHECK that holds a text column to the values of a StrEnum."""
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+def id_key() -> Mapped[str]:
+    """The primary key every table has."""
+    return mapped_column(Id, primary_key=True)
+
+
+def short_text(length: int = 200) -> String:
+    """A bounded text column."""
+    return String(length)
+
+
+db = SQLAlchemy(metadata=Base.metadata, session_options={"autoflush": False, "expire_on_commit": False})
+session = cast("Session", db.session)
+
+
+@event.listens_for(Session, "before_flush")
+def _only_writers_flush(flushing: Session, *_: object) -> None:
+    """A read must never turn into a write: on SQLite it could fail halfway (reliability.md 2.1)."""
+    if flushing.info.get(WRITES) is False:
+        raise RuntimeError("a reading unit of work tried to write")
+
+
+@contextmanager
+def transaction() -> Iterator[None]:
+    """A unit of work that writes: commits at its end, rolls back on any exception.
+
+    Raises Unavailable where the database cannot be reached.
+    """
+    if session.in_transaction():
+        raise RuntimeError("a unit of work is open already")
+    engine = db.engine
+    with _outages(), writer_lock(engine):
+        try:
+            session.info[WRITES] = True
+            session.connection(execution_options={WRITES: True})
+            yield
+            session.commit()
+        finally:
+            _close()
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A unit of work that only reads, from one snapshot on SQLite; ends without a trace."""
+    with _outages():
+        try:
+            session.info[WRITES] = False
+            yield
+        finally:
+            _close()
+
+
+def _close() -> None:
+    """Give the connection back; objects stay readable for the rest of the request."""
+    session.close()
+    session.info.pop(WRITES, None)
+
+
+@contextmanager
+def _outages() -> Iterator[None]:
+    try:
+        yield
+    except PoolTimeout as error:
+        raise Unavailable from error
+    except DBAPIError as error:
+        if is_outage(error):
+            raise Unavailable from error
+        raise
+
+
+def run_write(work: Callable[[], T]) -> T:
+    """Run ``work`` in a transaction, again when the database asks for it.
+
+    PostgreSQL answers 40001 and 40P01 to one of two that collide, and a row that changed between
+    being read and written is a StaleDataError: the whole of the work runs anew, at most three
+    times more. ``work`` must have no effect outside the database.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            with transaction():
+                return work()
+        except (DBAPIError, StaleDataError) as error:
+            stale = isinstance(error, StaleDataError)
+            if attempt == ATTEMPTS - 1 or not (stale or is_retryable(error)):
+                raise
+        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions, hides nothing
+    raise Unavailable

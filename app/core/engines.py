@@ -1,0 +1,190 @@
+"""How each database is opened, and what its failures mean (reliability.md, sections 2.1 and 2.2)."""
+
+import fcntl
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import DBAPIError, InterfaceError
+
+from app.core.errors import Unavailable
+
+# The execution option, and the session's mark, of a unit of work that writes.
+WRITES = "docket_writes"
+
+LOCK_SECONDS = 10.0
+
+SQLITE_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "busy_timeout=10000",
+    "journal_size_limit=67108864",
+    "wal_autocheckpoint=1000",
+    "cache_size=-16000",
+    "temp_store=MEMORY",
+    "trusted_schema=OFF",
+    "cell_size_check=ON",
+    "mmap_size=0",
+)
+
+POSTGRES_OPTIONS = (
+    "-c statement_timeout=15000 -c lock_timeout=5000 "
+    "-c idle_in_transaction_session_timeout=30000 -c timezone=UTC"
+)
+
+
+def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
+    """The options of ``create_engine`` for one process with this many request threads."""
+    common: dict[str, Any] = {
+        "pool_size": threads + 4,
+        "max_overflow": 0,
+        # SQL errors must not print what clients sent (secrets among it).
+        "hide_parameters": True,
+        "json_serializer": lambda value: orjson.dumps(value).decode(),
+        "json_deserializer": orjson.loads,
+    }
+    if sqlite:
+        return common | {"pool_timeout": 10, "connect_args": {"timeout": 10.0}}
+    return common | {
+        "pool_timeout": 5,
+        "pool_pre_ping": True,
+        "pool_recycle": 1800,
+        "pool_use_lifo": True,
+        "isolation_level": "READ COMMITTED",
+        "connect_args": {
+            "connect_timeout": 3,
+            "application_name": "docket",
+            "keepalives": 1,
+            "keepalives_idle": 15,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 15000,
+            "options": POSTGRES_OPTIONS,
+        },
+    }
+
+
+def prepare(engine: Engine) -> None:
+    """Attach what this engine needs to each new connection and transaction."""
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _open_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+
+
+def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Take BEGIN into our own hands and make commits durable."""
+    connection.isolation_level = None
+    for pragma in SQLITE_PRAGMAS:
+        row = connection.execute(f"PRAGMA {pragma}").fetchone()
+        if pragma == "journal_mode=WAL" and row[0] not in ("wal", "memory"):
+            raise RuntimeError(
+                f"SQLite cannot use a write-ahead log here (it answered {row[0]}); "
+                "put the database on a local file system."
+            )
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Writers take the write lock at once: a read that upgrades fails under load."""
+    writes = connection.get_execution_options().get(WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+class WriterLock:
+    """One writer at a time over all threads and processes, its checkpoint included.
+
+    SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset bug,
+    reliability.md section 0); commits checkpoint inside this lock, so the two never overlap.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._thread = threading.Lock()
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold the lock; raises Unavailable after ten seconds of waiting."""
+        if not self._thread.acquire(timeout=LOCK_SECONDS):
+            raise Unavailable
+        try:
+            self._lock_file()
+            try:
+                yield
+            finally:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        finally:
+            self._thread.release()
+
+    def _lock_file(self) -> None:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() > deadline:
+                    raise Unavailable from error
+                time.sleep(0.001)
+            else:
+                return
+
+
+_locks: dict[str, WriterLock] = {}
+_locks_guard = threading.Lock()
+
+
+@contextmanager
+def writer_lock(engine: Engine) -> Iterator[None]:
+    """The writer lock of a SQLite file; nothing on PostgreSQL, which orders writers by rows."""
+    if engine.dialect.name != "sqlite" or not engine.url.database:
+        yield
+        return
+    path = f"{engine.url.database}.write"
+    with _locks_guard:
+        if path not in _locks:
+            _locks[path] = WriterLock(path)
+    with _locks[path].hold():
+        yield
+
+
+# PostgreSQL's classes of "not now": connection lost, shutting down, out of resources, read-only
+# after a failover, lock and statement time-outs, disk full.
+_OUTAGE_STATES = ("08", "57P0", "53", "55P03", "57014", "25006", "25P03", "58030")
+_SQLITE_OUTAGES = (
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_FULL",
+    "SQLITE_READONLY",
+    "SQLITE_IOERR",
+    "SQLITE_CANTOPEN",
+    "SQLITE_PROTOCOL",
+    "SQLITE_NOMEM",
+)
+
+
+def is_outage(error: DBAPIError) -> bool:
+    """Whether the database is out of reach or out of means, not asked something wrong."""
+    cause = error.orig
+    if isinstance(cause, sqlite3.Error):
+        name = getattr(cause, "sqlite_errorname", "") or ""
+        return name.startswith(_SQLITE_OUTAGES)
+    state = getattr(cause, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated or isinstance(error, InterfaceError) or _lost(error)
+    return str(state).startswith(_OUTAGE_STATES)
+
+
+def _lost(error: DBAPIError) -> bool:
+    """psycopg reports a connection that cannot be made, or broke, without a state."""
+    return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
+
+
+def is_retryable(error: Exception) -> bool:
+    """Whether PostgreSQL asks to run the transaction anew (serialization failure, deadlock)."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return state in {"40001", "40P01"}

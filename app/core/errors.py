@@ -1,0 +1,240 @@
+"""The errors a verb can raise: one class per row of the specification's error table.
+
+Edges translate: REST into the envelope, pages into a message, commands into a line and exit code 1.
+"""
+
+from typing import Any, ClassVar
+
+Details = dict[str, Any]
+
+
+class DomainError(Exception):
+    """A refusal that the caller can understand. ``message`` is safe to show."""
+
+    code: ClassVar[str] = "server.internal"
+    status: int = 500
+    # The event that records this refusal, where the specification wants refusals audited.
+    audit_event: str | None = None
+    audit_payload: Details | None = None
+
+    def __init__(self, message: str, details: Details | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+        self.headers: dict[str, str] = {}
+
+
+class Unauthenticated(DomainError):
+    """No credential on a protected operation."""
+
+    code = "auth.unauthenticated"
+    status = 401
+
+    def __init__(self, message: str = "Log in or send an API key.") -> None:
+        super().__init__(message)
+
+
+class InvalidCredentials(DomainError):
+    """A credential that is invalid, expired or revoked; it does not say which."""
+
+    code = "auth.invalid_credentials"
+    status = 401
+    # The user whose dead credential it was, where it is known; for the audit log alone.
+    user_id: str | None = None
+
+    def __init__(self, message: str = "The credentials are not valid.") -> None:
+        super().__init__(message)
+
+
+class AmbiguousCredentials(DomainError):
+    """A session cookie and an API key in one request."""
+
+    code = "auth.ambiguous_credentials"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("Send either a session cookie or an X-API-Key header, not both.")
+
+
+FORBIDDEN_MESSAGES = {
+    "humans_only": "Only humans may do this.",
+    "project_not_in_allowlist": "This project is not in the bot's allowlist.",
+    "bots_have_no_personal_notes": "Bots have no personal notes.",
+    "bot_cannot_edit_global_wiki": "This bot may not edit global wiki pages.",
+    "cross_site_request": "The request comes from another site.",
+    "missing_requested_by": "Send the header X-Requested-By: web.",
+    "not_author": "Only its author may edit a comment.",
+}
+
+
+class Forbidden(DomainError):
+    """Authenticated but not allowed; ``reason`` says why."""
+
+    code = "auth.forbidden"
+    status = 403
+
+    def __init__(self, reason: str, **details: Any) -> None:
+        super().__init__(
+            FORBIDDEN_MESSAGES.get(reason, "This is not allowed."), {"reason": reason, **details}
+        )
+
+
+class OutsideAllowlist(Forbidden):
+    """A bot's write to a project that exists but is not in its allowlist; audited."""
+
+    audit_event = "auth.bot.write_attempt_outside_allowlist"
+
+    def __init__(self, project_id: str) -> None:
+        super().__init__("project_not_in_allowlist")
+        self.project_id = project_id
+        self.audit_payload = {"project_id": project_id}
+
+
+class ReadOnlyBot(DomainError):
+    """A write by a bot in read mode; audited."""
+
+    code = "auth.read_only_bot"
+    status = 403
+    audit_event = "auth.bot.write_attempt_in_read_mode"
+
+    def __init__(self) -> None:
+        super().__init__("This bot may only read.")
+
+
+class CurrentPasswordInvalid(DomainError):
+    """The current password given with a change is wrong."""
+
+    code = "auth.current_password_invalid"
+    status = 400
+
+    def __init__(self) -> None:
+        super().__init__("The current password is wrong.")
+
+
+class PasswordTooShort(DomainError):
+    """A new password under 12 characters."""
+
+    code = "validation.password_too_short"
+    status = 400
+
+    def __init__(self) -> None:
+        super().__init__("A password has at least 12 characters.")
+
+
+class PasswordUnchanged(DomainError):
+    """A new password that equals the current one."""
+
+    code = "validation.password_unchanged"
+    status = 400
+
+    def __init__(self) -> None:
+        super().__init__("The new password equals the current one.")
+
+
+class RequestInvalid(DomainError):
+    """The form of the body or query does not fit; ``errors`` lists ``{loc, msg, type}``."""
+
+    code = "request.validation_error"
+    status = 422
+
+    def __init__(self, errors: list[Details]) -> None:
+        super().__init__("The request is not valid.", {"errors": errors})
+        self.errors = errors
+
+
+def one_error(loc: list[Any], msg: str, kind: str) -> RequestInvalid:
+    """A RequestInvalid with a single entry."""
+    return RequestInvalid([{"loc": loc, "msg": msg, "type": kind}])
+
+
+class InvalidField(DomainError):
+    """A value that breaks a rule of the domain (400 for cursors, else 422)."""
+
+    code = "validation.invalid_field"
+
+    def __init__(self, field: str, reason: str, message: str = "", *, status: int = 422) -> None:
+        super().__init__(
+            message or f"{field} is not valid: {reason.replace('_', ' ')}.",
+            {"field": field, "reason": reason},
+        )
+        self.status = status
+
+
+class NotFound(DomainError):
+    """Missing, or invisible to the actor: the two look the same."""
+
+    code = "resource.not_found"
+    status = 404
+
+    def __init__(self, resource: str, identifier: str) -> None:
+        super().__init__(
+            f"There is no such {resource.replace('_', ' ')}.",
+            {"resource": resource, "id": identifier},
+        )
+
+
+class Gone(DomainError):
+    """A soft-deleted resource."""
+
+    code = "resource.gone"
+    status = 410
+
+    def __init__(self, resource: str, identifier: str) -> None:
+        super().__init__(
+            f"This {resource.replace('_', ' ')} was deleted.",
+            {"resource": resource, "id": identifier},
+        )
+
+
+class Conflict(DomainError):
+    """The change meets a state that forbids it; ``reason`` is one of the table's words."""
+
+    code = "resource.conflict"
+    status = 409
+
+    def __init__(self, reason: str, message: str, **details: Any) -> None:
+        super().__init__(message, {"reason": reason, **details})
+
+
+class RateLimited(DomainError):
+    """Too many login attempts; Retry-After is in seconds."""
+
+    code = "rate_limit.exceeded"
+    status = 429
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__(
+            "Too many attempts; try again later.", {"retry_after_seconds": retry_after_seconds}
+        )
+        self.headers = {"Retry-After": str(retry_after_seconds)}
+
+
+class RequestTooLarge(DomainError):
+    """A request body over MAX_REQUEST_BYTES (addition of decisions.md)."""
+
+    code = "request.too_large"
+    status = 413
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("The request body is too large.", {"limit_bytes": limit})
+
+
+class MethodNotAllowed(DomainError):
+    """The address exists, the method does not (addition of decisions.md)."""
+
+    code = "request.method_not_allowed"
+    status = 405
+
+    def __init__(self, allowed: list[str]) -> None:
+        super().__init__("This method is not allowed here.", {"allowed": sorted(allowed)})
+        self.headers = {"Allow": ", ".join(sorted(allowed))}
+
+
+class Unavailable(DomainError):
+    """A dependency, the database, cannot be reached or does not answer in time."""
+
+    code = "server.unavailable"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("The service is not available right now; try again.")

@@ -1,0 +1,124 @@
+"""Keyset pagination: opaque cursors over (sort value, id), never an offset.
+
+A cursor holds the last row's id and created_at (interface.md, Collections), its kind (one per
+resource, decisions.md section 1) and, in lists that sort by something else, that value. Cursors are
+verified, not signed: they only ever become bound values, and visibility is applied anew.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Row, Select, and_, or_
+
+from app.core.db import session
+from app.core.errors import InvalidField
+from app.core.ids import UUID_PATTERN
+
+DEFAULT_LIMIT = 50
+CURSOR_LENGTH = 512
+_LARGEST = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page ended."""
+
+    kind: str
+    id: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of rows, already in the API's shape, and where it ended."""
+
+    data: list[dict[str, Any]]
+    next_cursor: str | None
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The collection envelope of interface.md."""
+        return {
+            "data": self.data,
+            "page": {"next_cursor": self.next_cursor, "has_more": self.next_cursor is not None},
+        }
+
+
+def encode(cursor: Cursor) -> str:
+    """The opaque form of a cursor: base64url of compact JSON, unpadded."""
+    text = orjson.dumps({"kind": cursor.kind, "id": cursor.id, "created_at": cursor.at})
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+def decode(text: str, kind: str) -> Cursor:
+    """Read a cursor back; raises InvalidField (400, field ``cursor``) unless it is exactly one of ours."""
+    try:
+        if len(text) > CURSOR_LENGTH:
+            raise ValueError("too long")
+        raw = text.encode("ascii")
+        padded = raw + b"=" * (-len(raw) % 4)
+        found = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        cursor = _verified(found, kind)
+        if encode(cursor) != text:
+            raise ValueError("not the canonical form")
+    except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
+        raise InvalidField(
+            "cursor", "malformed", "The cursor is not one of this list.", status=400
+        ) from error
+    return cursor
+
+
+def _verified(found: Any, kind: str) -> Cursor:
+    if not isinstance(found, dict) or set(found) != {"kind", "id", "created_at"}:
+        raise ValueError("not a cursor")
+    identifier, moment = found["id"], found["created_at"]
+    if found["kind"] != kind:
+        raise ValueError("a cursor of another list")
+    if not isinstance(identifier, str) or not UUID_PATTERN.fullmatch(identifier):
+        raise ValueError("not an id")
+    if type(moment) is not int or not 0 <= moment < _LARGEST:
+        raise ValueError("not a time")
+    return Cursor(kind=kind, id=identifier, at=moment)
+
+
+def page(
+    statement: Select[Any],
+    *,
+    kind: str,
+    sort: ColumnElement[Any],
+    id_column: ColumnElement[Any],
+    limit: int,
+    cursor: str | None,
+    build: Callable[[Sequence[Row[Any]]], list[dict[str, Any]]],
+    ascending: bool = False,
+) -> Page:
+    """One page of ``statement`` in the order (sort, id), newest first unless ``ascending``.
+
+    ``sort`` is an integer column (``created_at`` in milliseconds, or a position) that the statement
+    selects as ``sort_value``; the id is selected as ``id``. Raises InvalidField for a bad cursor.
+    """
+    if cursor is not None:
+        statement = statement.where(_beyond(decode(cursor, kind), sort, id_column, ascending))
+    order = (sort, id_column) if ascending else (sort.desc(), id_column.desc())
+    rows = session.execute(statement.order_by(*order).limit(limit + 1)).all()
+    shown = rows[:limit]
+    next_cursor = None
+    if len(rows) > limit:
+        last = shown[-1]._mapping
+        next_cursor = encode(Cursor(kind=kind, id=last["id"], at=last[sort.key]))
+    return Page(build(shown), next_cursor)
+
+
+def _beyond(
+    cursor: Cursor, sort: ColumnElement[Any], id_column: ColumnElement[Any], ascending: bool
+) -> ColumnElement[bool]:
+    """Rows after the cursor. The first condition alone lets an index seek to the place."""
+    if ascending:
+        return and_(
+            sort >= cursor.at, or_(sort > cursor.at, id_column > cursor.id)
+        )
+    return and_(sort <= cursor.at, or_(sort < cursor.at, id_column < cursor.id))

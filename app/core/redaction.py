@@ -1,0 +1,37 @@
+"""Keeping secrets out of logs: bot tokens, MCP addresses, cookies, passwords."""
+
+import re
+from typing import Any
+
+SECRET_FIELDS = frozenset({"password", "token", "secret", "api_key", "private_key"})
+REDACTED = "<redacted>"
+
+_PATTERNS = (
+    (re.compile(r"(/mcp/bot/)[^/\s\"'?]+", re.IGNORECASE), rf"\g<1>{REDACTED}"),
+    (re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),
+    (re.compile(r"(app_session=)[^;\s\"']+"), rf"\g<1>{REDACTED}"),
+    (re.compile(r"((?:x-api-key|cookie|authorization)\"?'?\s*[:=]\s*)\S+", re.I), rf"\g<1>{REDACTED}"),
+    (
+        re.compile(r"(\"?\b(?:[a-z_]*password|secret)\"?\s*[:=]\s*)(\"[^\"]*\"|'[^']*'|\S+)", re.I),
+        rf"\g<1>{REDACTED}",
+    ),
+)
+
+
+def scrub(text: str) -> str:
+    """The text without anything that looks like a credential of ours."""
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def redact(value: Any) -> Any:
+    """A JSON value in which fields with secret names show ``<redacted>``, at any depth."""
+    if isinstance(value, dict):
+        return {
+            key: REDACTED if str(key).lower() in SECRET_FIELDS else redact(inner)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [redact(inner) for inner in value]
+    return value

@@ -1,0 +1,1 @@
+"""Projects with their workflow states and labels."""

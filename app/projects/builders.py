@@ -1,0 +1,45 @@
+"""The JSON of projects, workflow states and labels (decisions.md, section 2)."""
+
+from typing import Any
+
+from app.core.clock import iso, iso_or_none
+from app.projects.models import Label, Project, WorkflowState
+
+
+def project_json(project: Project) -> dict[str, Any]:
+    """A project."""
+    return {
+        "id": project.id,
+        "key": project.key,
+        "name": project.name,
+        "description": project.description,
+        "owner_user_id": project.owner_user_id,
+        "created_at": iso(project.created_at),
+        "updated_at": iso(project.updated_at),
+        "deleted_at": iso_or_none(project.deleted_at),
+    }
+
+
+def state_json(state: WorkflowState) -> dict[str, Any]:
+    """A workflow state."""
+    return {
+        "id": state.id,
+        "project_id": state.project_id,
+        "name": state.name,
+        "position": state.position,
+        "category": state.category,
+        "created_at": iso(state.created_at),
+        "updated_at": iso(state.updated_at),
+    }
+
+
+def label_json(label: Label) -> dict[str, Any]:
+    """A label."""
+    return {
+        "id": label.id,
+        "project_id": label.project_id,
+        "name": label.name,
+        "color": label.color,
+        "created_at": iso(label.created_at),
+        "updated_at": iso(label.updated_at),
+    }

@@ -1,0 +1,134 @@
+"""Labels: a project's tags."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from app.audit.service import Target, record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.pagination import Page, page
+from app.core.unique import duplicate_is_conflict
+from app.core.versions import apply_changes
+from app.projects import loaders
+from app.projects.builders import label_json
+from app.projects.models import Label, Project
+
+DEFAULT_COLOR = "#64748b"
+
+
+def _target(label: Label) -> Target:
+    return Target("label", label.id, project_id=label.project_id)
+
+
+def _of_path(project: Project, label_id: str) -> Label:
+    canonical = as_uuid(label_id)
+    label = session.get(Label, canonical) if canonical else None
+    if label is None or label.project_id != project.id:
+        raise NotFound("label", label_id)
+    return label
+
+
+def _check_free(project: Project, name: str, *, but: str | None = None) -> None:
+    taken = session.scalar(
+        select(Label.id).where(
+            Label.project_id == project.id, Label.name_key == text.same_name(name)
+        )
+    )
+    if taken is not None and taken != but:
+        raise Conflict("duplicate_key", f"A label named {name} exists.", field="name")
+
+
+def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
+    """The labels of this project that a body names, each once; raises InvalidField."""
+    wanted = text.unique(label_ids)
+    if not wanted:
+        return []
+    statement = select(Label).where(Label.id.in_(wanted), Label.project_id == project_id)
+    found = {label.id: label for label in session.scalars(statement)}
+    if len(found) != len(wanted):
+        raise InvalidField("label_ids", "not_found", "label_ids are labels of this project.")
+    return [found[label_id] for label_id in wanted]
+
+
+@operation(Access.READ)
+def list_labels(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
+    """The project's labels, newest first."""
+    project = loaders.visible(actor, project_id)
+    return page(
+        select(Label, Label.id, Label.created_at).where(Label.project_id == project.id),
+        kind="label",
+        sort=Label.created_at,
+        id_column=Label.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [label_json(row.Label) for row in rows],
+    )
+
+
+@operation(Access.HUMAN)
+def create_label(
+    actor: Actor, project_id: str, *, name: str, color: str = DEFAULT_COLOR
+) -> Label:
+    """Create a label; raises InvalidField, and Conflict ``duplicate_key``."""
+    project = loaders.writable(actor, project_id)
+    name = text.line(name, "name")
+    text.color(color)
+    _check_free(project, name)
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    label = Label(
+        id=identifier,
+        project_id=project.id,
+        name=name,
+        name_key=text.same_name(name),
+        color=color,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(label)
+    with duplicate_is_conflict("name", f"A label named {name} exists."):
+        session.flush()
+    record(
+        actor, "label.created", _target(label), label_id=label.id, name=name, color=color
+    )
+    return label
+
+
+@operation(Access.HUMAN)
+def update_label(actor: Actor, project_id: str, label_id: str, **fields: Any) -> Label:
+    """Rename or recolor a label."""
+    project = loaders.writable(actor, project_id)
+    label = _of_path(project, label_id)
+    if "name" in fields:
+        fields["name"] = text.line(fields["name"], "name")
+        _check_free(project, fields["name"], but=label.id)
+    if "color" in fields:
+        text.color(fields["color"])
+    changed = apply_changes(label, fields)
+    if changed:
+        label.name_key = text.same_name(label.name)
+        with duplicate_is_conflict("name", f"A label named {label.name} exists."):
+            session.flush()
+        record(actor, "label.updated", _target(label), label_id=label.id, changes=changed)
+    return label
+
+
+@operation(Access.HUMAN)
+def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
+    """Delete a label for good; the database takes it off every ticket."""
+    project = loaders.writable(actor, project_id)
+    label = _of_path(project, label_id)
+    session.delete(label)
+    session.flush()
+    record(
+        actor,
+        "label.deleted",
+        _target(label),
+        label_id=label.id,
+        name=label.name,
+        color=label.color,
+    )

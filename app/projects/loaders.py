@@ -1,0 +1,68 @@
+"""Finding projects: everything in a project goes through these two loaders.
+
+``visible`` says what an actor can see (404, 410); ``writable`` what it may touch (403 too).
+"""
+
+from sqlalchemy import func, select, table
+from sqlalchemy import column as sql_column
+
+from app.audit.service import Target
+from app.core.actor import Actor
+from app.core.db import Id, session
+from app.core.errors import Gone, NotFound, OutsideAllowlist
+from app.core.ids import as_uuid
+from app.projects.models import Project
+
+# Tickets stand above projects in the import stack; all that is needed of them here is a count.
+_tickets = table("tickets", sql_column("state_id", Id), sql_column("deleted_at"))
+
+
+def find(project_id: str, *, lock: bool = False) -> Project | None:
+    """The project of this id, deleted or not; ``lock`` keeps others from changing it."""
+    canonical = as_uuid(project_id)
+    if canonical is None:
+        return None
+    statement = select(Project).where(Project.id == canonical)
+    return session.scalars(statement.with_for_update(key_share=True) if lock else statement).first()
+
+
+def visible(actor: Actor, project_id: str, *, include_deleted: bool = False) -> Project:
+    """The project, if the actor can see it; raises NotFound or Gone."""
+    project = find(project_id)
+    if project is None or not actor.sees_project(project.id):
+        raise NotFound("project", project_id)
+    if project.is_deleted and not include_deleted:
+        raise Gone("project", project_id)
+    return project
+
+
+def writable(actor: Actor, project_id: str, *, lock: bool = False) -> Project:
+    """The project, if the actor may write in it; raises NotFound, OutsideAllowlist or Gone."""
+    project = find(project_id, lock=lock)
+    if project is None:
+        raise NotFound("project", project_id)
+    check_writable(actor, project)
+    return project
+
+
+def check_writable(actor: Actor, project: Project) -> None:
+    """Raise OutsideAllowlist, or Gone for a deleted project."""
+    if not actor.sees_project(project.id):
+        raise OutsideAllowlist(project.id)
+    if project.is_deleted:
+        raise Gone("project", project.id)
+
+
+def target(project: Project) -> Target:
+    """The project as an event's target."""
+    return Target("project", project.id, project_id=project.id)
+
+
+def live_tickets_in_state(state_id: str) -> int:
+    """How many live tickets are in this workflow state."""
+    statement = (
+        select(func.count())
+        .select_from(_tickets)
+        .where(_tickets.c.state_id == state_id, _tickets.c.deleted_at.is_(None))
+    )
+    return session.scalar(statement) or 0

@@ -1,0 +1,84 @@
+"""Projects, workflow states and labels."""
+
+from enum import StrEnum
+
+from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Base, Id, Moment, id_key, one_of, short_text
+
+
+class StateCategory(StrEnum):
+    """What a workflow state means for the work."""
+
+    BACKLOG = "backlog"
+    ACTIVE = "active"
+    DONE = "done"
+
+
+class Project(Base):
+    """A project; its key stays reserved after deletion."""
+
+    __tablename__ = "projects"
+    __table_args__ = (Index(None, "created_at", "id"),)
+
+    id: Mapped[str] = id_key()
+    key: Mapped[str] = mapped_column(short_text(10), unique=True)
+    name: Mapped[str] = mapped_column(short_text())
+    description: Mapped[str] = mapped_column(Text)
+    owner_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    # The number of the newest ticket; only create_ticket raises it, in one statement.
+    ticket_counter: Mapped[int] = mapped_column(default=0)
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
+    deleted_at: Mapped[int | None] = mapped_column(Moment)
+
+    __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the project was deleted."""
+        return self.deleted_at is not None
+
+
+class WorkflowState(Base):
+    """A column of a project's board. Positions are 0, 1, 2... without holes."""
+
+    __tablename__ = "workflow_states"
+    __table_args__ = (
+        one_of("category", StateCategory),
+        UniqueConstraint("project_id", "name_key"),
+        Index(None, "project_id", "position"),
+    )
+
+    id: Mapped[str] = id_key()
+    project_id: Mapped[str] = mapped_column(Id, ForeignKey("projects.id"))
+    name: Mapped[str] = mapped_column(short_text())
+    # The casefolded name, by which names are unique. Casefolding can triple the length.
+    name_key: Mapped[str] = mapped_column(short_text(600))
+    position: Mapped[int]
+    category: Mapped[str] = mapped_column(short_text(16))
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
+
+    __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
+
+
+class Label(Base):
+    """A project's tag with a color."""
+
+    __tablename__ = "labels"
+    __table_args__ = (
+        UniqueConstraint("project_id", "name_key"),
+        Index(None, "project_id", "created_at", "id"),
+    )
+
+    id: Mapped[str] = id_key()
+    project_id: Mapped[str] = mapped_column(Id, ForeignKey("projects.id"))
+    name: Mapped[str] = mapped_column(short_text())
+    name_key: Mapped[str] = mapped_column(short_text(600))
+    color: Mapped[str] = mapped_column(short_text(7))
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
+
+    __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}

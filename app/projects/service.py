@@ -1,0 +1,123 @@
+"""Project verbs."""
+
+import re
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts import lookup
+from app.audit.service import record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import Conflict
+from app.core.pagination import Page, page
+from app.core.unique import duplicate_is_conflict
+from app.core.versions import apply_changes, touch
+from app.projects import states
+from app.projects.builders import project_json
+from app.projects.loaders import target, visible, writable
+from app.projects.models import Project
+
+KEY_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}")
+
+
+@operation(Access.READ)
+def list_projects(
+    actor: Actor, *, limit: int, cursor: str | None, include_deleted: bool = False
+) -> Page:
+    """The projects that the actor can see, newest first."""
+    statement = select(Project, Project.id, Project.created_at)
+    if actor.allowlist:
+        statement = statement.where(Project.id.in_(actor.allowlist))
+    if not include_deleted:
+        statement = statement.where(Project.deleted_at.is_(None))
+    return page(
+        statement,
+        kind="project",
+        sort=Project.created_at,
+        id_column=Project.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [project_json(row.Project) for row in rows],
+    )
+
+
+@operation(Access.READ)
+def get_project(actor: Actor, project_id: str, *, include_deleted: bool = False) -> Project:
+    """One project."""
+    return visible(actor, project_id, include_deleted=include_deleted)
+
+
+@operation(Access.HUMAN)
+def create_project(
+    actor: Actor,
+    *,
+    key: str,
+    name: str,
+    description: str = "",
+    owner_user_id: str | None = None,
+) -> Project:
+    """Create a project with the default workflow states.
+
+    Raises InvalidField, and Conflict ``duplicate_key`` for a key that is or ever was in use.
+    """
+    text.matching(key, "key", KEY_PATTERN, "key is 2 to 10 of A-Z and 0-9, a letter first.")
+    name = text.line(name, "name")
+    description = text.body(description, "description", text.DESCRIPTION_LENGTH)
+    owner = lookup.active_human(owner_user_id or actor.id, "owner_user_id")
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    project = Project(
+        id=identifier,
+        key=key,
+        name=name,
+        description=description,
+        owner_user_id=owner.id,
+        ticket_counter=0,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    if session.scalar(select(Project.id).where(Project.key == key)) is not None:
+        raise Conflict("duplicate_key", f"The key {key} is in use.", field="key")
+    session.add(project)
+    with duplicate_is_conflict("key", f"The key {key} is in use."):
+        session.flush()
+    record(
+        actor,
+        "project.created",
+        target(project),
+        key=key,
+        name=name,
+        description=description,
+        owner_user_id=owner.id,
+    )
+    states.seed(actor, project)
+    return project
+
+
+@operation(Access.HUMAN)
+def update_project(actor: Actor, project_id: str, **fields: Any) -> Project:
+    """Change name, description or owner; raises InvalidField."""
+    project = writable(actor, project_id, lock=True)
+    if "name" in fields:
+        fields["name"] = text.line(fields["name"], "name")
+    if "description" in fields:
+        text.body(fields["description"], "description", text.DESCRIPTION_LENGTH)
+    if "owner_user_id" in fields:
+        lookup.active_human(fields["owner_user_id"], "owner_user_id")
+    changed = apply_changes(project, fields)
+    if changed:
+        session.flush()
+        record(actor, "project.updated", target(project), changes=changed)
+    return project
+
+
+@operation(Access.HUMAN)
+def delete_project(actor: Actor, project_id: str) -> None:
+    """Soft-delete a project; what it holds answers 410 from then on, its key stays reserved."""
+    project = writable(actor, project_id, lock=True)
+    touch(project)
+    project.deleted_at = project.updated_at
+    session.flush()
+    record(actor, "project.deleted", target(project), key=project.key, name=project.name)

@@ -1,0 +1,216 @@
+"""Workflow states: the columns of a project's board, in positions 0, 1, 2... without holes.
+
+Every change of a project's states locks the project first, so positions stay whole.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from app.audit.service import Target, record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.pagination import Page, page
+from app.core.unique import duplicate_is_conflict
+from app.core.versions import apply_changes
+from app.projects import loaders
+from app.projects.builders import state_json
+from app.projects.models import Project, StateCategory, WorkflowState
+
+SEEDED = (
+    ("Backlog", StateCategory.BACKLOG),
+    ("To do", StateCategory.ACTIVE),
+    ("In progress", StateCategory.ACTIVE),
+    ("In review", StateCategory.ACTIVE),
+    ("Done", StateCategory.DONE),
+)
+
+
+def seed(actor: Actor, project: Project) -> None:
+    """Give a new project its default states (decisions.md, section 2)."""
+    for position, (name, category) in enumerate(SEEDED):
+        _add(actor, project, name, category, position)
+
+
+def _add(
+    actor: Actor, project: Project, name: str, category: str, position: int
+) -> WorkflowState:
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    state = WorkflowState(
+        id=identifier,
+        project_id=project.id,
+        name=name,
+        name_key=text.same_name(name),
+        position=position,
+        category=str(category),
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(state)
+    with duplicate_is_conflict("name", f"A state named {name} exists."):
+        session.flush()
+    record(
+        actor,
+        "workflow_state.created",
+        _target(state),
+        state_id=state.id,
+        name=name,
+        category=str(category),
+        position=position,
+    )
+    return state
+
+
+def _target(state: WorkflowState) -> Target:
+    return Target("workflow_state", state.id, project_id=state.project_id)
+
+
+def ordered(project_id: str) -> Sequence[WorkflowState]:
+    """The project's states by position."""
+    statement = select(WorkflowState).where(WorkflowState.project_id == project_id)
+    return session.scalars(statement.order_by(WorkflowState.position)).all()
+
+
+def first(project_id: str) -> WorkflowState:
+    """The state that new tickets start in."""
+    return ordered(project_id)[0]
+
+
+def named_in_body(project_id: str, state_id: str) -> WorkflowState:
+    """The state of this project that a body names; raises InvalidField ``state_id``."""
+    state = session.get(WorkflowState, state_id)
+    if state is None or state.project_id != project_id:
+        raise InvalidField("state_id", "not_found", "state_id is not a state of this project.")
+    return state
+
+
+def _of_path(project: Project, state_id: str) -> WorkflowState:
+    canonical = as_uuid(state_id)
+    state = session.get(WorkflowState, canonical) if canonical else None
+    if state is None or state.project_id != project.id:
+        raise NotFound("workflow_state", state_id)
+    return state
+
+
+def _check_free(project: Project, name: str, *, but: str | None = None) -> None:
+    taken = session.scalar(
+        select(WorkflowState.id).where(
+            WorkflowState.project_id == project.id,
+            WorkflowState.name_key == text.same_name(name),
+        )
+    )
+    if taken is not None and taken != but:
+        raise Conflict("duplicate_key", f"A state named {name} exists.", field="name")
+
+
+@operation(Access.READ)
+def list_states(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
+    """The project's states by position."""
+    project = loaders.visible(actor, project_id)
+    return page(
+        select(WorkflowState, WorkflowState.id, WorkflowState.position).where(
+            WorkflowState.project_id == project.id
+        ),
+        kind="workflow_state",
+        sort=WorkflowState.position,
+        id_column=WorkflowState.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [state_json(row.WorkflowState) for row in rows],
+        ascending=True,
+    )
+
+
+@operation(Access.HUMAN)
+def create_state(actor: Actor, project_id: str, *, name: str, category: str) -> WorkflowState:
+    """Add a state at the end; raises InvalidField, and Conflict ``duplicate_key``."""
+    project = loaders.writable(actor, project_id, lock=True)
+    name = text.line(name, "name")
+    _check_free(project, name)
+    return _add(actor, project, name, category, len(ordered(project.id)))
+
+
+@operation(Access.HUMAN)
+def update_state(actor: Actor, project_id: str, state_id: str, **fields: Any) -> WorkflowState:
+    """Rename or recategorize a state."""
+    project = loaders.writable(actor, project_id, lock=True)
+    state = _of_path(project, state_id)
+    if "name" in fields:
+        fields["name"] = text.line(fields["name"], "name")
+        _check_free(project, fields["name"], but=state.id)
+    changed = apply_changes(state, fields)
+    if changed:
+        state.name_key = text.same_name(state.name)
+        session.flush()
+        record(
+            actor, "workflow_state.updated", _target(state), state_id=state.id, changes=changed
+        )
+    return state
+
+
+@operation(Access.HUMAN)
+def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
+    """Delete a state that no live ticket uses and that is not the last one.
+
+    Raises Conflict ``state_in_use`` or ``invariant_violation``.
+    """
+    project = loaders.writable(actor, project_id, lock=True)
+    state = _of_path(project, state_id)
+    # Waits for tickets that are moving here right now, so that the count below sees them.
+    session.execute(
+        select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update()
+    )
+    in_use = loaders.live_tickets_in_state(state.id)
+    if in_use:
+        raise Conflict(
+            "state_in_use", f"{in_use} tickets are in this state.", ticket_count=in_use
+        )
+    remaining = [other for other in ordered(project.id) if other.id != state.id]
+    if not remaining:
+        raise Conflict("invariant_violation", "A project keeps at least one state.")
+    session.delete(state)
+    session.flush()
+    _renumber(remaining)
+    record(
+        actor,
+        "workflow_state.deleted",
+        _target(state),
+        state_id=state.id,
+        name=state.name,
+        category=state.category,
+        position=state.position,
+    )
+
+
+def _renumber(states: Sequence[WorkflowState]) -> None:
+    for position, state in enumerate(states):
+        apply_changes(state, {"position": position})
+    session.flush()
+
+
+@operation(Access.HUMAN)
+def reorder_states(actor: Actor, project_id: str, *, state_ids: list[str]) -> None:
+    """Put the states into this order; it must name exactly the project's states."""
+    project = loaders.writable(actor, project_id, lock=True)
+    states = ordered(project.id)
+    current = [state.id for state in states]
+    if len(state_ids) != len(current) or set(state_ids) != set(current):
+        raise InvalidField(
+            "state_ids", "not_the_states", "state_ids names each state of the project once."
+        )
+    if state_ids == current:
+        return
+    by_id = {state.id: state for state in states}
+    _renumber([by_id[state_id] for state_id in state_ids])
+    record(
+        actor,
+        "workflow_state.reordered",
+        loaders.target(project),
+        state_ids=state_ids,
+    )
+

@@ -1,0 +1,1 @@
+"""How JSON over HTTP works here: routes, errors, the strict edge. It knows no domain."""

@@ -1,0 +1,85 @@
+"""What a view answers, and how it becomes a response; also the error envelope."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from flask import Response
+
+from app.core.errors import DomainError
+
+JSON_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of a view: its body (None for 204), status and headers."""
+
+    body: Any = None
+    status: int = 200
+    location: str | None = None
+    etag: str | None = None
+    cookies: tuple["Cookie", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """A cookie to set (or, with an empty value, to clear) with the answer."""
+
+    name: str
+    value: str
+    max_age: int
+
+
+def created(body: dict[str, Any], path: str, *, etag: str | None = None) -> Answer:
+    """201 with the resource and its address below /api/v1."""
+    return Answer(body, 201, location=path, etag=etag)
+
+
+NO_CONTENT = Answer(None, 204)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An answer as bytes and headers, before it is a Flask response."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def render(answer: Answer, base_url: str, body: Any) -> Rendered:
+    """The bytes and headers of an answer; ``body`` is what to dump."""
+    headers = {}
+    if answer.location is not None:
+        headers["Location"] = f"{base_url}/api/v1{answer.location}"
+    if answer.etag is not None:
+        headers["ETag"] = answer.etag
+    content = b"" if answer.status == 204 else orjson.dumps(body)
+    return Rendered(answer.status, content, headers)
+
+
+def respond(rendered: Rendered) -> Response:
+    """The Flask response of rendered bytes."""
+    response = Response(rendered.body, rendered.status)
+    if rendered.status in (204, 304):
+        response.headers.pop("Content-Type", None)
+    else:
+        response.headers["Content-Type"] = JSON_TYPE
+    for name, value in rendered.headers.items():
+        response.headers[name] = value
+    return response
+
+
+def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[str, Any]:
+    """The error body of interface.md: ``details`` only where the code has some."""
+    error: dict[str, Any] = {"code": code, "message": message}
+    if details is not None:
+        error["details"] = details
+    return {"error": error}
+
+
+def error_response(error: DomainError) -> Response:
+    """The response of a refusal."""
+    body = orjson.dumps(envelope(error.code, error.message, error.details))
+    return respond(Rendered(error.status, body, error.headers))

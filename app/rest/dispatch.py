@@ -1,0 +1,197 @@
+"""From an HTTP request to an answer: the one path that every REST endpoint takes.
+
+The order of checks is decisions.md's: credentials, kind of actor, form, idempotency; then the verb
+checks existence, allowlist and the rules of the domain. One unit of work spans all of it, so the
+credential is judged in the transaction of the change it makes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Request, Response, current_app, g, request
+from marshmallow import Schema
+
+from app.audit.service import record_refusal
+from app.config import Settings
+from app.core import idempotency, strict_json, text
+from app.core.actor import ANONYMOUS, Access, Actor
+from app.core.db import reading, run_write
+from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated, one_error
+from app.core.etag import matches
+from app.rest import fields
+from app.rest.answers import Answer, Rendered, render, respond
+from app.rest.body import read_body
+from app.rest.routing import Call, Client, Route
+
+LARGEST_PAGE = 200
+CLIENT_REQUEST_ID_LENGTH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How the edge learns who calls, and what is to be done once the answer stands."""
+
+    # Whether the request carries any credential at all, good or bad.
+    presented: Callable[[Request], bool]
+    # In a unit of work: the actor of this request; raises for credentials that are refused.
+    resolve: Callable[[Request], Actor]
+    # Before any unit of work: refuse what is wrong by mere presence (both credentials, cross-site).
+    precheck: Callable[[Request], None]
+    client: Callable[[Request], Client]
+
+
+def dispatch(route: Route, identity: Identity, **path: str) -> Response:
+    """Answer one request for this route."""
+    settings: Settings = current_app.config["SETTINGS"]
+    g.operation_id = route.operation_id
+    g.actor = ANONYMOUS
+    identity.precheck(request)
+    if route.access is not Access.PUBLIC and not identity.presented(request):
+        raise Unauthenticated
+    raw = read_body(request, settings.max_request_bytes) if route.writes else b""
+    exchange = Exchange(route, identity, settings, path, raw)
+    try:
+        rendered = exchange.run()
+    except DomainError as error:
+        record_refusal(g.actor, error, route.operation_id)
+        raise
+    response = respond(rendered)
+    for cookie in exchange.cookies:
+        g.fresh_cookie = True
+        response.set_cookie(
+            cookie.name,
+            cookie.value,
+            max_age=cookie.max_age,
+            httponly=True,
+            secure=settings.cookie_secure,
+            samesite="Lax",
+        )
+    return response
+
+
+class Exchange:
+    """One request and its answer; ``run`` may run its work anew after a collision."""
+
+    def __init__(
+        self, route: Route, identity: Identity, settings: Settings, path: dict[str, str], raw: bytes
+    ) -> None:
+        self.route = route
+        self.identity = identity
+        self.settings = settings
+        self.path = path
+        self.raw = raw
+        self.cookies: tuple[Any, ...] = ()
+
+    def run(self) -> Rendered:
+        """Resolve, guard, check the form and call the view, in the right unit of work."""
+        if self.route.own_transactions:
+            with reading():
+                call = self._call()
+            return self._answer(call)
+        if self.route.writes:
+            return run_write(self._work)
+        with reading():
+            return self._work()
+
+    def _work(self) -> Rendered:
+        call = self._call()
+        key = request.headers.get("Idempotency-Key") if self.route.idempotent else None
+        if key is None:
+            return self._answer(call)
+        claimed = idempotency.claim(
+            call.actor.id,
+            idempotency.check_key(key),
+            idempotency.fingerprint(self.route.method, request.path, self._parsed()),
+            self.settings.idempotency_key_ttl_hours,
+        )
+        if isinstance(claimed, idempotency.Answer):
+            replayed = {**claimed.headers, "Idempotency-Replayed": "true"}
+            return Rendered(claimed.status, claimed.body, replayed)
+        rendered = self._answer(call)
+        idempotency.keep(
+            claimed, idempotency.Answer(rendered.status, rendered.body, rendered.headers)
+        )
+        return rendered
+
+    def _call(self) -> Call:
+        """Credentials, kind of actor, form: in this order."""
+        actor = self.identity.resolve(request)
+        g.actor = actor
+        self.route.calls.admit(actor)
+        if actor.is_bot and request.args.get("include_deleted") == "true" and self._knows_deleted:
+            raise Forbidden("humans_only")
+        if self.route.requested_by and request.headers.get("X-Requested-By") != "web":
+            raise Forbidden("missing_requested_by")
+        query = fields.load(self.route.query, request.args, "query") if self.route.query else {}
+        check_limit(query)
+        return Call(
+            actor=actor,
+            path=self.path,
+            body=self._body(),
+            query=query,
+            if_match=request.headers.get("If-Match") if self.route.if_match else None,
+            client=self.identity.client(request),
+        )
+
+    @property
+    def _knows_deleted(self) -> bool:
+        query = self.route.query
+        return query is not None and issubclass(query, fields.DeletedQuery)
+
+    def _parsed(self) -> Any:
+        """The JSON of the body; ``{}`` where there is none. Raises RequestInvalid."""
+        if not self.raw:
+            return {}
+        if request.mimetype != "application/json":
+            raise one_error(["body"], "Send Content-Type: application/json.", "content_type")
+        try:
+            return strict_json.loads(self.raw)
+        except strict_json.JsonInvalid as error:
+            raise one_error(["body"], str(error), "json_invalid") from error
+
+    def _body(self) -> dict[str, Any]:
+        schema: type[Schema] | None = self.route.body
+        if schema is None:
+            return {}
+        parsed = self._parsed()
+        if not isinstance(parsed, dict):
+            raise one_error(["body"], "The body must be a JSON object.", "json_invalid")
+        return fields.load(schema, parsed, "body")
+
+    def _answer(self, call: Call) -> Rendered:
+        """Call the view and render what it answers."""
+        body = dict(call.body)
+        echoed = body.pop("client_request_id", None)
+        if echoed is not None:
+            text.checked(echoed, "client_request_id", CLIENT_REQUEST_ID_LENGTH)
+        answer = self.route.view(
+            Call(call.actor, call.path, body, call.query, call.if_match, call.client)
+        )
+        self.cookies = answer.cookies
+        if self._not_modified(answer):
+            return Rendered(304, b"", {"ETag": answer.etag or "", **CONDITIONAL})
+        shown = answer.body
+        if echoed is not None:
+            shown = {**shown, "client_request_id": echoed}
+        rendered = render(answer, self.settings.base_url, shown)
+        if self.route.conditional:
+            rendered.headers.update(CONDITIONAL)
+        return rendered
+
+    def _not_modified(self, answer: Answer) -> bool:
+        seen = request.headers.get("If-None-Match")
+        return bool(
+            self.route.conditional and seen and answer.etag and matches(seen, answer.etag)
+        )
+
+
+CONDITIONAL = {"Cache-Control": "private, no-cache"}
+
+
+def check_limit(query: dict[str, Any]) -> None:
+    """A page has 1 to 200 rows; raises InvalidField."""
+    limit = query.get("limit")
+    if limit is not None and not 1 <= limit <= LARGEST_PAGE:
+        raise InvalidField("limit", "out_of_range", "limit is 1 to 200.")
+

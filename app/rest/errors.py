@@ -1,0 +1,69 @@
+"""Every failure of a JSON address ends here, in the documented envelope; nothing leaks."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask, Request, Response, request
+from sqlalchemy.exc import DBAPIError
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from app.core import errors
+from app.core.context import request_id
+from app.core.engines import is_outage
+from app.rest.answers import error_response
+
+log = logging.getLogger(__name__)
+
+ErrorPage = Callable[[errors.DomainError], Response]
+
+
+def wants_page(asked: Request) -> bool:
+    """Whether a person's browser asks for a page, so that errors are pages too."""
+    if asked.path.startswith(("/api/", "/mcp/", "/healthz", "/readyz")):
+        return False
+    return "text/html" in asked.headers.get("Accept", "") or "HX-Request" in asked.headers
+
+
+def as_domain_error(error: HTTPException) -> errors.DomainError:
+    """The refusal that an HTTP error of the framework stands for."""
+    if isinstance(error, MethodNotAllowed):
+        return errors.MethodNotAllowed(list(error.valid_methods or []))
+    if error.code == 413:
+        return errors.RequestTooLarge(0)
+    if error.code == 404:
+        return errors.NotFound("route", request.path)
+    return errors.one_error(["body"], error.description or "The request is not valid.", "invalid")
+
+
+class Internal(errors.DomainError):
+    """An unhandled exception; in development the answer names the trace in the log."""
+
+
+def install(app: Flask, page: ErrorPage) -> None:
+    """Register the error handlers; ``page`` shows a refusal to a person."""
+
+    def answer(error: errors.DomainError) -> Response:
+        return page(error) if wants_page(request) else error_response(error)
+
+    def on_domain_error(error: errors.DomainError) -> Response:
+        return answer(error)
+
+    def on_http_error(error: HTTPException) -> Response:
+        return answer(as_domain_error(error))
+
+    def on_exception(error: Exception) -> Response:
+        if isinstance(error, DBAPIError) and is_outage(error):
+            log.error("database unavailable: %s", type(error.orig).__name__)
+            return answer(errors.Unavailable())
+        log.exception("unhandled exception")
+        details: dict[str, Any] | None = None
+        if app.debug:
+            details = {"trace_id": request_id.get()}
+        failure = Internal("Something went wrong on our side.", details)
+        return answer(failure)
+
+    app.register_error_handler(errors.DomainError, on_domain_error)
+    app.register_error_handler(HTTPException, on_http_error)
+    app.register_error_handler(Exception, on_exception)
+

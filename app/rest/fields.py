@@ -1,0 +1,259 @@
+"""marshmallow fields that check the form of a value strictly, and schemas that report in our words.
+
+Only the form is judged here: JSON type, required, unknown, enum, id and date. Lengths, patterns and
+rules of the domain belong to the verbs (decisions.md, "Which 422").
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
+
+from app.core.errors import Details, InvalidField, RequestInvalid
+from app.core.ids import as_uuid
+from app.core.pagination import DEFAULT_LIMIT
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
+
+
+class Problem(str):
+    """A message with the stable word that clients switch on."""
+
+    __slots__ = ("kind",)
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> "Problem":
+        """Make the message."""
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
+
+
+def _wrong(text: str, kind: str = "invalid_type") -> ValidationError:
+    return ValidationError([Problem(text, kind)])
+
+
+MISSING = Problem("This field is required.", "missing")
+NULL = Problem("This field must not be null.", "invalid_type")
+UNKNOWN = Problem("This field is not known here.", "unknown_field")
+MESSAGES: dict[str, Any] = {"required": MISSING, "null": NULL}
+
+
+class Text(fields.String):
+    """A JSON string."""
+
+    default_error_messages = MESSAGES
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str):
+            raise _wrong("This must be a string.")
+        return value
+
+
+class Whole(fields.Integer):
+    """A JSON integer; booleans and fractions are none."""
+
+    default_error_messages = MESSAGES
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise _wrong("This must be an integer.")
+        return value
+
+
+class Flag(fields.Boolean):
+    """A JSON boolean."""
+
+    default_error_messages = MESSAGES
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise _wrong("This must be true or false.")
+        return value
+
+
+class Identifier(fields.UUID):
+    """A UUID in its usual form, given on as lower-case text."""
+
+    default_error_messages = MESSAGES
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str):
+            raise _wrong("This must be a string.")
+        found = as_uuid(value)
+        if found is None:
+            raise _wrong("This must be a UUID.", "invalid_value")
+        return found
+
+
+class Choice(fields.String):
+    """One of the words of a StrEnum."""
+
+    default_error_messages = MESSAGES
+
+    def __init__(self, words: type[StrEnum], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.words = [str(word) for word in words]
+        self.metadata = {**self.metadata, "enum": self.words}
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str):
+            raise _wrong("This must be a string.")
+        if value not in self.words:
+            raise _wrong(f"This must be one of: {', '.join(self.words)}.", "invalid_value")
+        return value
+
+
+class Day(fields.Date):
+    """A date such as ``2026-11-20``, kept as text."""
+
+    default_error_messages = MESSAGES
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str):
+            raise _wrong("This must be a string.")
+        try:
+            if not _DATE.fullmatch(value):
+                raise ValueError(value)
+            date.fromisoformat(value)
+        except ValueError as error:
+            raise _wrong("This must be a date such as 2026-11-20.", "invalid_value") from error
+        return value
+
+
+class Items(fields.List):
+    """A JSON array."""
+
+    default_error_messages = MESSAGES
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise _wrong("This must be an array.")
+        found: list[Any] = super()._deserialize(value, attr, data, **kwargs)
+        return found
+
+
+class QueryInteger(Whole):
+    """An integer in a query: ASCII digits only."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
+        if not isinstance(value, str) or not _INTEGER.fullmatch(value):
+            raise _wrong("This must be an integer.")
+        return int(value)
+
+
+class QueryFlag(Flag):
+    """``true`` or ``false`` in a query."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
+        if value not in ("true", "false"):
+            raise _wrong("This must be true or false.", "invalid_value")
+        return bool(value == "true")
+
+
+class StrictSchema(Schema):
+    """A schema of a request body: unknown fields are refused."""
+
+    class Meta:
+        """Refuse what is not declared."""
+
+        unknown = RAISE
+
+    error_messages = {"unknown": UNKNOWN, "type": Problem("This must be an object.", "invalid_type")}
+
+    # Fields that the resource has and a PATCH may not change.
+    immutable: tuple[str, ...] = ()
+
+
+class CreateSchema(StrictSchema):
+    """A body that creates something; ``client_request_id`` is echoed and never stored."""
+
+    client_request_id = Text(
+        metadata={"description": "Echoed in the answer, never stored.", "maxLength": 128}
+    )
+
+
+class EmptyBody(StrictSchema):
+    """An operation that takes no body."""
+
+
+class QuerySchema(Schema):
+    """A schema of query parameters: unknown ones are ignored (interface.md, Filters)."""
+
+    class Meta:
+        """Ignore what is not declared."""
+
+        unknown = EXCLUDE
+
+
+class PageQuery(QuerySchema):
+    """The parameters of every list."""
+
+    limit = QueryInteger(
+        load_default=DEFAULT_LIMIT,
+        metadata={
+            "description": "How many rows a page has.",
+            "minimum": 1,
+            "maximum": 200,
+            "default": DEFAULT_LIMIT,
+        },
+    )
+    cursor = Text(
+        load_default=None, metadata={"description": "`next_cursor` of the page before this one."}
+    )
+
+
+class DeletedQuery(QuerySchema):
+    """The parameter of endpoints whose entities are soft-deletable; humans only."""
+
+    include_deleted = QueryFlag(
+        load_default=False,
+        metadata={"description": "Show deleted ones too. Humans only.", "default": False},
+    )
+
+
+class DeletedPageQuery(PageQuery, DeletedQuery):
+    """A list that may show deleted rows."""
+
+
+@cache
+def instance(schema: type[Schema]) -> Schema:
+    """The one instance of a schema; building it costs more than using it."""
+    return schema()
+
+
+def load(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Check the form of ``data`` (``place`` is ``body`` or ``query``) and give the values.
+
+    Raises RequestInvalid with every problem, or InvalidField for an immutable field.
+    """
+    known = instance(schema)
+    immutable: tuple[str, ...] = getattr(known, "immutable", ())
+    named = [field for field in immutable if field in data]
+    given = {key: value for key, value in data.items() if key not in named}
+    try:
+        loaded: dict[str, Any] = known.load(given)
+    except ValidationError as error:
+        raise RequestInvalid(list(_flatten(error.normalized_messages(), [place]))) from error
+    if named:
+        raise InvalidField(named[0], "immutable", f"{named[0]} cannot be changed.")
+    return loaded
+
+
+def _flatten(messages: Any, loc: list[Any]) -> list[Details]:
+    """marshmallow's nested messages as ``{loc, msg, type}``."""
+    if isinstance(messages, dict):
+        return [
+            entry
+            for key, inner in messages.items()
+            for entry in _flatten(inner, loc if key == "_schema" else [*loc, key])
+        ]
+    return [
+        {"loc": loc, "msg": str(text), "type": getattr(text, "kind", "invalid_value")}
+        for text in messages
+    ]
