@@ -1,18 +1,22 @@
 """What the domains offer to each door, in one place each: REST routes, pages, commands."""
 
-from flask import Blueprint
-from flask.cli import AppGroup
 from click import Command
+from flask import Blueprint
 
 from app.accounts.api import api as accounts
 from app.projects.api import api as projects
 from app.rest.routing import Registry
+from app.tickets.api import api as tickets
+from app.tickets.api_parts import discussion as comments
+from app.tickets.api_parts import parts as ticket_parts
+
+APIS = (accounts, projects, tickets, ticket_parts, comments)
 
 
 def routes() -> Registry:
     """All REST routes."""
     registry = Registry()
-    for api in (accounts, projects):
+    for api in APIS:
         registry.add(api)
     return registry
 
@@ -22,6 +26,6 @@ def pages() -> list[Blueprint]:
     return []
 
 
-def commands() -> list[Command | AppGroup]:
+def commands() -> list[Command]:
     """The commands of all domains."""
     return []

@@ -94,7 +94,7 @@ def transaction() -> Iterator[None]:
 
     Raises Unavailable where the database cannot be reached.
     """
-    if session.in_transaction():
+    if db.session().in_transaction():
         raise RuntimeError("a unit of work is open already")
     engine = db.engine
     with _outages(), writer_lock(engine):

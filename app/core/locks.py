@@ -1,0 +1,24 @@
+"""Locks that no row stands for, held until the end of the transaction.
+
+SQLite needs none: there is one writer at a time.
+"""
+
+from enum import IntEnum
+
+from sqlalchemy import func, select
+
+from app.core.db import session
+
+
+class Lock(IntEnum):
+    """The keys of PostgreSQL's advisory locks; one list, so that no two meanings share a key."""
+
+    FIRST_SETUP = 7001
+    RELATIONS = 7002
+    LAST_ACTIVE_HUMAN = 7003
+
+
+def hold(lock: Lock) -> None:
+    """Wait for this lock and keep it until the transaction ends."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(int(lock))))

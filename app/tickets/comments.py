@@ -1,0 +1,139 @@
+"""Comment verbs. Only the author edits; the author and any human may delete."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts import lookup
+from app.accounts.builders import UserSummary
+from app.audit.service import record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.clock import iso, next_version, now_ms
+from app.core.db import session
+from app.core.errors import Forbidden
+from app.core.pagination import Page, page
+from app.core.versions import touch
+from app.tickets import loaders
+from app.tickets.builders import comment_json
+from app.tickets.models import Comment, Ticket
+
+
+def described(comment: Comment) -> dict[str, Any]:
+    """The JSON of one comment."""
+    return comment_json(comment, _author(comment))
+
+
+def _author(comment: Comment) -> UserSummary:
+    return lookup.summaries([comment.author_user_id])[comment.author_user_id]
+
+
+@operation(Access.READ)
+def list_comments(
+    actor: Actor,
+    reference: str,
+    *,
+    limit: int,
+    cursor: str | None,
+    include_deleted: bool = False,
+) -> Page:
+    """The ticket's comments, oldest first."""
+    ticket = loaders.visible(actor, reference, include_deleted=include_deleted)
+    statement = select(Comment, Comment.id, Comment.created_at).where(
+        Comment.ticket_id == ticket.id
+    )
+    if not include_deleted:
+        statement = statement.where(Comment.deleted_at.is_(None))
+
+    def build(rows: Any) -> list[dict[str, Any]]:
+        authors = lookup.summaries(row.Comment.author_user_id for row in rows)
+        return [comment_json(row.Comment, authors[row.Comment.author_user_id]) for row in rows]
+
+    return page(
+        statement,
+        kind="comment",
+        sort=Comment.created_at,
+        id_column=Comment.id,
+        limit=limit,
+        cursor=cursor,
+        build=build,
+        ascending=True,
+    )
+
+
+@operation(Access.WRITE)
+def create_comment(
+    actor: Actor, reference: str, *, body: str, written_at: int | None = None
+) -> Comment:
+    """Comment on a ticket; ``written_at`` is the original time of an imported one, in milliseconds."""
+    ticket = loaders.writable(actor, reference)
+    text.filled_body(body)
+    return add(actor, ticket, body, written_at)
+
+
+def add(actor: Actor, ticket: Ticket, body: str, written_at: int | None = None) -> Comment:
+    """Add a checked comment to a ticket that may be written to, and record it."""
+    identifier = ids.new_id()
+    created_at = written_at or ids.created_ms(identifier)
+    comment = Comment(
+        id=identifier,
+        ticket_id=ticket.id,
+        author_user_id=actor.id,
+        body=body,
+        edit_history=[],
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(comment)
+    session.flush()
+    record(actor, "comment.created", loaders.target(ticket), comment_id=comment.id, body=body)
+    return comment
+
+
+@operation(Access.WRITE)
+def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) -> Comment:
+    """Edit one's own comment; the previous body goes to ``edit_history``.
+
+    Raises Forbidden ``not_author``, for humans too. An edit that changes nothing records nothing.
+    """
+    comment, ticket = loaders.writable_comment(actor, comment_id)
+    if comment.author_user_id != actor.user_id:
+        raise Forbidden("not_author")
+    if body is None or text.filled_body(body) == comment.body:
+        return comment
+    previous = comment.body
+    comment.edit_history = [*comment.edit_history, {"body": previous, "edited_at": now_ms()}]
+    comment.body = body
+    touch(comment)
+    session.flush()
+    record(
+        actor,
+        "comment.updated",
+        loaders.target(ticket),
+        comment_id=comment.id,
+        body=body,
+        previous_body=previous,
+    )
+    return comment
+
+
+@operation(Access.WRITE)
+def delete_comment(actor: Actor, comment_id: str) -> None:
+    """Soft-delete a comment; the event keeps its body and history (interface.md, Comment)."""
+    comment, ticket = loaders.writable_comment(actor, comment_id)
+    if not actor.is_human and comment.author_user_id != actor.user_id:
+        raise Forbidden("not_author")
+    comment.deleted_at = comment.updated_at = next_version(comment.updated_at)
+    session.flush()
+    record(
+        actor,
+        "comment.deleted",
+        loaders.target(ticket),
+        comment_id=comment.id,
+        author_user_id=comment.author_user_id,
+        body=comment.body,
+        edit_history=[
+            {"body": entry["body"], "edited_at": iso(entry["edited_at"])}
+            for entry in comment.edit_history
+        ],
+    )

@@ -1,0 +1,30 @@
+"""Which labels a ticket carries."""
+
+from sqlalchemy import delete, insert, select
+
+from app.core.db import session
+from app.tickets.models import Ticket, TicketLabel
+
+
+def label_ids_of(ticket: Ticket) -> list[str]:
+    """The ids of the ticket's labels, sorted."""
+    statement = select(TicketLabel.label_id).where(TicketLabel.ticket_id == ticket.id)
+    return sorted(session.scalars(statement))
+
+
+def replace_labels(ticket: Ticket, label_ids: list[str]) -> None:
+    """Make these the ticket's labels."""
+    before = set(label_ids_of(ticket))
+    gone = before - set(label_ids)
+    if gone:
+        session.execute(
+            delete(TicketLabel).where(
+                TicketLabel.ticket_id == ticket.id, TicketLabel.label_id.in_(gone)
+            )
+        )
+    added = [label_id for label_id in label_ids if label_id not in before]
+    if added:
+        session.execute(
+            insert(TicketLabel),
+            [{"ticket_id": ticket.id, "label_id": label_id} for label_id in added],
+        )

@@ -1,0 +1,90 @@
+"""Finding tickets and comments: ``visible_*`` is what an actor can see, ``writable_*`` may touch.
+
+Whatever lies in a deleted project answers 410 for the project (decisions.md, section 2).
+"""
+
+from sqlalchemy import select
+
+from app.audit.service import Target
+from app.core.actor import Actor
+from app.core.db import session
+from app.core.errors import Gone, NotFound
+from app.core.ids import as_uuid, is_display_id
+from app.projects import loaders as projects
+from app.projects.models import Project
+from app.tickets.models import Comment, Ticket
+
+
+def find(reference: str, *, lock: bool = False) -> Ticket | None:
+    """The ticket of a UUID or display id, deleted or not; ``lock`` keeps others from changing it."""
+    if is_display_id(reference):
+        condition = Ticket.display_id == reference
+    else:
+        canonical = as_uuid(reference)
+        if canonical is None:
+            return None
+        condition = Ticket.id == canonical
+    statement = select(Ticket).where(condition)
+    return session.scalars(statement.with_for_update(key_share=True) if lock else statement).first()
+
+
+def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> Ticket:
+    """The ticket, if the actor can see it; raises NotFound or Gone."""
+    ticket = find(reference)
+    if ticket is None or not actor.sees_project(ticket.project_id):
+        raise NotFound("ticket", reference)
+    if not include_deleted:
+        if _project(ticket).is_deleted:
+            raise Gone("project", ticket.project_id)
+        if ticket.is_deleted:
+            raise Gone("ticket", reference)
+    return ticket
+
+
+def writable(actor: Actor, reference: str) -> Ticket:
+    """The ticket, locked, if the actor may change it or what hangs on it.
+
+    Raises NotFound, OutsideAllowlist or Gone.
+    """
+    ticket = find(reference, lock=True)
+    if ticket is None:
+        raise NotFound("ticket", reference)
+    projects.check_writable(actor, _project(ticket))
+    if ticket.is_deleted:
+        raise Gone("ticket", reference)
+    return ticket
+
+
+def named_in_body(actor: Actor, reference: str) -> Ticket | None:
+    """A live ticket that a body names and the actor can see; None counts as missing."""
+    ticket = find(reference)
+    if ticket is None or ticket.is_deleted or not actor.sees_project(ticket.project_id):
+        return None
+    return None if _project(ticket).is_deleted else ticket
+
+
+def _project(ticket: Ticket) -> Project:
+    return session.get_one(Project, ticket.project_id)
+
+
+def writable_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
+    """The comment and its ticket, if the actor may write there.
+
+    Raises NotFound, OutsideAllowlist or Gone.
+    """
+    canonical = as_uuid(comment_id)
+    comment = None
+    if canonical is not None:
+        statement = select(Comment).where(Comment.id == canonical)
+        comment = session.scalars(statement.with_for_update(key_share=True)).first()
+    if comment is None:
+        raise NotFound("comment", comment_id)
+    ticket = writable(actor, comment.ticket_id)
+    if comment.is_deleted:
+        raise Gone("comment", comment_id)
+    return comment, ticket
+
+
+def target(ticket: Ticket) -> Target:
+    """The ticket as an event's target."""
+    return Target("ticket", ticket.id, project_id=ticket.project_id, ticket_id=ticket.id)

@@ -1,0 +1,189 @@
+"""Relations: typed edges between two tickets, of any two projects that the actor sees."""
+
+from typing import Any
+
+from sqlalchemy import and_, case, or_, select
+from sqlalchemy.orm import aliased
+
+from app.audit.service import record
+from app.core import ids
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.locks import Lock, hold
+from app.core.pagination import Page, page
+from app.core.unique import duplicate_is_conflict
+from app.projects.models import Project, WorkflowState
+from app.tickets import loaders
+from app.tickets.builders import relation_json
+from app.tickets.models import RelationType, Ticket, TicketRelation
+
+Other = aliased(Ticket, name="other")
+TARGET_FIELD = "target_ticket_id"
+
+
+def _rows(actor: Actor, ticket: Ticket) -> Any:
+    """The ticket's relations whose other end is live and visible."""
+    other_id = case(
+        (TicketRelation.source_ticket_id == ticket.id, TicketRelation.target_ticket_id),
+        else_=TicketRelation.source_ticket_id,
+    )
+    statement = (
+        select(
+            TicketRelation.id,
+            TicketRelation.type,
+            TicketRelation.source_ticket_id,
+            TicketRelation.target_ticket_id,
+            TicketRelation.created_by_user_id,
+            TicketRelation.created_at,
+            Other.id.label("other_id"),
+            Other.display_id.label("other_display_id"),
+            Other.title.label("other_title"),
+            Other.type.label("other_type"),
+            WorkflowState.id.label("state_id"),
+            WorkflowState.name.label("state_name"),
+            WorkflowState.category.label("state_category"),
+        )
+        .join(Other, Other.id == other_id)
+        .join(Project, Project.id == Other.project_id)
+        .outerjoin(WorkflowState, WorkflowState.id == Other.state_id)
+        .where(
+            or_(
+                TicketRelation.source_ticket_id == ticket.id,
+                TicketRelation.target_ticket_id == ticket.id,
+            ),
+            Other.deleted_at.is_(None),
+            Project.deleted_at.is_(None),
+        )
+    )
+    if actor.allowlist:
+        statement = statement.where(Other.project_id.in_(actor.allowlist))
+    return statement
+
+
+@operation(Access.READ)
+def list_relations(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
+    """Incoming and outgoing relations, newest first."""
+    ticket = loaders.visible(actor, reference)
+    return page(
+        _rows(actor, ticket),
+        kind="relation",
+        sort=TicketRelation.created_at,
+        id_column=TicketRelation.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [relation_json(row, ticket.id) for row in rows],
+    )
+
+
+@operation(Access.WRITE)
+def create_relation(
+    actor: Actor,
+    reference: str,
+    *,
+    type: str,  # noqa: A002 - the specification's name of the field
+    target_ticket_id: str,
+) -> tuple[Ticket, dict[str, Any]]:
+    """Relate a ticket to another one: the ticket and the relation as seen from it.
+
+    Raises InvalidField, and Conflict ``duplicate_key`` or ``invariant_violation`` (a cycle).
+    """
+    source = loaders.writable(actor, reference)
+    target = loaders.named_in_body(actor, target_ticket_id)
+    if target is None:
+        raise InvalidField(TARGET_FIELD, "not_found", "There is no such ticket.")
+    if target.id == source.id:
+        raise InvalidField(TARGET_FIELD, "same_ticket", "A ticket has no relation to itself.")
+    _check_new(source, target, type)
+    if type == RelationType.BLOCKS:
+        hold(Lock.RELATIONS)
+        _check_no_cycle(source, target)
+    identifier = ids.new_id()
+    relation = TicketRelation(
+        id=identifier,
+        type=str(type),
+        source_ticket_id=source.id,
+        target_ticket_id=target.id,
+        created_by_user_id=actor.id,
+        created_at=ids.created_ms(identifier),
+    )
+    session.add(relation)
+    with duplicate_is_conflict(TARGET_FIELD, "This relation exists."):
+        session.flush()
+    _record(actor, "ticket.relation_added", source, relation, source, target)
+    row = session.execute(_rows(actor, source).where(TicketRelation.id == identifier)).one()
+    return source, relation_json(row, source.id)
+
+
+def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
+    same = and_(
+        TicketRelation.source_ticket_id == source.id, TicketRelation.target_ticket_id == target.id
+    )
+    reverse = and_(
+        TicketRelation.source_ticket_id == target.id, TicketRelation.target_ticket_id == source.id
+    )
+    either = or_(same, reverse) if kind == RelationType.RELATES_TO else same
+    if kind == RelationType.RELATES_TO:
+        # Both directions are one relation, which no unique index knows.
+        hold(Lock.RELATIONS)
+    found = session.scalar(select(TicketRelation.id).where(either, TicketRelation.type == str(kind)))
+    if found is not None:
+        raise Conflict("duplicate_key", "This relation exists.", field=TARGET_FIELD)
+
+
+def _check_no_cycle(source: Ticket, target: Ticket) -> None:
+    """Raise Conflict where the target already blocks the source, directly or through others."""
+    blocks = TicketRelation.type == RelationType.BLOCKS.value
+    reached = (
+        select(TicketRelation.target_ticket_id.label("id"))
+        .where(TicketRelation.source_ticket_id == target.id, blocks)
+        .cte("reached", recursive=True)
+    )
+    reached = reached.union(
+        select(TicketRelation.target_ticket_id).where(
+            TicketRelation.source_ticket_id == reached.c.id, blocks
+        )
+    )
+    if session.scalar(select(reached.c.id).where(reached.c.id == source.id).limit(1)) is not None:
+        raise Conflict("invariant_violation", "The tickets would block each other.")
+
+
+@operation(Access.WRITE)
+def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
+    """Remove a relation through either of its ends; raises NotFound."""
+    ticket = loaders.writable(actor, reference)
+    canonical = as_uuid(relation_id)
+    relation = (
+        session.get(TicketRelation, canonical, with_for_update=True) if canonical else None
+    )
+    if relation is None or ticket.id not in (relation.source_ticket_id, relation.target_ticket_id):
+        raise NotFound("relation", relation_id)
+    source = session.get_one(Ticket, relation.source_ticket_id)
+    target = session.get_one(Ticket, relation.target_ticket_id)
+    if not (actor.sees_project(source.project_id) and actor.sees_project(target.project_id)):
+        raise NotFound("relation", relation_id)
+    session.delete(relation)
+    session.flush()
+    _record(actor, "ticket.relation_removed", ticket, relation, source, target)
+
+
+def _record(
+    actor: Actor,
+    event_type: str,
+    ticket: Ticket,
+    relation: TicketRelation,
+    source: Ticket,
+    target: Ticket,
+) -> None:
+    record(
+        actor,
+        event_type,
+        loaders.target(ticket),
+        relation_id=relation.id,
+        type=relation.type,
+        source_ticket_id=source.id,
+        target_ticket_id=target.id,
+        source_display_id=source.display_id,
+        target_display_id=target.display_id,
+    )

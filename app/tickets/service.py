@@ -1,0 +1,306 @@
+"""Ticket verbs: create, change, move, delete, and reading one or many."""
+
+from typing import Any
+
+from sqlalchemy import update
+
+from app.accounts import lookup
+from app.audit.service import record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.clock import next_version
+from app.core.db import session
+from app.core.errors import Conflict, Forbidden, Gone
+from app.core.etag import check_if_match
+from app.core.pagination import Page
+from app.core.versions import apply_changes, touch
+from app.projects import labels, states
+from app.projects import loaders as projects
+from app.projects.models import Project, WorkflowState
+from app.tickets import comments, hierarchy, loaders, queries
+from app.tickets.label_links import label_ids_of, replace_labels
+from app.tickets.models import Priority, Ticket, TicketType
+
+TITLE_LENGTH = text.NAME_LENGTH
+
+# "Not given", where null means something.
+ABSENT: Any = object()
+
+
+@operation(Access.READ)
+def list_tickets(actor: Actor, *, limit: int, cursor: str | None, **filters: Any) -> Page:
+    """Tickets of all projects that the actor can see, newest first."""
+    include_deleted = bool(filters.pop("include_deleted", False))
+    conditions = [] if include_deleted else [queries.in_live_projects()]
+    if actor.allowlist:
+        conditions.append(Ticket.project_id.in_(actor.allowlist))
+    return queries.ticket_page(
+        conditions, filters, limit=limit, cursor=cursor, include_deleted=include_deleted
+    )
+
+
+@operation(Access.READ)
+def list_project_tickets(
+    actor: Actor, project_id: str, *, limit: int, cursor: str | None, **filters: Any
+) -> Page:
+    """Tickets of one project, newest first."""
+    include_deleted = bool(filters.pop("include_deleted", False))
+    project = projects.visible(actor, project_id, include_deleted=include_deleted)
+    return queries.ticket_page(
+        [Ticket.project_id == project.id],
+        filters,
+        limit=limit,
+        cursor=cursor,
+        include_deleted=include_deleted,
+    )
+
+
+@operation(Access.READ)
+def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -> Ticket:
+    """One ticket, by UUID or display id."""
+    return loaders.visible(actor, reference, include_deleted=include_deleted)
+
+
+@operation(Access.WRITE)
+def create_ticket(
+    actor: Actor,
+    project_id: str,
+    *,
+    title: str,
+    type: str = TicketType.STORY,  # noqa: A002 - the specification's name of the field
+    body: str = "",
+    priority: str = Priority.MEDIUM,
+    state_id: str | None = None,
+    assignee_user_id: str | None = None,
+    parent_ticket_id: str | None = None,
+    label_ids: list[str] | None = None,
+    due_date: str | None = None,
+    written_at: tuple[int, int] | None = None,
+) -> Ticket:
+    """Create a ticket with the project's next number.
+
+    ``written_at`` gives the original (created_at, updated_at) of an imported ticket, in
+    milliseconds. Raises InvalidField for a reference or rule that does not hold.
+    """
+    project = projects.writable(actor, project_id)
+    title = text.line(title, "title", TITLE_LENGTH)
+    text.body(body)
+    parent = hierarchy.checked_parent(project, type, parent_ticket_id)
+    state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
+    if assignee_user_id is not None:
+        lookup.active_in_project(assignee_user_id, project.id, "assignee_user_id")
+    chosen = labels.named_in_body(project.id, label_ids or [])
+    identifier = ids.new_id()
+    moment = ids.created_ms(identifier)
+    created_at, updated_at = written_at or (moment, moment)
+    number = _next_number(project)
+    ticket = Ticket(
+        id=identifier,
+        project_id=project.id,
+        ticket_number=number,
+        display_id=f"{project.key}-{number}",
+        type=str(type),
+        title=title,
+        body=body,
+        state_id=state.id,
+        priority=str(priority),
+        assignee_user_id=assignee_user_id,
+        reporter_user_id=actor.id,
+        parent_ticket_id=parent.id if parent else None,
+        due_date=due_date,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+    session.add(ticket)
+    session.flush()
+    replace_labels(ticket, [label.id for label in chosen])
+    record(
+        actor,
+        "ticket.created",
+        loaders.target(ticket),
+        display_id=ticket.display_id,
+        type=ticket.type,
+        title=title,
+        state_id=state.id,
+        priority=ticket.priority,
+        assignee_user_id=assignee_user_id,
+        parent_ticket_id=ticket.parent_ticket_id,
+    )
+    return ticket
+
+
+def _next_number(project: Project) -> int:
+    """Take the next number in one statement: none is given twice, and a rollback gives it back.
+
+    The statement also meets a deletion of the project that came in between.
+    """
+    number = session.scalar(
+        update(Project)
+        .where(Project.id == project.id, Project.deleted_at.is_(None))
+        .values(ticket_counter=Project.ticket_counter + 1)
+        .returning(Project.ticket_counter)
+        .execution_options(synchronize_session=False)
+    )
+    if number is None:
+        raise Gone("project", project.id)
+    return number
+
+
+@operation(Access.WRITE)
+def update_ticket(
+    actor: Actor,
+    reference: str,
+    *,
+    if_match: str | None = None,
+    expected_assignee_user_id: str | None = ABSENT,
+    **fields: Any,
+) -> Ticket:
+    """Change fields of a ticket; unchanged ones record nothing.
+
+    Raises Conflict ``etag_mismatch`` or ``assignee_mismatch``, Forbidden, InvalidField.
+    """
+    ticket = loaders.writable(actor, reference)
+    check_if_match(if_match, ticket.etag)
+    check_assignee(ticket, expected_assignee_user_id)
+    _check_fields(actor, ticket, fields)
+    wanted_labels = fields.pop("label_ids", None)
+    assignee_before = ticket.assignee_user_id
+    changed = apply_changes(ticket, fields)
+    if wanted_labels is not None:
+        before = label_ids_of(ticket)
+        if set(before) != set(wanted_labels):
+            replace_labels(ticket, wanted_labels)
+            changed["label_ids"] = {"from": before, "to": sorted(wanted_labels)}
+            if len(changed) == 1:
+                touch(ticket)
+    if changed:
+        session.flush()
+        _record_update(actor, ticket, changed, assignee_before)
+    return ticket
+
+
+def check_assignee(ticket: Ticket, expected: str | None) -> None:
+    """Raise Conflict ``assignee_mismatch`` unless the ticket is held by whom the caller expects.
+
+    The row is locked, and its version is compared in the UPDATE, so of two that claim a ticket at
+    once exactly one succeeds.
+    """
+    if expected is ABSENT or ticket.assignee_user_id == expected:
+        return
+    holder = ticket.assignee_user_id
+    raise Conflict(
+        "assignee_mismatch",
+        "The ticket is assigned to someone else.",
+        assignee=lookup.summaries([holder])[holder] if holder else None,
+    )
+
+
+def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
+    """Check what a change asks for; strips the title in place."""
+    if "reporter_user_id" in fields:
+        if not actor.is_human:
+            raise Forbidden("humans_only")
+        if fields["reporter_user_id"] != ticket.reporter_user_id:
+            lookup.active_in_project(
+                fields["reporter_user_id"], ticket.project_id, "reporter_user_id"
+            )
+    if "title" in fields:
+        fields["title"] = text.line(fields["title"], "title", TITLE_LENGTH)
+    if "body" in fields:
+        text.body(fields["body"])
+    assignee = fields.get("assignee_user_id")
+    if assignee is not None and assignee != ticket.assignee_user_id:
+        lookup.active_in_project(assignee, ticket.project_id, "assignee_user_id")
+    if "parent_ticket_id" in fields and fields["parent_ticket_id"] != ticket.parent_ticket_id:
+        project = session.get_one(Project, ticket.project_id)
+        hierarchy.checked_parent(project, ticket.type, fields["parent_ticket_id"])
+    if "label_ids" in fields:
+        chosen = labels.named_in_body(ticket.project_id, fields["label_ids"])
+        fields["label_ids"] = [label.id for label in chosen]
+
+
+def _record_update(
+    actor: Actor, ticket: Ticket, changed: dict[str, Any], assignee_before: str | None
+) -> None:
+    """``ticket.assigned`` for a new assignee, ``ticket.updated`` for everything else."""
+    target = loaders.target(ticket)
+    assignee = ticket.assignee_user_id
+    if "assignee_user_id" in changed and assignee is not None:
+        changed = {field: change for field, change in changed.items() if field != "assignee_user_id"}
+        record(
+            actor,
+            "ticket.assigned",
+            target,
+            from_user_id=assignee_before,
+            assignee_user_id=assignee,
+            assignee_username=lookup.summaries([assignee])[assignee]["username"],
+        )
+    if changed:
+        record(actor, "ticket.updated", target, changes=changed)
+
+
+@operation(Access.WRITE)
+def transition_ticket(
+    actor: Actor,
+    reference: str,
+    *,
+    state_id: str,
+    comment: str | None = None,
+    expected_assignee_user_id: str | None = ABSENT,
+) -> Ticket:
+    """Move a ticket to any state of its project, with a comment if one is given.
+
+    To the state it is in: nothing changes and nothing is recorded, the comment is still added.
+    """
+    ticket = loaders.writable(actor, reference)
+    check_assignee(ticket, expected_assignee_user_id)
+    state = states.named_in_body(ticket.project_id, state_id)
+    if comment is not None:
+        text.filled_body(comment, "comment")
+    if ticket.state_id != state.id:
+        move(actor, ticket, state)
+    if comment is not None:
+        comments.add(actor, ticket, comment)
+    return ticket
+
+
+def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
+    """Put the ticket into another state of its project and record it."""
+    before = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
+    apply_changes(ticket, {"state_id": after.id})
+    session.flush()
+    record(
+        actor,
+        "ticket.state_changed",
+        loaders.target(ticket),
+        from_state_id=before.id if before else None,
+        from_state_name=before.name if before else None,
+        to_state_id=after.id,
+        to_state_name=after.name,
+    )
+
+
+@operation(Access.WRITE)
+def delete_ticket(actor: Actor, reference: str, *, if_match: str | None = None) -> None:
+    """Soft-delete a ticket; its children stay."""
+    ticket = loaders.writable(actor, reference)
+    check_if_match(if_match, ticket.etag)
+    ticket.deleted_at = ticket.updated_at = next_version(ticket.updated_at)
+    session.flush()
+    record(
+        actor,
+        "ticket.deleted",
+        loaders.target(ticket),
+        display_id=ticket.display_id,
+        title=ticket.title,
+    )
+
+
+def children(ticket: Ticket) -> list[dict[str, Any]]:
+    """The live tickets below this one, oldest first."""
+    rows = session.execute(
+        queries.FULL.where(Ticket.parent_ticket_id == ticket.id, Ticket.deleted_at.is_(None))
+        .order_by(Ticket.created_at, Ticket.id)
+    ).all()
+    return queries.build(rows)
+

@@ -1,0 +1,113 @@
+"""Watchers: users who follow a ticket."""
+
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+
+from app.accounts import lookup
+from app.accounts.builders import user_summary
+from app.accounts.models import User
+from app.audit.service import record
+from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.db import session
+from app.core.errors import Forbidden, NotFound
+from app.core.ids import as_uuid
+from app.core.pagination import Page, page
+from app.tickets import loaders
+from app.tickets.builders import watcher_json
+from app.tickets.models import Ticket, TicketWatcher
+
+
+def _rows(ticket: Ticket) -> Any:
+    return (
+        select(
+            TicketWatcher.user_id.label("id"),
+            TicketWatcher.created_at,
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .join(User, User.id == TicketWatcher.user_id)
+        .where(TicketWatcher.ticket_id == ticket.id)
+    )
+
+
+def _json(row: Any) -> dict[str, Any]:
+    user = user_summary(row.id, row.type, row.username, row.display_name)
+    return watcher_json(user, row.created_at)
+
+
+@operation(Access.READ)
+def list_watchers(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
+    """The ticket's watchers, newest first."""
+    ticket = loaders.visible(actor, reference)
+    return page(
+        _rows(ticket),
+        kind="watcher",
+        sort=TicketWatcher.created_at,
+        id_column=TicketWatcher.user_id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [_json(row) for row in rows],
+    )
+
+
+def is_watching(user_id: str, ticket: Ticket) -> bool:
+    """Whether this user watches the ticket."""
+    return session.get(TicketWatcher, (ticket.id, user_id)) is not None
+
+
+@operation(Access.WRITE)
+def add_watcher(
+    actor: Actor, reference: str, *, user_id: str | None = None
+) -> tuple[Ticket, dict[str, Any], bool]:
+    """Let a user (the caller, if none is named) watch a ticket: ticket, watcher, whether it is new.
+
+    Raises Forbidden ``humans_only`` where a bot names another, InvalidField for an unfit user.
+    """
+    ticket = loaders.writable(actor, reference)
+    watcher_id = user_id or actor.id
+    if actor.is_bot and watcher_id != actor.user_id:
+        raise Forbidden("humans_only")
+    user = lookup.active_in_project(watcher_id, ticket.project_id, "user_id")
+    is_new = not is_watching(watcher_id, ticket)
+    if is_new:
+        session.execute(
+            insert(TicketWatcher).values(
+                ticket_id=ticket.id, user_id=watcher_id, created_at=now_ms()
+            )
+        )
+        record(
+            actor,
+            "ticket.watcher_added",
+            loaders.target(ticket),
+            user_id=user.id,
+            username=user.username,
+        )
+    row = session.execute(_rows(ticket).where(TicketWatcher.user_id == watcher_id)).one()
+    return ticket, _json(row), is_new
+
+
+@operation(Access.WRITE)
+def remove_watcher(actor: Actor, reference: str, user_id: str) -> None:
+    """Stop a user from watching; raises Forbidden for a bot that names another, NotFound."""
+    ticket = loaders.writable(actor, reference)
+    watcher_id = as_uuid(user_id)
+    if actor.is_bot and watcher_id != actor.user_id:
+        raise Forbidden("humans_only")
+    user = lookup.find(watcher_id) if watcher_id else None
+    if user is None or not is_watching(user.id, ticket):
+        raise NotFound("watcher", user_id)
+    session.execute(
+        delete(TicketWatcher).where(
+            TicketWatcher.ticket_id == ticket.id, TicketWatcher.user_id == user.id
+        )
+    )
+    record(
+        actor,
+        "ticket.watcher_removed",
+        loaders.target(ticket),
+        user_id=user.id,
+        username=user.username,
+    )
