@@ -1,0 +1,184 @@
+"""Reading one setting from the environment: its form, its bounds, the sentence when it is wrong.
+
+A setting that is absent or blank has its default. No sentence repeats a secret.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+import click
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+Environment = Mapping[str, str]
+
+POSTGRESQL = "postgresql+psycopg"
+SHORTEST_SECRET = 16
+
+_TRUE = frozenset({"true", "1", "yes", "on"})
+_FALSE = frozenset({"false", "0", "no", "off"})
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.\-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
+
+
+class SettingsError(click.ClickException):
+    """A setting is wrong; the message is one sentence that names it.
+
+    A ClickException, so that every ``flask`` command ends with that sentence, not with a traceback.
+    """
+
+
+def text(environ: Environment, name: str, default: str = "") -> str:
+    """The value without surrounding blanks, or the default."""
+    return environ.get(name, "").strip() or default
+
+
+def line(environ: Environment, name: str, default: str, longest: int) -> str:
+    """A value of one printable line."""
+    value = text(environ, name, default)
+    if len(value) > longest or not value.isprintable():
+        raise SettingsError(f"{name} must be one line of at most {longest} printable characters.")
+    return value
+
+
+def whole(environ: Environment, name: str, default: int, lowest: int, highest: int) -> int:
+    """A whole number within bounds, both included."""
+    value = text(environ, name)
+    if not value:
+        return default
+    if not re.fullmatch(r"-?[0-9]{1,12}", value) or not lowest <= int(value) <= highest:
+        raise SettingsError(
+            f"{name} must be a whole number from {lowest} to {highest}, not {value[:40]!r}."
+        )
+    return int(value)
+
+
+def flag(environ: Environment, name: str, *, default: bool) -> bool:
+    """A switch: true or false (also 1/0, yes/no, on/off)."""
+    value = text(environ, name).lower()
+    if not value:
+        return default
+    if value not in _TRUE | _FALSE:
+        raise SettingsError(f"{name} must be true or false, not {value[:40]!r}.")
+    return value in _TRUE
+
+
+def one_of(environ: Environment, name: str, default: str, choices: tuple[str, ...]) -> str:
+    """One of a few words, in any case."""
+    value = text(environ, name, default).upper()
+    if value not in choices:
+        raise SettingsError(f"{name} must be one of {', '.join(choices)}, not {value[:40]!r}.")
+    return value
+
+
+def host(environ: Environment, name: str, default: str) -> str:
+    """A host name or address to listen on; an IPv6 address loses its brackets."""
+    value = text(environ, name, default)
+    if not _HOST.fullmatch(value):
+        raise SettingsError(f"{name} must be a host name or an IP address, not {value[:60]!r}.")
+    return value.strip("[]")
+
+
+def base_url(environ: Environment, name: str, default: str) -> str:
+    """The outside address: scheme, host and port only, without a slash at the end."""
+    value = text(environ, name, default)
+    parts = _split(value)
+    if (
+        parts is None
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or not _HOST.fullmatch(parts.hostname)
+        or parts.username is not None
+        or parts.path not in ("", "/")
+        or "?" in value
+        or "#" in value
+    ):
+        raise SettingsError(
+            f"{name} must be an address such as https://tickets.example.org, "
+            "with no path and nothing after it."
+        )
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def _split(value: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(value)
+        return parts if parts.port != 0 else None
+    except ValueError:  # a port out of range, a bracket that is not closed
+        return None
+
+
+def database_url(environ: Environment, name: str, default: Path) -> str:
+    """SQLAlchemy's address of the database: ``postgresql+psycopg://...`` or ``sqlite:////...``."""
+    value = text(environ, name)
+    if not value:
+        return f"sqlite:///{default}"
+    try:
+        url = make_url(value)
+    except (ArgumentError, ValueError) as error:
+        # The value may hold a password, so neither it nor the cause is shown.
+        raise SettingsError(f"{name} is not a database address.") from error
+    if url.drivername in ("postgresql", "postgres", POSTGRESQL):
+        return _postgresql(name, url)
+    if url.drivername == "sqlite":
+        return _sqlite(name, url)
+    raise SettingsError(f"{name} must begin with postgresql:// or sqlite:///.")
+
+
+def _postgresql(name: str, url: URL) -> str:
+    if not url.database:
+        raise SettingsError(f"{name} must name a database, as in postgresql://user@host/docket.")
+    return url.set(drivername=POSTGRESQL).render_as_string(hide_password=False)
+
+
+def _sqlite(name: str, url: URL) -> str:
+    if not url.database or url.database.startswith((":", "file:")) or url.query:
+        raise SettingsError(f"{name} must name a file, as in sqlite:////var/lib/docket/docket.db.")
+    return f"sqlite:///{Path(url.database).absolute()}"
+
+
+def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
+    """The secret key, at least 16 characters; made once and kept in ``kept_in`` where absent.
+
+    Raises SettingsError where it is absent and ``kept_in`` is None.
+    """
+    value = text(environ, name)
+    if not value:
+        if kept_in is None:
+            raise SettingsError(
+                f"{name} must be set with PostgreSQL, and be the same for every server on it."
+            )
+        value = _kept_secret(kept_in)
+        name = f"{name} (kept in {kept_in})"
+    if len(value) < SHORTEST_SECRET:
+        raise SettingsError(f"{name} must have at least {SHORTEST_SECRET} characters.")
+    return value
+
+
+def _kept_secret(path: Path) -> str:
+    """The secret in this file; two that start at once agree on one, as a link is made only once."""
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".secret_key.") as fresh:
+            fresh.write(secrets.token_urlsafe(48) + "\n")
+            fresh.flush()
+            os.fsync(fresh.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(fresh.name, path)
+    return path.read_text().strip()
+
+
+def directory(environ: Environment, name: str, default: Path) -> Path:
+    """A directory that exists, made where it does not, closed to other users; written to."""
+    path = Path(text(environ, name, str(default))).expanduser().absolute()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"{name} must be a directory: {error.strerror} ({path}).") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise SettingsError(f"{name} must be a directory that can be written to ({path}).")
+    return path
