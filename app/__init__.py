@@ -117,6 +117,7 @@ def _install_doors(app: Flask) -> None:
         precheck=identity.precheck,
         resolve=identity.resolve,
         client=identity.client,
+        cross_site=identity.is_cross_site,
     )
     registry = doors.routes()
     app.config["ROUTES"] = registry

@@ -1,11 +1,46 @@
-"""Attaching the domains' commands, and what a command does with a refusal."""
+"""Attaching the domains' commands, and what every command has in common.
 
+A command is an edge like REST or a page: it runs in the application's context, all events of one
+run share a request id, and a refusal is one line and exit code 1.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
 from flask import Flask
+from flask.cli import with_appcontext
 
 from app import doors
+from app.core import ids
+from app.core.context import request_id
+from app.core.errors import DomainError
 
 
 def install(app: Flask) -> None:
     """Add every command to ``flask``."""
     for command in doors.commands():
+        _prepare(command)
         app.cli.add_command(command)
+
+
+def _prepare(command: click.Command) -> None:
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _prepare(inner)
+    elif command.callback is not None:
+        command.callback = _edge(command.callback)
+
+
+def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
+    @with_appcontext
+    @wraps(callback)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        request_id.set(ids.new_id())
+        try:
+            return callback(*args, **kwargs)
+        except DomainError as error:
+            raise click.ClickException(error.message) from error
+
+    return run

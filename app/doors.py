@@ -4,13 +4,16 @@ from click import Command
 from flask import Blueprint
 
 from app.accounts.api import api as accounts
+from app.accounts.cli import setup_admin
+from app.bots.api import api as bots
 from app.projects.api import api as projects
 from app.rest.routing import Registry
 from app.tickets.api import api as tickets
 from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
+from app.tickets.cli import import_issues
 
-APIS = (accounts, projects, tickets, ticket_parts, comments)
+APIS = (accounts, bots, projects, tickets, ticket_parts, comments)
 
 
 def routes() -> Registry:
@@ -28,4 +31,4 @@ def pages() -> list[Blueprint]:
 
 def commands() -> list[Command]:
     """The commands of all domains."""
-    return []
+    return [setup_admin, import_issues]

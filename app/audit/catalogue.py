@@ -31,7 +31,7 @@ EVENTS: dict[str, EventType] = _events(
     Category.AUDIT_ONLY,
     ("auth.login.success", "username"),
     ("auth.login.failure", "username reason"),
-    ("auth.login.rate_limited", "username retry_after_seconds"),
+    ("auth.login.rate_limited", "username bucket retry_after_seconds"),
     ("auth.logout", "username"),
     ("auth.session.expired", "reason"),
     ("auth.bot.success", "token_prefix"),

@@ -30,7 +30,7 @@ class Target:
     ticket_id: str | None = None
 
 
-def record(actor: Actor, event_type: str, target: Target, **payload: Any) -> str:
+def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
     """Write an event in the transaction at hand and return its id.
 
     The event and its change commit together or not at all (decisions.md, section 5). A payload key
@@ -62,7 +62,7 @@ def record(actor: Actor, event_type: str, target: Target, **payload: Any) -> str
     return identifier
 
 
-def record_separately(actor: Actor, event_type: str, target: Target, **payload: Any) -> None:
+def record_separately(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> None:
     """Write an event in a transaction of its own, after what it describes has ended.
 
     For what describes a request rather than a change. Where it fails, ``audit.orphaned`` is tried

@@ -1,1 +1,1 @@
-"""The shared kernel: values, database, errors and text rules. It imports nothing else of the application."""
+"""The shared kernel: values, database, errors, text rules. It imports nothing else of the house."""

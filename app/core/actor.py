@@ -115,9 +115,7 @@ class Operation(Generic[Parameters, Result]):
 
 def operation(
     access: Access, *, reason: str = "humans_only"
-) -> Callable[
-    [Callable[Concatenate[Actor, Parameters], Result]], Operation[Parameters, Result]
-]:
+) -> Callable[[Callable[Concatenate[Actor, Parameters], Result]], Operation[Parameters, Result]]:
     """Declare who may call a verb; ``reason`` is what a bot reads on a humans-only one."""
 
     def decorate(

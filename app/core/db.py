@@ -1,4 +1,4 @@
-"""The database: models' base, the session, and the two units of work, ``transaction`` and ``reading``.
+"""The database: models' base, the session, and the units of work ``transaction`` and ``reading``.
 
 Verbs flush and never commit; only edges open a unit of work. How each engine keeps its promises
 (one writer on SQLite, time limits on PostgreSQL) is in ``engines.py``.
@@ -11,8 +11,18 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import CHAR, BigInteger, CheckConstraint, Dialect, MetaData, String, event
-from sqlalchemy.dialects.postgresql import UUID as PostgresUuid
+from sqlalchemy import (
+    CHAR,
+    BigInteger,
+    CheckConstraint,
+    Dialect,
+    MetaData,
+    Row,
+    Select,
+    String,
+    event,
+)
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
@@ -23,6 +33,10 @@ from app.core.engines import WRITES, is_outage, is_retryable, writer_lock
 from app.core.errors import Unavailable
 
 T = TypeVar("T")
+
+# A query, and a row of one, with any columns.
+AnySelect = Select[*tuple[Any, ...]]
+AnyRow = Row[*tuple[Any, ...]]
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -53,7 +67,7 @@ class Id(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Choose the column type of the database."""
         if dialect.name == "postgresql":
-            return dialect.type_descriptor(PostgresUuid(as_uuid=False))
+            return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
         return dialect.type_descriptor(CHAR(36))
 
 
@@ -77,7 +91,9 @@ def short_text(length: int = 200) -> String:
     return String(length)
 
 
-db = SQLAlchemy(metadata=Base.metadata, session_options={"autoflush": False, "expire_on_commit": False})
+db = SQLAlchemy(
+    metadata=Base.metadata, session_options={"autoflush": False, "expire_on_commit": False}
+)
 session = cast("Session", db.session)
 
 

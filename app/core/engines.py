@@ -1,4 +1,4 @@
-"""How each database is opened, and what its failures mean (reliability.md, sections 2.1 and 2.2)."""
+"""How each database is opened, and what its failures mean (reliability.md, section 2)."""
 
 import fcntl
 import os

@@ -124,9 +124,7 @@ def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> Answer:
         )
     ).one()
     if row.fingerprint != print_ or row.status is None or row.sealed is None:
-        raise Conflict(
-            "idempotency_mismatch", "This Idempotency-Key was used for another request."
-        )
+        raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
     opened = orjson.loads(sealing.open_sealed(row.sealed, f"idempotency:{key}"))
     return Answer(row.status, opened["body"].encode(), opened["headers"])
 
@@ -137,7 +135,5 @@ def keep(claimed: Claim, answer: Answer) -> None:
     session.execute(
         update(IdempotencyRecord)
         .where(IdempotencyRecord.id == claimed.record_id)
-        .values(
-            status=answer.status, sealed=sealing.seal(content, f"idempotency:{claimed.key}")
-        )
+        .values(status=answer.status, sealed=sealing.seal(content, f"idempotency:{claimed.key}"))
     )

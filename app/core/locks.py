@@ -13,6 +13,7 @@ from app.core.db import session
 class Lock(IntEnum):
     """The keys of PostgreSQL's advisory locks; one list, so that no two meanings share a key."""
 
+    MIGRATION = 7000
     FIRST_SETUP = 7001
     RELATIONS = 7002
     LAST_ACTIVE_HUMAN = 7003

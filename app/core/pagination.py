@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Row, Select, and_, or_
+from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy.orm import InstrumentedAttribute
 
-from app.core.db import session
+from app.core.db import AnyRow, AnySelect, session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 
@@ -55,7 +56,7 @@ def encode(cursor: Cursor) -> str:
 
 
 def decode(text: str, kind: str) -> Cursor:
-    """Read a cursor back; raises InvalidField (400, field ``cursor``) unless it is exactly one of ours."""
+    """Read a cursor back; raises InvalidField (400) unless it is exactly one of ours."""
     try:
         if len(text) > CURSOR_LENGTH:
             raise ValueError("too long")
@@ -86,14 +87,14 @@ def _verified(found: Any, kind: str) -> Cursor:
 
 
 def page(
-    statement: Select[Any],
+    statement: AnySelect,
     *,
     kind: str,
-    sort: ColumnElement[Any],
-    id_column: ColumnElement[Any],
+    sort: InstrumentedAttribute[int],
+    id_column: InstrumentedAttribute[str],
     limit: int,
     cursor: str | None,
-    build: Callable[[Sequence[Row[Any]]], list[dict[str, Any]]],
+    build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]],
     ascending: bool = False,
 ) -> Page:
     """One page of ``statement`` in the order (sort, id), newest first unless ``ascending``.
@@ -114,11 +115,12 @@ def page(
 
 
 def _beyond(
-    cursor: Cursor, sort: ColumnElement[Any], id_column: ColumnElement[Any], ascending: bool
+    cursor: Cursor,
+    sort: InstrumentedAttribute[int],
+    id_column: InstrumentedAttribute[str],
+    ascending: bool,
 ) -> ColumnElement[bool]:
     """Rows after the cursor. The first condition alone lets an index seek to the place."""
     if ascending:
-        return and_(
-            sort >= cursor.at, or_(sort > cursor.at, id_column > cursor.id)
-        )
+        return and_(sort >= cursor.at, or_(sort > cursor.at, id_column > cursor.id))
     return and_(sort <= cursor.at, or_(sort < cursor.at, id_column < cursor.id))

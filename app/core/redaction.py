@@ -10,7 +10,10 @@ _PATTERNS = (
     (re.compile(r"(/mcp/bot/)[^/\s\"'?]+", re.IGNORECASE), rf"\g<1>{REDACTED}"),
     (re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),
     (re.compile(r"(app_session=)[^;\s\"']+"), rf"\g<1>{REDACTED}"),
-    (re.compile(r"((?:x-api-key|cookie|authorization)\"?'?\s*[:=]\s*)\S+", re.I), rf"\g<1>{REDACTED}"),
+    (
+        re.compile(r"((?:x-api-key|cookie|authorization)\"?'?\s*[:=]\s*)\S+", re.I),
+        rf"\g<1>{REDACTED}",
+    ),
     (
         re.compile(r"(\"?\b(?:[a-z_]*password|secret)\"?\s*[:=]\s*)(\"[^\"]*\"|'[^']*'|\S+)", re.I),
         rf"\g<1>{REDACTED}",

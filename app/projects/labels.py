@@ -70,9 +70,7 @@ def list_labels(actor: Actor, project_id: str, *, limit: int, cursor: str | None
 
 
 @operation(Access.HUMAN)
-def create_label(
-    actor: Actor, project_id: str, *, name: str, color: str = DEFAULT_COLOR
-) -> Label:
+def create_label(actor: Actor, project_id: str, *, name: str, color: str = DEFAULT_COLOR) -> Label:
     """Create a label; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id)
     name = text.line(name, "name")
@@ -92,14 +90,12 @@ def create_label(
     session.add(label)
     with duplicate_is_conflict("name", f"A label named {name} exists."):
         session.flush()
-    record(
-        actor, "label.created", _target(label), label_id=label.id, name=name, color=color
-    )
+    record(actor, "label.created", _target(label), label_id=label.id, name=name, color=color)
     return label
 
 
 @operation(Access.HUMAN)
-def update_label(actor: Actor, project_id: str, label_id: str, **fields: Any) -> Label:
+def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any) -> Label:
     """Rename or recolor a label."""
     project = loaders.writable(actor, project_id)
     label = _of_path(project, label_id)

@@ -3,8 +3,8 @@
 ``visible`` says what an actor can see (404, 410); ``writable`` what it may touch (403 too).
 """
 
-from sqlalchemy import func, select, table
 from sqlalchemy import column as sql_column
+from sqlalchemy import func, select, table
 
 from app.audit.service import Target
 from app.core.actor import Actor

@@ -97,7 +97,7 @@ def create_project(
 
 
 @operation(Access.HUMAN)
-def update_project(actor: Actor, project_id: str, **fields: Any) -> Project:
+def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
     """Change name, description or owner; raises InvalidField."""
     project = writable(actor, project_id, lock=True)
     if "name" in fields:

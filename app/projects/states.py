@@ -36,9 +36,7 @@ def seed(actor: Actor, project: Project) -> None:
         _add(actor, project, name, category, position)
 
 
-def _add(
-    actor: Actor, project: Project, name: str, category: str, position: int
-) -> WorkflowState:
+def _add(actor: Actor, project: Project, name: str, category: str, position: int) -> WorkflowState:
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     state = WorkflowState(
@@ -136,7 +134,7 @@ def create_state(actor: Actor, project_id: str, *, name: str, category: str) -> 
 
 
 @operation(Access.HUMAN)
-def update_state(actor: Actor, project_id: str, state_id: str, **fields: Any) -> WorkflowState:
+def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any) -> WorkflowState:
     """Rename or recategorize a state."""
     project = loaders.writable(actor, project_id, lock=True)
     state = _of_path(project, state_id)
@@ -147,9 +145,7 @@ def update_state(actor: Actor, project_id: str, state_id: str, **fields: Any) ->
     if changed:
         state.name_key = text.same_name(state.name)
         session.flush()
-        record(
-            actor, "workflow_state.updated", _target(state), state_id=state.id, changes=changed
-        )
+        record(actor, "workflow_state.updated", _target(state), state_id=state.id, changes=changed)
     return state
 
 
@@ -162,14 +158,10 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     project = loaders.writable(actor, project_id, lock=True)
     state = _of_path(project, state_id)
     # Waits for tickets that are moving here right now, so that the count below sees them.
-    session.execute(
-        select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update()
-    )
+    session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = loaders.live_tickets_in_state(state.id)
     if in_use:
-        raise Conflict(
-            "state_in_use", f"{in_use} tickets are in this state.", ticket_count=in_use
-        )
+        raise Conflict("state_in_use", f"{in_use} tickets are in this state.", ticket_count=in_use)
     remaining = [other for other in ordered(project.id) if other.id != state.id]
     if not remaining:
         raise Conflict("invariant_violation", "A project keeps at least one state.")
@@ -213,4 +205,3 @@ def reorder_states(actor: Actor, project_id: str, *, state_ids: list[str]) -> No
         loaders.target(project),
         state_ids=state_ids,
     )
-

@@ -39,6 +39,8 @@ class Identity:
     # Before any unit of work: refuse what is wrong by mere presence (both credentials, cross-site).
     precheck: Callable[[Request], None]
     client: Callable[[Request], Client]
+    # Whether the browser says that another site caused the request.
+    cross_site: Callable[[Request], bool]
 
 
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
@@ -181,9 +183,7 @@ class Exchange:
 
     def _not_modified(self, answer: Answer) -> bool:
         seen = request.headers.get("If-None-Match")
-        return bool(
-            self.route.conditional and seen and answer.etag and matches(seen, answer.etag)
-        )
+        return bool(self.route.conditional and seen and answer.etag and matches(seen, answer.etag))
 
 
 CONDITIONAL = {"Cache-Control": "private, no-cache"}
@@ -194,4 +194,3 @@ def check_limit(query: dict[str, Any]) -> None:
     limit = query.get("limit")
     if limit is not None and not 1 <= limit <= LARGEST_PAGE:
         raise InvalidField("limit", "out_of_range", "limit is 1 to 200.")
-

@@ -66,4 +66,3 @@ def install(app: Flask, page: ErrorPage) -> None:
     app.register_error_handler(errors.DomainError, on_domain_error)
     app.register_error_handler(HTTPException, on_http_error)
     app.register_error_handler(Exception, on_exception)
-

@@ -126,7 +126,7 @@ class Day(fields.Date):
         return value
 
 
-class Items(fields.List):
+class Items(fields.List[Any]):
     """A JSON array."""
 
     default_error_messages = MESSAGES
@@ -164,7 +164,10 @@ class StrictSchema(Schema):
 
         unknown = RAISE
 
-    error_messages = {"unknown": UNKNOWN, "type": Problem("This must be an object.", "invalid_type")}
+    error_messages = {
+        "unknown": UNKNOWN,
+        "type": Problem("This must be an object.", "invalid_type"),
+    }
 
     # Fields that the resource has and a PATCH may not change.
     immutable: tuple[str, ...] = ()
@@ -239,7 +242,7 @@ def load(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[str,
     try:
         loaded: dict[str, Any] = known.load(given)
     except ValidationError as error:
-        raise RequestInvalid(list(_flatten(error.normalized_messages(), [place]))) from error
+        raise RequestInvalid(list(_flatten(error.messages, [place]))) from error
     if named:
         raise InvalidField(named[0], "immutable", f"{named[0]} cannot be changed.")
     return loaded

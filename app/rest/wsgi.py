@@ -7,7 +7,7 @@ from wsgiref.types import StartResponse, WSGIApplication
 
 from app.core.redaction import REDACTED
 
-TOKEN_KEY = "docket.mcp_token"
+ENVIRON_KEY = "docket.mcp_token"
 _SEGMENT = re.compile(r"^(/+mcp/+bot/+)([^/?]+)")
 
 
@@ -21,7 +21,7 @@ class HideTokens:
         """Rewrite the addresses that name a token, then go on."""
         found = _SEGMENT.match(environ.get("PATH_INFO", ""))
         if found:
-            environ[TOKEN_KEY] = found.group(2)
+            environ[ENVIRON_KEY] = found.group(2)
             for key in ("PATH_INFO", "RAW_URI", "REQUEST_URI"):
                 if key in environ:
                     environ[key] = _SEGMENT.sub(rf"\g<1>{REDACTED}", environ[key])

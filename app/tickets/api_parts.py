@@ -92,9 +92,7 @@ def list_watchers(call: Call) -> Answer:
 )
 def add_watcher(call: Call) -> Answer:
     """Watch a ticket; humans may add others. 200 with the row where it exists already."""
-    ticket, watcher, is_new = watchers.add_watcher(
-        call.actor, call.path["ticket_id"], **call.body
-    )
+    ticket, watcher, is_new = watchers.add_watcher(call.actor, call.path["ticket_id"], **call.body)
     if not is_new:
         return Answer(watcher)
     return created(watcher, f"/tickets/{ticket.id}/watchers/{watcher['user_id']}")
@@ -158,9 +156,7 @@ def update_comment(call: Call) -> Answer:
     return Answer(comments.described(comment))
 
 
-@discussion.route(
-    "DELETE", COMMENT, "comments.delete", calls=comments.delete_comment, status=204
-)
+@discussion.route("DELETE", COMMENT, "comments.delete", calls=comments.delete_comment, status=204)
 def delete_comment(call: Call) -> Answer:
     """Soft-delete a comment: its author, or any human."""
     comments.delete_comment(call.actor, call.path["comment_id"])

@@ -65,7 +65,7 @@ def list_comments(
 def create_comment(
     actor: Actor, reference: str, *, body: str, written_at: int | None = None
 ) -> Comment:
-    """Comment on a ticket; ``written_at`` is the original time of an imported one, in milliseconds."""
+    """Comment on a ticket; ``written_at`` (ms) is the original time of an imported one."""
     ticket = loaders.writable(actor, reference)
     text.filled_body(body)
     return add(actor, ticket, body, written_at)

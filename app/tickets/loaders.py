@@ -16,7 +16,7 @@ from app.tickets.models import Comment, Ticket
 
 
 def find(reference: str, *, lock: bool = False) -> Ticket | None:
-    """The ticket of a UUID or display id, deleted or not; ``lock`` keeps others from changing it."""
+    """The ticket of a UUID or display id, deleted or not; ``lock`` keeps others off it."""
     if is_display_id(reference):
         condition = Ticket.display_id == reference
     else:

@@ -6,11 +6,11 @@ Lists are keyset pages over an index; nothing here grows with the table.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, exists, select
+from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.orm import aliased
 
 from app.accounts.models import User
-from app.core.db import session
+from app.core.db import AnyRow, AnySelect, session
 from app.core.pagination import Page, page
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets.builders import LabelSummary, ticket_json
@@ -81,7 +81,7 @@ def labels_of(ticket_ids: Iterable[str]) -> dict[str, list[LabelSummary]]:
     return found
 
 
-def build(rows: Sequence[Row[Any]]) -> list[dict[str, Any]]:
+def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
     """The JSON of full rows."""
     labels = labels_of(row.id for row in rows)
     return [ticket_json(row, labels[row.id]) for row in rows]
@@ -122,7 +122,7 @@ def is_ready() -> ColumnElement[bool]:
     )
 
 
-def filtered(statement: Select[Any], filters: dict[str, Any]) -> Select[Any]:
+def filtered(statement: AnySelect, filters: dict[str, Any]) -> AnySelect:
     """Narrow a ticket query by the single-value filters of REST (interface.md, Tickets)."""
     equal = {
         "project_id": Ticket.project_id,

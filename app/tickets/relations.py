@@ -82,7 +82,7 @@ def create_relation(
     actor: Actor,
     reference: str,
     *,
-    type: str,  # noqa: A002 - the specification's name of the field
+    type: str,
     target_ticket_id: str,
 ) -> tuple[Ticket, dict[str, Any]]:
     """Relate a ticket to another one: the ticket and the relation as seen from it.
@@ -127,7 +127,9 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
     if kind == RelationType.RELATES_TO:
         # Both directions are one relation, which no unique index knows.
         hold(Lock.RELATIONS)
-    found = session.scalar(select(TicketRelation.id).where(either, TicketRelation.type == str(kind)))
+    found = session.scalar(
+        select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
+    )
     if found is not None:
         raise Conflict("duplicate_key", "This relation exists.", field=TARGET_FIELD)
 
@@ -154,9 +156,7 @@ def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
     """Remove a relation through either of its ends; raises NotFound."""
     ticket = loaders.writable(actor, reference)
     canonical = as_uuid(relation_id)
-    relation = (
-        session.get(TicketRelation, canonical, with_for_update=True) if canonical else None
-    )
+    relation = session.get(TicketRelation, canonical, with_for_update=True) if canonical else None
     if relation is None or ticket.id not in (relation.source_ticket_id, relation.target_ticket_id):
         raise NotFound("relation", relation_id)
     source = session.get_one(Ticket, relation.source_ticket_id)

@@ -28,7 +28,7 @@ ABSENT: Any = object()
 
 
 @operation(Access.READ)
-def list_tickets(actor: Actor, *, limit: int, cursor: str | None, **filters: Any) -> Page:
+def list_tickets(actor: Actor, /, *, limit: int, cursor: str | None, **filters: Any) -> Page:
     """Tickets of all projects that the actor can see, newest first."""
     include_deleted = bool(filters.pop("include_deleted", False))
     conditions = [] if include_deleted else [queries.in_live_projects()]
@@ -41,7 +41,7 @@ def list_tickets(actor: Actor, *, limit: int, cursor: str | None, **filters: Any
 
 @operation(Access.READ)
 def list_project_tickets(
-    actor: Actor, project_id: str, *, limit: int, cursor: str | None, **filters: Any
+    actor: Actor, /, project_id: str, *, limit: int, cursor: str | None, **filters: Any
 ) -> Page:
     """Tickets of one project, newest first."""
     include_deleted = bool(filters.pop("include_deleted", False))
@@ -67,7 +67,7 @@ def create_ticket(
     project_id: str,
     *,
     title: str,
-    type: str = TicketType.STORY,  # noqa: A002 - the specification's name of the field
+    type: str = TicketType.STORY,
     body: str = "",
     priority: str = Priority.MEDIUM,
     state_id: str | None = None,
@@ -149,6 +149,7 @@ def _next_number(project: Project) -> int:
 @operation(Access.WRITE)
 def update_ticket(
     actor: Actor,
+    /,
     reference: str,
     *,
     if_match: str | None = None,
@@ -226,7 +227,9 @@ def _record_update(
     target = loaders.target(ticket)
     assignee = ticket.assignee_user_id
     if "assignee_user_id" in changed and assignee is not None:
-        changed = {field: change for field, change in changed.items() if field != "assignee_user_id"}
+        changed = {
+            field: change for field, change in changed.items() if field != "assignee_user_id"
+        }
         record(
             actor,
             "ticket.assigned",
@@ -299,8 +302,8 @@ def delete_ticket(actor: Actor, reference: str, *, if_match: str | None = None) 
 def children(ticket: Ticket) -> list[dict[str, Any]]:
     """The live tickets below this one, oldest first."""
     rows = session.execute(
-        queries.FULL.where(Ticket.parent_ticket_id == ticket.id, Ticket.deleted_at.is_(None))
-        .order_by(Ticket.created_at, Ticket.id)
+        queries.FULL.where(
+            Ticket.parent_ticket_id == ticket.id, Ticket.deleted_at.is_(None)
+        ).order_by(Ticket.created_at, Ticket.id)
     ).all()
     return queries.build(rows)
-

@@ -1,0 +1,62 @@
+"""Commands about tickets."""
+
+import json
+from pathlib import Path
+
+import click
+from sqlalchemy import select
+
+from app.accounts.models import User, UserType
+from app.core.actor import Actor, ActorKind
+from app.core.db import reading, session
+from app.projects.models import Project
+from app.tickets.importing.planning import plan
+from app.tickets.importing.reading import read
+from app.tickets.importing.report import Report
+from app.tickets.importing.running import Importer
+
+
+@click.command("import-issues")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--project", "key", required=True, help="The key of the project to import into.")
+@click.option("--as", "username", help="The human who imports; needed if there are several.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option(
+    "--verbose", is_flag=True, help="List every issue that could not be mapped as it was."
+)
+def import_issues(file: Path, key: str, username: str | None, as_json: bool, verbose: bool) -> None:
+    """Import issues from a file of JSON lines into a project.
+
+    Importing the same file again adds nothing twice.
+    """
+    with reading():
+        actor = _importing_human(username)
+        project_id = _project_id(key)
+    report = Report()
+    with file.open("rb") as lines:
+        planned = plan(list(read(lines, report)), report)
+    importer = Importer(actor, project_id, report)
+    with click.progressbar(
+        length=len(planned), label="Importing", file=click.get_text_stream("stderr")
+    ) as bar:
+        importer.run(planned, bar.update)
+    click.echo(json.dumps(report.as_json()) if as_json else report.as_text(verbose=verbose))
+
+
+def _importing_human(username: str | None) -> Actor:
+    statement = select(User).where(User.type == UserType.HUMAN.value, User.is_active)
+    if username is not None:
+        statement = statement.where(User.username == username)
+    found = session.scalars(statement.limit(2)).all()
+    if not found:
+        raise click.ClickException("There is no such active human; run 'flask setup-admin' first.")
+    if len(found) > 1:
+        raise click.ClickException("There are several humans; say who imports with --as USERNAME.")
+    return Actor(kind=ActorKind.HUMAN, user_id=found[0].id, username=found[0].username)
+
+
+def _project_id(key: str) -> str:
+    project = session.scalars(select(Project).where(Project.key == key)).first()
+    if project is None or project.is_deleted:
+        raise click.ClickException(f"There is no project with the key {key}.")
+    return project.id

@@ -1,0 +1,43 @@
+"""What an import did, and what it could not map, and why."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Report:
+    """Counts of what was made, and every deviation with its reason."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    notes: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def note(self, external_id: str, reason: str, detail: str = "") -> None:
+        """Remember that something of this issue is not in the tickets as it was in the file."""
+        self.notes.append((external_id, reason, detail))
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for a script."""
+        return {
+            "made": dict(self.made),
+            "notes": [
+                {"issue": issue, "reason": reason, "detail": detail}
+                for issue, reason, detail in self.notes
+            ],
+        }
+
+    def as_text(self, *, verbose: bool = False) -> str:
+        """The report for a person: counts, then each reason with its number and an example."""
+        lines = [f"{count:6d} {what}" for what, count in self.made.items()] or ["nothing to add"]
+        reasons = Counter(reason for _, reason, _ in self.notes)
+        if reasons:
+            lines.append("Not mapped as it was:")
+        for reason, count in reasons.most_common():
+            issue, _, detail = next(entry for entry in self.notes if entry[1] == reason)
+            example = f"{issue} {detail}".strip()
+            lines.append(f"{count:6d} {reason} (such as {example})")
+        if verbose:
+            lines += [
+                f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
+            ]
+        return "\n".join(lines)
