@@ -1,0 +1,105 @@
+"""How revisions run, on both databases: all or nothing, and one starter at a time.
+
+``flask db upgrade`` and the server's start come through here; ``flask db migrate`` as well, which
+drafts the next revision for a person to read and edit.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import context
+from alembic.operations.ops import MigrationScript
+from alembic.script import ScriptDirectory
+
+from app.core.db import Base, Id, db
+from app.core.engines import WRITES, writer_lock
+from app.core.locks import Lock
+
+# How long a second starter waits for the first one's migration.
+WAIT = "60s"
+# How long a statement waits for the rows of a server that still works on the old schema.
+LOCK_TIMEOUT = "5s"
+
+
+def run() -> None:
+    """Bring the schema up to date in one transaction."""
+    with writer_lock(db.engine), db.engine.connect() as connection:
+        options = connection.execution_options(**{WRITES: True})
+        with _foreign_keys_off(options), options.begin():
+            _take_turn(options)
+            context.configure(
+                connection=options,
+                target_metadata=Base.metadata,
+                transactional_ddl=True,
+                render_as_batch=True,
+                compare_type=True,
+                include_name=_include_name,
+                render_item=_render_item,
+                process_revision_directives=_number,
+            )
+            context.run_migrations()
+            _check_foreign_keys(options)
+
+
+@contextmanager
+def _foreign_keys_off(connection: sa.Connection) -> Iterator[None]:
+    """Rebuild SQLite's tables without touching the rows that refer to them.
+
+    With foreign keys on, replacing a parent table deletes its children through ON DELETE CASCADE.
+    The switch works only outside a transaction, hence on the driver's own connection.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    driver.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys=ON")
+
+
+def _check_foreign_keys(connection: sa.Connection) -> None:
+    """Refuse a result in which a SQLite row refers to nothing; PostgreSQL never lets it come up."""
+    if connection.dialect.name != "sqlite":
+        return
+    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+    if broken:
+        tables = sorted({row[0] for row in broken})
+        raise RuntimeError(f"rows of {', '.join(tables)} refer to rows that do not exist")
+
+
+def _take_turn(connection: sa.Connection) -> None:
+    """Wait until no other starter migrates; on SQLite the writer lock has seen to it already."""
+    if connection.dialect.name != "postgresql":
+        return
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}'")
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(int(Lock.MIGRATION))))
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+
+
+def _include_name(name: str | None, kind: str, _parents: object) -> bool:
+    """Leave the full-text index out: SQLite keeps it in tables that no model describes."""
+    return not (kind == "table" and name is not None and name.startswith("search_fts"))
+
+
+def _render_item(kind: str, item: Any, _autogen: object) -> str | bool:
+    """Write ids as plain types, so that a revision never depends on the code of today."""
+    if kind == "type" and isinstance(item, Id):
+        return "ID"
+    return False
+
+
+def _number(_context: object, _revision: object, directives: list[MigrationScript]) -> None:
+    """Number the next revision: 0001, 0002, ..."""
+    head = ScriptDirectory.from_config(context.config).get_current_head()
+    directives[0].rev_id = f"{int(head or 0) + 1:04d}"
+
+
+if context.is_offline_mode():
+    raise RuntimeError("Revisions look at the database they change, so there is no --sql mode.")
+run()
