@@ -9,14 +9,14 @@ import ipaddress
 from dataclasses import dataclass
 
 from flask import Request, current_app, g
-from sqlalchemy import Row, Select, select
+from sqlalchemy import select
 
 from app.accounts import tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import session
+from app.core.db import AnyRow, AnySelect, session
 from app.core.engines import WRITES
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
 from app.rest.routing import Client
@@ -114,7 +114,7 @@ def resolve(request: Request) -> Actor:
 def resolve_token(token: str) -> Actor:
     """The bot of this token; raises InvalidCredentials, audited as ``auth.bot.failure``."""
     prefix = tokens.lookup_prefix(token)
-    found: Row[tuple[BotToken, User]] | None = None
+    found: AnyRow | None = None
     if prefix is not None:
         rows = session.execute(_held(_token_query(prefix))).all()
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
@@ -129,13 +129,11 @@ def resolve_token(token: str) -> Actor:
         can_edit_global_wiki=bool(found.can_edit_global_wiki),
         token_id=found.token_id,
     )
-    g.bot_seen = BotSeen(
-        actor, found.token_id, prefix or "", found.last_used_at, found.audited_at
-    )
+    g.bot_seen = BotSeen(actor, found.token_id, prefix or "", found.last_used_at, found.audited_at)
     return actor
 
 
-def _token_query(prefix: str) -> Select[tuple[object, ...]]:
+def _token_query(prefix: str) -> AnySelect:
     return (
         select(
             BotToken.id.label("token_id"),
@@ -150,17 +148,21 @@ def _token_query(prefix: str) -> Select[tuple[object, ...]]:
             User.project_ids,
             User.can_edit_global_wiki,
         )
-        .join(User, User.id == BotToken.bot_user_id)
+        .select_from(User)
+        .join(BotToken, BotToken.bot_user_id == User.id)
         .where(BotToken.prefix == prefix)
     )
 
 
-def _held(statement: Select[tuple[object, ...]]) -> Select[tuple[object, ...]]:
-    """In a write, keep the credential from changing until the commit (PostgreSQL)."""
+def _held(statement: AnySelect) -> AnySelect:
+    """In a write, keep the credential from changing until the commit (PostgreSQL).
+
+    The user stands first in these queries, so it is locked first, as by whoever revokes.
+    """
     return statement.with_for_update(read=True) if session.info.get(WRITES) else statement
 
 
-def _refusal(prefix: str | None, found: Row[tuple[BotToken, User]] | None) -> InvalidCredentials:
+def _refusal(prefix: str | None, found: AnyRow | None) -> InvalidCredentials:
     error = InvalidCredentials()
     error.audit_event = "auth.bot.failure"
     error.audit_payload = {"token_prefix": prefix}
@@ -184,7 +186,8 @@ def resolve_session(cookie: str) -> Actor:
                 User.username,
                 User.is_active,
             )
-            .join(User, User.id == UserSession.user_id)
+            .select_from(User)
+            .join(UserSession, UserSession.user_id == User.id)
             .where(UserSession.token_hash == tokens.hashed(cookie))
         )
     ).first()

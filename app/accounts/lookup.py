@@ -5,14 +5,19 @@ from collections.abc import Iterable
 from sqlalchemy import select
 
 from app.accounts.builders import UserSummary, user_summary
-from app.accounts.models import User
+from app.accounts.models import BotToken, User
 from app.core.db import session
 from app.core.errors import InvalidField
 
 
-def find(user_id: str) -> User | None:
-    """The user of this id, of any kind and state."""
-    return session.get(User, user_id)
+def find(user_id: str, *, lock: bool = False) -> User | None:
+    """The user of this id, of any kind and state; ``lock`` keeps others from changing it.
+
+    The lock waits for requests that the user is making, and makes new ones wait (identity.py).
+    """
+    if not lock:
+        return session.get(User, user_id)
+    return session.scalar(select(User).where(User.id == user_id).with_for_update(key_share=True))
 
 
 def active_human(user_id: str, field: str) -> User:
@@ -45,3 +50,14 @@ def summaries(user_ids: Iterable[str | None]) -> dict[str, UserSummary]:
         select(User.id, User.type, User.username, User.display_name).where(User.id.in_(wanted))
     )
     return {row.id: user_summary(row.id, row.type, row.username, row.display_name) for row in rows}
+
+
+def active_tokens(bot_ids: Iterable[str]) -> dict[str, BotToken]:
+    """The active token of each of these bots that has one, by the bot's id, in one query."""
+    wanted = set(bot_ids)
+    if not wanted:
+        return {}
+    rows = session.scalars(
+        select(BotToken).where(BotToken.bot_user_id.in_(wanted), BotToken.is_active)
+    )
+    return {token.bot_user_id: token for token in rows}

@@ -112,3 +112,5 @@ class LoginBucket(Base):
     # At most five [milliseconds, attempt id] pairs, oldest first.
     hits: Mapped[list[list[int | str]]] = mapped_column(JSON)
     updated_at: Mapped[int] = mapped_column(Moment)
+    # When auth.login.rate_limited was last written for this window.
+    audited_at: Mapped[int | None] = mapped_column(Moment)

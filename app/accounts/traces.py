@@ -8,7 +8,7 @@ Reads by bots must not become writes: ``last_used_at`` is at most a minute late,
 import logging
 
 from flask import Response, current_app, g
-from sqlalchemy import delete, update
+from sqlalchemy import delete, literal, or_, update
 
 from app.accounts.identity import COOKIE, BotSeen, SessionSeen
 from app.accounts.models import BotToken, UserSession
@@ -33,9 +33,7 @@ def finish(response: Response) -> Response:
     except Exception:
         log.exception("traces of a credential were not written")
     if g.get("dead_cookie") and not g.get("fresh_cookie"):
-        response.delete_cookie(
-            COOKIE, httponly=True, secure=settings.cookie_secure, samesite="Lax"
-        )
+        response.delete_cookie(COOKIE, httponly=True, secure=settings.cookie_secure, samesite="Lax")
     return response
 
 
@@ -58,12 +56,15 @@ def _write_bot_trace(seen: BotSeen, moment: int, interval: int | None) -> None:
     )
     if interval is None:
         return
+    # Zero minutes: every request, those of the same millisecond too.
+    due = or_(
+        BotToken.audited_at.is_(None),
+        BotToken.audited_at <= moment - interval,
+        literal(interval == 0),
+    )
     won = session.execute(
         update(BotToken)
-        .where(
-            BotToken.id == seen.token_id,
-            (BotToken.audited_at.is_(None)) | (BotToken.audited_at <= moment - interval),
-        )
+        .where(BotToken.id == seen.token_id, due)
         .values(audited_at=moment)
         .returning(BotToken.id)
     ).first()

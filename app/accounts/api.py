@@ -1,0 +1,189 @@
+"""REST endpoints of login, first-run setup and users."""
+
+from flask import current_app
+
+from app.accounts import login, setup, users
+from app.accounts.builders import human_json, user_json
+from app.accounts.cookies import CLEARED, session_cookie
+from app.accounts.schemas import (
+    ChangePasswordBody,
+    HumanOut,
+    LoginBody,
+    LoginOut,
+    SetupBody,
+    SetupStatusOut,
+    UserCreate,
+    UserOut,
+    UserPatch,
+)
+from app.accounts.sessions import OpenedSession, Peer
+from app.config import Settings
+from app.core.clock import iso
+from app.core.errors import (
+    Conflict,
+    CurrentPasswordInvalid,
+    InvalidCredentials,
+    InvalidField,
+    NotFound,
+    PasswordTooShort,
+    PasswordUnchanged,
+    RateLimited,
+)
+from app.rest.answers import NO_CONTENT, Answer, created
+from app.rest.fields import EmptyBody, PageQuery
+from app.rest.routing import Api, Call, Client
+
+api = Api("auth")
+
+
+def _settings() -> Settings:
+    settings: Settings = current_app.config["SETTINGS"]
+    return settings
+
+
+def _peer(client: Client | None) -> Peer:
+    return Peer(client.address, client.user_agent) if client is not None else Peer("", "")
+
+
+def _logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
+    return Answer(
+        {"user": human_json(opened.user), "session": {"expires_at": iso(opened.expires_at)}},
+        status,
+        location=f"/users/{opened.user.id}" if status == 201 else None,
+        cookies=(session_cookie(opened),),
+    )
+
+
+@api.route(
+    "POST",
+    "/auth/login",
+    "auth.login",
+    calls=login.log_in,
+    body=LoginBody,
+    returns=LoginOut,
+    own_transactions=True,
+    errors=(InvalidCredentials, InvalidField, RateLimited),
+)
+def log_in(call: Call) -> Answer:
+    """Exchange a username and password for a session cookie.
+
+    Five attempts per 15 minutes are allowed for each address and, separately, for each username. A
+    successful login does not count.
+    """
+    return _logged_in(
+        login.log_in(call.actor, **call.body, peer=_peer(call.client), settings=_settings())
+    )
+
+
+@api.route("POST", "/auth/logout", "auth.logout", calls=login.log_out, body=EmptyBody, status=204)
+def log_out(call: Call) -> Answer:
+    """End the current session."""
+    login.log_out(call.actor)
+    return Answer(None, 204, cookies=(CLEARED,))
+
+
+@api.route("GET", "/auth/me", "auth.me", calls=users.current_user, returns=UserOut)
+def me(call: Call) -> Answer:
+    """Show the current actor, human or bot."""
+    return Answer(user_json(*users.current_user(call.actor)))
+
+
+@api.route(
+    "POST",
+    "/auth/change-password",
+    "auth.change_password",
+    calls=users.change_password,
+    body=ChangePasswordBody,
+    status=204,
+    own_transactions=True,
+    requested_by=True,
+    errors=(CurrentPasswordInvalid, PasswordTooShort, PasswordUnchanged, InvalidField),
+)
+def change_password(call: Call) -> Answer:
+    """Change one's own password; the current session stays, all others end."""
+    users.change_password(call.actor, **call.body, settings=_settings())
+    return NO_CONTENT
+
+
+@api.route("GET", "/setup/status", "setup.status", calls=setup.setup_status, returns=SetupStatusOut)
+def setup_status(call: Call) -> Answer:
+    """Say whether the first admin is still to be made: whether no human exists."""
+    return Answer({"needs_setup": setup.setup_status(call.actor)})
+
+
+@api.route(
+    "POST",
+    "/setup/admin",
+    "setup.admin",
+    calls=setup.set_up_admin,
+    body=SetupBody,
+    returns=LoginOut,
+    status=201,
+    own_transactions=True,
+    errors=(PasswordTooShort, InvalidField, Conflict),
+)
+def set_up_admin(call: Call) -> Answer:
+    """Create the first admin and log the caller in; refused once a human exists."""
+    opened = setup.set_up_admin(
+        call.actor, **call.body, peer=_peer(call.client), settings=_settings()
+    )
+    return _logged_in(opened, status=201)
+
+
+@api.route("GET", "/users/me", "users.me", tag="users", calls=users.current_user, returns=UserOut)
+def users_me(call: Call) -> Answer:
+    """Show the current actor: an alias of /auth/me."""
+    return me(call)
+
+
+@api.route(
+    "GET",
+    "/users",
+    "users.list",
+    tag="users",
+    calls=users.list_users,
+    query=PageQuery,
+    returns=UserOut,
+    paginated=True,
+)
+def list_users(call: Call) -> Answer:
+    """List all users, humans and bots, newest first."""
+    return Answer(users.list_users(call.actor, **call.query).envelope)
+
+
+@api.route(
+    "POST",
+    "/users",
+    "users.create",
+    tag="users",
+    calls=users.create_user,
+    body=UserCreate,
+    returns=HumanOut,
+    status=201,
+    own_transactions=True,
+    errors=(PasswordTooShort, InvalidField, Conflict),
+)
+def create_user(call: Call) -> Answer:
+    """Create a human."""
+    user = users.create_user(call.actor, **call.body, settings=_settings())
+    return created(human_json(user), f"/users/{user.id}")
+
+
+@api.route(
+    "PATCH",
+    "/users/<user_id>",
+    "users.update",
+    tag="users",
+    calls=users.update_user,
+    body=UserPatch,
+    returns=HumanOut,
+    own_transactions=True,
+    errors=(PasswordTooShort, InvalidField, NotFound, Conflict),
+)
+def update_user(call: Call) -> Answer:
+    """Change a human's display name, activity or password.
+
+    A new password, or a deactivation, ends all of that person's sessions.
+    """
+    user = users.update_user(call.actor, call.path["user_id"], **call.body, settings=_settings())
+    return Answer(human_json(user))

@@ -1,0 +1,122 @@
+"""Passwords: the rules of a new one, hashing with Argon2id, and verifying without telling tales.
+
+Hashing is slow on purpose, so it runs outside every unit of work, and at most two at once: more
+would only take memory and processors from everyone else (reliability.md, section 3).
+"""
+
+import base64
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from app.config import Settings
+from app.core.errors import InvalidField, PasswordTooShort, Unavailable
+from app.core.text import checked
+
+SHORTEST = 12
+LONGEST = 1024
+AT_ONCE = 2
+WAIT_SECONDS = 2.0
+SALT_BYTES = 16
+HASH_BYTES = 32
+
+_lanes = threading.BoundedSemaphore(AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one Argon2id hash costs."""
+
+    time: int
+    memory_kib: int
+    parallelism: int
+
+
+def cost_of(settings: Settings) -> Cost:
+    """The cost that the settings ask for."""
+    return Cost(
+        settings.password_time_cost, settings.password_memory_kib, settings.password_parallelism
+    )
+
+
+def check_form(password: str, field: str) -> None:
+    """Refuse what no password can be: NUL, lone surrogates, over 1,024 characters.
+
+    Raises InvalidField.
+    """
+    checked(password, field, LONGEST)
+    try:
+        password.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidField(field, "lone_surrogate") from error
+
+
+def check_new(password: str, field: str = "password") -> None:
+    """The rules of a new password; raises PasswordTooShort (400) or InvalidField (422)."""
+    check_form(password, field)
+    if len(password) < SHORTEST:
+        raise PasswordTooShort
+
+
+def hash_new(password: str, cost: Cost) -> str:
+    """The hash to store, parameters and salt included; raises Unavailable when too busy."""
+    with _lane():
+        return _hasher(cost).hash(password)
+
+
+def verify(stored: str | None, password: str, cost: Cost) -> bool:
+    """Whether this is the password of the stored hash; raises Unavailable when too busy.
+
+    Without a stored hash (unknown user, bot, inactive) a dummy is verified, so that the answer
+    takes as long as any other.
+    """
+    hasher = _hasher(cost)
+    with _lane():
+        try:
+            matches: bool = hasher.verify(stored or _dummy(cost), password)
+        except (Argon2Error, InvalidHashError):
+            return False
+    return matches and stored is not None
+
+
+def is_outdated(stored: str, cost: Cost) -> bool:
+    """Whether the hash was made at another cost than today's."""
+    return _hasher(cost).check_needs_rehash(stored)
+
+
+@lru_cache(maxsize=8)
+def _hasher(cost: Cost) -> PasswordHasher:
+    return PasswordHasher(
+        time_cost=cost.time,
+        memory_cost=cost.memory_kib,
+        parallelism=cost.parallelism,
+        hash_len=HASH_BYTES,
+        salt_len=SALT_BYTES,
+    )
+
+
+@lru_cache(maxsize=8)
+def _dummy(cost: Cost) -> str:
+    """A hash of this cost that no password is known for: its digest is random."""
+    salt, digest = (
+        base64.b64encode(os.urandom(size)).rstrip(b"=").decode()
+        for size in (SALT_BYTES, HASH_BYTES)
+    )
+    return f"$argon2id$v=19$m={cost.memory_kib},t={cost.time},p={cost.parallelism}${salt}${digest}"
+
+
+@contextmanager
+def _lane() -> Iterator[None]:
+    """One of the few places in which a hash may run; raises Unavailable after two seconds."""
+    if not _lanes.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable
+    try:
+        yield
+    finally:
+        _lanes.release()

@@ -1,0 +1,87 @@
+"""Browser sessions of humans: an opaque random token in the cookie, its hash in the database."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select
+
+from app.accounts import tokens
+from app.accounts.models import User, UserSession
+from app.core import ids
+from app.core.actor import Actor
+from app.core.clock import DAY_MS, now_ms
+from app.core.db import session
+from app.core.errors import Unauthenticated
+
+USER_AGENT_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end of a login: the address that counts, and the user agent."""
+
+    address: str
+    user_agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session just opened; ``token`` goes into the cookie and is known nowhere else."""
+
+    user: User
+    id: str
+    token: str
+    created_at: int
+    expires_at: int
+
+    @property
+    def max_age(self) -> int:
+        """For how many seconds the cookie lives."""
+        return (self.expires_at - self.created_at) // 1000
+
+
+def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSession:
+    """Open a session under a new token, whatever token the browser came with (no fixation)."""
+    identifier = ids.new_id()
+    created_at = now_ms()
+    token = tokens.new_session_token()
+    opened = OpenedSession(user, identifier, token, created_at, created_at + absolute_days * DAY_MS)
+    session.execute(
+        insert(UserSession).values(
+            id=identifier,
+            user_id=user.id,
+            token_hash=tokens.hashed(token),
+            user_agent=user_agent.replace("\x00", "")[:USER_AGENT_LENGTH],
+            created_at=created_at,
+            last_seen_at=created_at,
+            expires_at=opened.expires_at,
+        )
+    )
+    return opened
+
+
+def end(session_id: str) -> None:
+    """End one session."""
+    session.execute(delete(UserSession).where(UserSession.id == session_id))
+
+
+def end_all(user_id: str, *, but: str | None = None) -> None:
+    """End all sessions of a user, except possibly one."""
+    statement = delete(UserSession).where(UserSession.user_id == user_id)
+    if but is not None:
+        statement = statement.where(UserSession.id != but)
+    session.execute(statement)
+
+
+def confirm(actor: Actor) -> None:
+    """Judge the actor again in the transaction at hand; raises Unauthenticated.
+
+    For verbs that hash a password between resolving the credential and writing: a session that was
+    ended meanwhile must not write. The rows stay as they are until the commit.
+    """
+    statement = select(User.id).where(User.id == actor.user_id, User.is_active)
+    if actor.session_id is not None:
+        statement = statement.join(UserSession, UserSession.user_id == User.id).where(
+            UserSession.id == actor.session_id
+        )
+    if session.scalar(statement.with_for_update(read=True)) is None:
+        raise Unauthenticated

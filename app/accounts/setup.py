@@ -1,0 +1,94 @@
+"""First-run setup: exactly one first admin, however many try at once, over REST and by command.
+
+A human who exists, active or not, ends it for good (interface.md, rule 6).
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import exists, select
+
+from app.accounts import login, names, passwords
+from app.accounts.models import User, UserType
+from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.users import add_human
+from app.config import Settings
+from app.core import text
+from app.core.actor import Access, Actor, operation
+from app.core.db import reading, run_write, session
+from app.core.errors import Conflict
+from app.core.locks import Lock, hold
+
+
+@dataclass(frozen=True, slots=True)
+class NewHuman:
+    """A human to be made: checked, and with the password hashed."""
+
+    username: str
+    display_name: str
+    password_hash: str
+
+
+def needs_setup() -> bool:
+    """Whether no human exists; bots do not count."""
+    return not session.scalar(select(exists().where(User.type == UserType.HUMAN)))
+
+
+@operation(Access.PUBLIC)
+def setup_status(actor: Actor) -> bool:
+    """Whether the first admin is still to be made."""
+    return needs_setup()
+
+
+@operation(Access.PUBLIC)
+def set_up_admin(
+    actor: Actor,
+    *,
+    username: str,
+    password: str,
+    display_name: str | None = None,
+    peer: Peer,
+    settings: Settings,
+) -> OpenedSession:
+    """Make the first admin and log them in; opens its own units of work.
+
+    Raises Conflict ``invariant_violation`` once a human exists, PasswordTooShort, InvalidField.
+    """
+    prepared = _prepare(username, password, display_name, settings)
+
+    def work() -> OpenedSession:
+        user = _first_human(prepared, None)
+        return login.start_session(user, peer, settings)
+
+    return run_write(work)
+
+
+def create_admin(
+    actor: Actor, *, username: str, password: str, display_name: str | None, settings: Settings
+) -> User:
+    """The same by command: the same rule, no session, attributed to the one who runs it."""
+    prepared = _prepare(username, password, display_name, settings)
+    return run_write(lambda: _first_human(prepared, actor))
+
+
+def _prepare(
+    username: str, password: str, display_name: str | None, settings: Settings
+) -> NewHuman:
+    """Everything that needs no lock; a setup that is over is refused before any hashing."""
+    with reading():
+        _check_open()
+    username = names.new_username(username)
+    shown = text.line(display_name, "display_name") if display_name is not None else username
+    passwords.check_new(password)
+    return NewHuman(username, shown, passwords.hash_new(password, passwords.cost_of(settings)))
+
+
+def _check_open() -> None:
+    if not needs_setup():
+        raise Conflict("invariant_violation", "Docket is set up already; log in.")
+
+
+def _first_human(prepared: NewHuman, actor: Actor | None) -> User:
+    """Count the humans and add the first under one lock (reliability.md, P5)."""
+    hold(Lock.FIRST_SETUP)
+    _check_open()
+    return add_human(actor, prepared.username, prepared.display_name, prepared.password_hash)

@@ -1,0 +1,206 @@
+"""The login limit: 5 attempts per 15 minutes per address and, separately, per username.
+
+The windows slide exactly and live in the database, so they hold across threads, processes and
+hosts (reliability.md, section 5.2). An attempt is reserved before its password is hashed; a refused
+one is not added, so hammering prolongs nothing; a success gives its own attempt back.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.accounts.models import LoginBucket
+from app.audit.service import Target, record
+from app.core import ids
+from app.core.actor import ANONYMOUS
+from app.core.clock import MINUTE_MS, now_ms
+from app.core.db import run_write, session
+from app.core.errors import RateLimited, Unavailable
+
+LIMIT = 5
+WINDOW_MS = 15 * MINUTE_MS
+# A row that retention deletes between being found and being locked is made again.
+LOCK_ATTEMPTS = 5
+
+Kind = Literal["address", "username"]
+Hit = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One window: of an address or of a username."""
+
+    kind: Kind
+    key_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A reserved place in both windows."""
+
+    id: str
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """Why an attempt was refused, and which full windows are not on record yet."""
+
+    retry_after_seconds: int
+    unrecorded: tuple[Bucket, ...]
+
+
+def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ...]:
+    """The two windows of an attempt, in the order in which everyone locks them: address first.
+
+    ``username`` is in its looked-up form. The keys are HMACs: the table names nobody.
+    """
+    return (
+        Bucket("address", _keyed(secret_key, "address", network_of(address))),
+        Bucket("username", _keyed(secret_key, "username", username)),
+    )
+
+
+def network_of(address: str) -> str:
+    """The address that counts: IPv4 as it is (mapped or not), of IPv6 the /64."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return f"{ipaddress.IPv6Address(int(found) >> 64 << 64)}/64"
+    return str(found)
+
+
+def _keyed(secret_key: str, kind: Kind, value: str) -> str:
+    message = f"login:{kind}:{value}".encode()
+    return hmac.new(secret_key.encode(), message, hashlib.sha256).hexdigest()
+
+
+def reserve(buckets: tuple[Bucket, ...], username: str) -> Attempt:
+    """Take a place in both windows, in a short transaction of its own.
+
+    Raises RateLimited, audited once per full window. ``username`` is for that event.
+    """
+    outcome = run_write(lambda: _reserve(buckets))
+    if isinstance(outcome, Attempt):
+        return outcome
+    if outcome.unrecorded:
+        run_write(lambda: _record(outcome, username))
+    raise RateLimited(outcome.retry_after_seconds)
+
+
+def give_back(attempt: Attempt) -> None:
+    """Remove this one attempt from both windows, in the transaction at hand."""
+    for bucket in attempt.buckets:
+        row = _lock(bucket)
+        if row is not None:
+            _store(bucket, [hit for hit in row.hits if hit[1] != attempt.id])
+
+
+@dataclass(frozen=True, slots=True)
+class _Locked:
+    hits: list[Hit]
+    audited_at: int | None
+
+
+def _reserve(buckets: tuple[Bucket, ...]) -> Attempt | Exhausted:
+    address, username = buckets
+    moment = now_ms()
+    rows = {address: _lock_or_make(address)}
+    # A full address makes no rows of usernames, so one host cannot grow the table at will.
+    is_full = len(_within(rows[address].hits, moment)) >= LIMIT
+    found = _lock(username) if is_full else _lock_or_make(username)
+    if found is not None:
+        rows[username] = found
+    full = {
+        bucket: hits
+        for bucket, row in rows.items()
+        if len(hits := _within(row.hits, moment)) >= LIMIT
+    }
+    if full:
+        latest = max(hits[-LIMIT][0] for hits in full.values()) + WINDOW_MS
+        unrecorded = tuple(bucket for bucket in full if _is_unrecorded(rows[bucket], moment))
+        return Exhausted(max(1, -((moment - latest) // 1000)), unrecorded)
+    attempt = Attempt(ids.new_id(), buckets)
+    for bucket, row in rows.items():
+        _store(bucket, [*_within(row.hits, moment), (moment, attempt.id)])
+    return attempt
+
+
+def _within(hits: list[Hit], moment: int) -> list[Hit]:
+    """The hits of the window that ends now; where the clock was set back, none lies ahead."""
+    clamped = [(min(at, moment), attempt) for at, attempt in hits]
+    return [hit for hit in clamped if hit[0] > moment - WINDOW_MS]
+
+
+def _is_unrecorded(row: _Locked, moment: int) -> bool:
+    return row.audited_at is None or row.audited_at <= moment - WINDOW_MS
+
+
+def _lock_or_make(bucket: Bucket) -> _Locked:
+    """Lock the window's row, making it where there is none (PostgreSQL; SQLite has one writer)."""
+    for _ in range(LOCK_ATTEMPTS):
+        dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+        session.execute(
+            dialect.insert(LoginBucket)
+            .values(key_hash=bucket.key_hash, hits=[], updated_at=now_ms())
+            .on_conflict_do_nothing(index_elements=["key_hash"])
+        )
+        row = _lock(bucket)
+        if row is not None:
+            return row
+    raise Unavailable
+
+
+def _lock(bucket: Bucket) -> _Locked | None:
+    row = session.execute(
+        select(LoginBucket.hits, LoginBucket.audited_at)
+        .where(LoginBucket.key_hash == bucket.key_hash)
+        .with_for_update()
+    ).first()
+    if row is None:
+        return None
+    return _Locked([(int(at), str(attempt)) for at, attempt in row.hits], row.audited_at)
+
+
+def _store(bucket: Bucket, hits: list[Hit]) -> None:
+    session.execute(
+        update(LoginBucket)
+        .where(LoginBucket.key_hash == bucket.key_hash)
+        .values(hits=[list(hit) for hit in hits], updated_at=now_ms())
+    )
+
+
+def _record(outcome: Exhausted, username: str) -> None:
+    """Record each full window unless another request just did."""
+    moment = now_ms()
+    for bucket in outcome.unrecorded:
+        won = session.execute(
+            update(LoginBucket)
+            .where(
+                LoginBucket.key_hash == bucket.key_hash,
+                or_(
+                    LoginBucket.audited_at.is_(None),
+                    LoginBucket.audited_at <= moment - WINDOW_MS,
+                ),
+            )
+            .values(audited_at=moment)
+            .returning(LoginBucket.key_hash)
+        ).first()
+        if won is not None:
+            record(
+                ANONYMOUS,
+                "auth.login.rate_limited",
+                Target("user"),
+                username=username,
+                bucket=bucket.kind,
+                retry_after_seconds=outcome.retry_after_seconds,
+            )

@@ -1,0 +1,201 @@
+"""Users as people manage them: who there is, new humans, changes, and one's own password."""
+
+from typing import Any
+
+from sqlalchemy import exists, select
+
+from app.accounts import lookup, names, passwords, sessions
+from app.accounts.builders import user_json
+from app.accounts.login import human_actor
+from app.accounts.models import BotToken, User, UserType
+from app.audit.service import Target, record
+from app.config import Settings
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.db import reading, run_write, session
+from app.core.errors import Conflict, CurrentPasswordInvalid, NotFound, PasswordUnchanged
+from app.core.ids import as_uuid
+from app.core.locks import Lock, hold
+from app.core.pagination import Page, page
+from app.core.unique import duplicate_is_conflict
+from app.core.versions import apply_changes, touch
+
+
+@operation(Access.READ)
+def current_user(actor: Actor) -> tuple[User, BotToken | None]:
+    """The acting user, and a bot's active token."""
+    user = session.get_one(User, actor.id)
+    return user, lookup.active_tokens([user.id]).get(user.id)
+
+
+@operation(Access.HUMAN)
+def list_users(actor: Actor, *, limit: int, cursor: str | None) -> Page:
+    """All users of both kinds, newest first."""
+    return page(
+        select(User, User.id, User.created_at),
+        kind="user",
+        sort=User.created_at,
+        id_column=User.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: with_tokens([row.User for row in rows]),
+    )
+
+
+def with_tokens(users: list[User]) -> list[dict[str, Any]]:
+    """The JSON of these users, bots with the metadata of their active tokens."""
+    tokens = lookup.active_tokens(user.id for user in users if user.is_bot)
+    return [user_json(user, tokens.get(user.id)) for user in users]
+
+
+def add_human(actor: Actor | None, username: str, display_name: str, password_hash: str) -> User:
+    """Insert a human; without an actor it is the new human who made the account.
+
+    Raises Conflict ``duplicate_key`` for a username that is or ever was in use.
+    """
+    names.check_free(username)
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    user = User(
+        id=identifier,
+        type=UserType.HUMAN.value,
+        username=username,
+        display_name=display_name,
+        is_active=True,
+        password_hash=password_hash,
+        created_by_user_id=actor.user_id if actor is not None else None,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(user)
+    with duplicate_is_conflict("username", f"The username {username} is in use."):
+        session.flush()
+    record(
+        actor or human_actor(user),
+        "user.created",
+        Target("user", user.id),
+        username=username,
+        display_name=display_name,
+    )
+    return user
+
+
+@operation(Access.HUMAN)
+def create_user(
+    actor: Actor,
+    *,
+    username: str,
+    password: str,
+    display_name: str | None = None,
+    settings: Settings,
+) -> User:
+    """Create a human; opens its own units of work.
+
+    Raises InvalidField, PasswordTooShort, Conflict ``duplicate_key``.
+    """
+    username = names.new_username(username)
+    shown = text.line(display_name, "display_name") if display_name is not None else username
+    passwords.check_new(password)
+    with reading():
+        names.check_free(username)
+    hashed = passwords.hash_new(password, passwords.cost_of(settings))
+
+    def work() -> User:
+        sessions.confirm(actor)
+        return add_human(actor, username, shown, hashed)
+
+    return run_write(work)
+
+
+@operation(Access.HUMAN)
+def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: Any) -> User:
+    """Change a human's display name, password or activity; opens its own units of work.
+
+    A new password or a deactivation ends that person's sessions. Raises NotFound (bots too),
+    InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human.
+    """
+    with reading():
+        _human(user_id)
+    if "display_name" in fields:
+        fields["display_name"] = text.line(fields["display_name"], "display_name")
+    password = fields.pop("password", None)
+    hashed = None
+    if password is not None:
+        passwords.check_new(password)
+        hashed = passwords.hash_new(password, passwords.cost_of(settings))
+    return run_write(lambda: _update(actor, user_id, fields, hashed))
+
+
+def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | None) -> User:
+    deactivates = fields.get("is_active") is False
+    if deactivates:
+        # Two who deactivate each other take turns.
+        hold(Lock.LAST_ACTIVE_HUMAN)
+    user = _human(user_id, lock=True)
+    sessions.confirm(actor)
+    if deactivates and not _another_is_active(user.id):
+        raise Conflict("invariant_violation", "One human must stay active.")
+    changed = apply_changes(user, fields)
+    payload: dict[str, Any] = {"changes": changed} if changed else {}
+    if hashed is not None:
+        _set_password(user, hashed)
+        payload["password_changed"] = True
+    if not payload:
+        return user
+    session.flush()
+    if hashed is not None or changed.get("is_active", {}).get("to") is False:
+        sessions.end_all(user.id)
+    record(actor, "user.updated", Target("user", user.id), **payload)
+    return user
+
+
+def _another_is_active(user_id: str) -> bool:
+    others = exists().where(User.type == UserType.HUMAN, User.is_active, User.id != user_id)
+    return bool(session.scalar(select(others)))
+
+
+def _human(user_id: str, *, lock: bool = False) -> User:
+    canonical = as_uuid(user_id)
+    user = lookup.find(canonical, lock=lock) if canonical else None
+    if user is None or user.is_bot:
+        raise NotFound("user", user_id)
+    return user
+
+
+def _set_password(user: User, hashed: str) -> None:
+    user.password_hash = hashed
+    touch(user)
+
+
+@operation(Access.HUMAN)
+def change_password(
+    actor: Actor, *, current_password: str, new_password: str, settings: Settings
+) -> None:
+    """Change one's own password; this session stays, all others end.
+
+    The current password is judged first. Raises CurrentPasswordInvalid, PasswordTooShort,
+    InvalidField, PasswordUnchanged. Opens its own units of work.
+    """
+    cost = passwords.cost_of(settings)
+    passwords.check_form(current_password, "current_password")
+    with reading():
+        stored = session.scalar(select(User.password_hash).where(User.id == actor.id))
+    if not passwords.verify(stored, current_password, cost):
+        raise CurrentPasswordInvalid
+    passwords.check_new(new_password, "new_password")
+    if new_password == current_password:
+        raise PasswordUnchanged
+    hashed = passwords.hash_new(new_password, cost)
+    run_write(lambda: _change_password(actor, stored, hashed))
+
+
+def _change_password(actor: Actor, stored: str | None, hashed: str) -> None:
+    user = lookup.find(actor.id, lock=True)
+    sessions.confirm(actor)
+    if user is None or user.password_hash != stored:
+        # Someone else set another one meanwhile.
+        raise CurrentPasswordInvalid
+    _set_password(user, hashed)
+    session.flush()
+    sessions.end_all(user.id, but=actor.session_id)
+    record(actor, "user.updated", Target("user", user.id), password_changed=True)
