@@ -1,0 +1,1 @@
+"""Bots as people manage them: their rights and their tokens."""

@@ -1,0 +1,287 @@
+"""Bot verbs: creating, changing and deactivating bots, and issuing and revoking their tokens.
+
+A bot is locked before it or its token changes, so that its own requests, which hold the same row,
+either commit before the change or are judged after it (reliability.md, P15).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts import lookup, names, tokens
+from app.accounts.builders import bot_json
+from app.accounts.models import BotToken, User, UserType
+from app.audit.service import Target, record
+from app.config import Settings
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.db import session
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.pagination import Page, page
+from app.core.unique import duplicate_is_conflict
+from app.core.versions import apply_changes
+from app.projects.models import Project
+
+LOWEST_RATE = 1
+HIGHEST_RATE = 1_000_000
+LONGEST_ALLOWLIST = 500
+
+# The names of the API, where the columns are called otherwise.
+COLUMNS = {"mode": "bot_mode"}
+API_NAMES = {column: name for name, column in COLUMNS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A bot and its active token, if it has one."""
+
+    user: User
+    token: BotToken | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedBot:
+    """A bot with a token just issued; the plaintext is known nowhere else."""
+
+    user: User
+    token: BotToken
+    plaintext: str
+
+
+@operation(Access.HUMAN)
+def list_bots(actor: Actor, *, limit: int, cursor: str | None) -> Page:
+    """All bots, newest first, with the metadata of their active tokens."""
+
+    def build(rows: Any) -> list[dict[str, Any]]:
+        active = lookup.active_tokens(row.User.id for row in rows)
+        return [bot_json(row.User, active.get(row.User.id)) for row in rows]
+
+    return page(
+        select(User, User.id, User.created_at).where(User.type == UserType.BOT),
+        kind="bot",
+        sort=User.created_at,
+        id_column=User.id,
+        limit=limit,
+        cursor=cursor,
+        build=build,
+    )
+
+
+@operation(Access.HUMAN)
+def get_bot(actor: Actor, bot_id: str) -> Bot:
+    """One bot; raises NotFound, for a human's id too."""
+    user = _of_path(bot_id)
+    return Bot(user, _active_token(user))
+
+
+@operation(Access.HUMAN)
+def create_bot(
+    actor: Actor,
+    *,
+    username: str,
+    mode: str,
+    settings: Settings,
+    display_name: str | None = None,
+    project_ids: list[str] | None = None,
+    can_edit_global_wiki: bool | None = None,
+    rate_limit_per_minute: int | None = None,
+) -> IssuedBot:
+    """Create a bot with its first token; what is left out comes from the settings of today.
+
+    Raises InvalidField, and Conflict ``duplicate_key`` for a username that is or ever was in use.
+    """
+    username = names.new_username(username)
+    shown = text.line(display_name, "display_name") if display_name is not None else username
+    allowlist = _allowlist(project_ids or [], already=())
+    rate = settings.default_rate_limit_per_minute
+    if rate_limit_per_minute is not None:
+        rate = _rate(rate_limit_per_minute)
+    global_wiki = settings.bot_can_edit_global_wiki_default
+    if can_edit_global_wiki is not None:
+        global_wiki = can_edit_global_wiki
+    names.check_free(username)
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    user = User(
+        id=identifier,
+        type=UserType.BOT.value,
+        username=username,
+        display_name=shown,
+        is_active=True,
+        bot_mode=mode,
+        project_ids=allowlist,
+        can_edit_global_wiki=global_wiki,
+        rate_limit_per_minute=rate,
+        created_by_user_id=actor.id,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(user)
+    with duplicate_is_conflict("username", f"The username {username} is in use."):
+        session.flush()
+    record(
+        actor,
+        "bot.created",
+        _target(user),
+        username=username,
+        display_name=shown,
+        mode=mode,
+        project_ids=allowlist,
+        can_edit_global_wiki=global_wiki,
+    )
+    token, plaintext = _issue(user)
+    record(
+        actor,
+        "bot.token.created",
+        _target(user),
+        token_id=token.id,
+        token_prefix=token.prefix,
+    )
+    return IssuedBot(user, token, plaintext)
+
+
+@operation(Access.HUMAN)
+def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
+    """Change a bot; a new allowlist, mode or activity counts at once. Raises InvalidField."""
+    user = _of_path(bot_id, lock=True)
+    if "display_name" in fields:
+        fields["display_name"] = text.line(fields["display_name"], "display_name")
+    if "project_ids" in fields:
+        fields["project_ids"] = _new_allowlist(user, fields["project_ids"])
+    if "rate_limit_per_minute" in fields:
+        _rate(fields["rate_limit_per_minute"])
+    changed = apply_changes(
+        user, {COLUMNS.get(name, name): value for name, value in fields.items()}
+    )
+    if changed:
+        session.flush()
+        shown = {API_NAMES.get(column, column): diff for column, diff in changed.items()}
+        record(actor, "bot.updated", _target(user), changes=shown)
+    if "is_active" in changed:
+        event = "bot.enabled" if user.is_active else "bot.disabled"
+        record(actor, event, _target(user), username=user.username)
+    return Bot(user, _active_token(user))
+
+
+@operation(Access.HUMAN)
+def delete_bot(actor: Actor, bot_id: str) -> None:
+    """Deactivate a bot; its history and username stay. Again is no error."""
+    user = _of_path(bot_id, lock=True)
+    if apply_changes(user, {"is_active": False}):
+        session.flush()
+        record(actor, "bot.disabled", _target(user), username=user.username)
+
+
+@operation(Access.HUMAN)
+def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
+    """Issue a new token; the old one, if any, is dead at once. For an inactive bot too."""
+    user = _of_path(bot_id, lock=True)
+    old = _active_token(user)
+    if old is not None:
+        old.is_active = False
+        old.rotated_at = now_ms()
+        # Before the insert: a bot has one active token.
+        session.flush()
+    token, plaintext = _issue(user)
+    record(
+        actor,
+        "bot.token.rotated",
+        _target(user),
+        old_token_id=old.id if old is not None else None,
+        new_token_id=token.id,
+        token_prefix=token.prefix,
+    )
+    return IssuedBot(user, token, plaintext)
+
+
+@operation(Access.HUMAN)
+def revoke_token(actor: Actor, bot_id: str) -> None:
+    """Revoke the active token and issue none; raises Conflict ``invariant_violation``."""
+    user = _of_path(bot_id, lock=True)
+    token = _active_token(user)
+    if token is None:
+        raise Conflict("invariant_violation", "The bot has no active token.")
+    token.is_active = False
+    token.revoked_at = now_ms()
+    session.flush()
+    record(
+        actor,
+        "bot.token.revoked",
+        _target(user),
+        token_id=token.id,
+        token_prefix=token.prefix,
+    )
+
+
+def _target(user: User) -> Target:
+    return Target("bot", user.id)
+
+
+def _of_path(bot_id: str, *, lock: bool = False) -> User:
+    canonical = as_uuid(bot_id)
+    user = lookup.find(canonical, lock=lock) if canonical else None
+    if user is None or not user.is_bot:
+        raise NotFound("bot", bot_id)
+    return user
+
+
+def _active_token(user: User) -> BotToken | None:
+    return lookup.active_tokens([user.id]).get(user.id)
+
+
+def _issue(user: User) -> tuple[BotToken, str]:
+    plaintext = tokens.new_bot_token()
+    identifier = ids.new_id()
+    token = BotToken(
+        id=identifier,
+        bot_user_id=user.id,
+        prefix=tokens.lookup_prefix(plaintext),
+        token_hash=tokens.hashed(plaintext),
+        is_active=True,
+        issued_at=ids.created_ms(identifier),
+    )
+    session.add(token)
+    session.flush()
+    return token, plaintext
+
+
+def _rate(value: int) -> int:
+    if not LOWEST_RATE <= value <= HIGHEST_RATE:
+        raise InvalidField(
+            "rate_limit_per_minute",
+            "out_of_range",
+            f"rate_limit_per_minute is {LOWEST_RATE} to {HIGHEST_RATE}.",
+        )
+    return value
+
+
+def _new_allowlist(user: User, project_ids: list[str]) -> list[str]:
+    """The allowlist a PATCH asks for; the one there is, where only the order differs."""
+    current = user.project_ids or []
+    wanted = _allowlist(project_ids, already=current)
+    return current if set(wanted) == set(current) else wanted
+
+
+def _allowlist(project_ids: list[str], *, already: list[str] | tuple[()]) -> list[str]:
+    """The projects, each once; raises InvalidField where one does not exist.
+
+    A deleted project counts as missing unless the list holds it already: lists keep those, so that
+    none becomes empty, and so unlimited, by itself (decisions.md, section 2).
+    """
+    wanted = text.unique(project_ids)
+    if len(wanted) > LONGEST_ALLOWLIST:
+        raise InvalidField(
+            "project_ids", "too_long", f"project_ids has at most {LONGEST_ALLOWLIST} entries."
+        )
+    if not wanted:
+        return []
+    live = session.scalars(
+        select(Project.id).where(Project.id.in_(wanted), Project.deleted_at.is_(None))
+    )
+    unknown = set(wanted) - set(live) - set(already)
+    if unknown:
+        raise InvalidField("project_ids", "not_found", "project_ids names an unknown project.")
+    return wanted
