@@ -53,8 +53,7 @@ def _foreign_keys_off(connection: sa.Connection) -> Iterator[None]:
     if connection.dialect.name != "sqlite":
         yield
         return
-    driver = connection.connection.driver_connection
-    assert driver is not None
+    driver = connection.connection.dbapi_connection
     driver.execute("PRAGMA foreign_keys=OFF")
     try:
         yield

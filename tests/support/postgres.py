@@ -60,7 +60,7 @@ class Cluster:
         )
 
     def stop(self) -> None:
-        """Stop the server and remove its files; on a server that was running, drop our databases."""
+        """Stop the server and remove its files; where it was running, drop our databases."""
         if self.directory is None:
             for name in self._created:
                 self.drop_database(name)
@@ -86,7 +86,7 @@ def start_cluster() -> Cluster:
         return Cluster(url.render_as_string(hide_password=False))
     found = _find_binaries()
     # A short path: a socket's address has room for about a hundred characters.
-    directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # noqa: S108 - see above
+    directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
         return _start(found, directory)
     except BaseException:
@@ -95,7 +95,7 @@ def start_cluster() -> Cluster:
 
 
 def cluster_or_skip() -> Iterator[Cluster]:
-    """A cluster for a fixture. Without PostgreSQL its tests are skipped, except in CI: there it fails."""
+    """A cluster for a fixture. Where there is no PostgreSQL tests are skipped; in CI they fail."""
     try:
         cluster = start_cluster()
     except PostgresMissing as missing:
@@ -146,14 +146,10 @@ def _start(found: Path, directory: Path) -> Cluster:
         os.chown(directory, nobody.pw_uid, nobody.pw_gid)
     binaries = _reachable(found, directory)
     data = directory / "data"
-    _run(
-        [binaries / "initdb", "-D", data, "-A", "trust", "-U", USER, "-E", "UTF8"]
-        + ["--locale=C", "--no-sync"]
-    )
-    _run(
-        [binaries / "pg_ctl", "-D", data, "-w", "-l", directory / "log"]
-        + ["-o", f"-k {directory} -c listen_addresses='' {OPTIONS}", "start"]
-    )
+    flags = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync"]
+    _run([binaries / "initdb", "-D", data, *flags])
+    server = f"-k {directory} -c listen_addresses='' {OPTIONS}"
+    _run([binaries / "pg_ctl", "-D", data, "-w", "-l", directory / "log", "-o", server, "start"])
     return Cluster(f"{DRIVER}://{USER}@/postgres?host={directory}", directory, binaries)
 
 
