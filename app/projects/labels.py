@@ -13,7 +13,7 @@ from app.core.ids import as_uuid
 from app.core.pagination import Page, page
 from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
-from app.projects import loaders
+from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
 from app.projects.models import Label, Project
 
@@ -118,6 +118,7 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
     """Delete a label for good; the database takes it off every ticket."""
     project = loaders.writable(actor, project_id)
     label = _of_path(project, label_id)
+    ticket_rows.touch_labelled(label.id)
     session.delete(label)
     session.flush()
     record(

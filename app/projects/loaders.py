@@ -3,18 +3,14 @@
 ``visible`` says what an actor can see (404, 410); ``writable`` what it may touch (403 too).
 """
 
-from sqlalchemy import column as sql_column
-from sqlalchemy import func, select, table
+from sqlalchemy import select
 
 from app.audit.service import Target
 from app.core.actor import Actor
-from app.core.db import Id, session
+from app.core.db import session
 from app.core.errors import Gone, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
 from app.projects.models import Project
-
-# Tickets stand above projects in the import stack; all that is needed of them here is a count.
-_tickets = table("tickets", sql_column("state_id", Id), sql_column("deleted_at"))
 
 
 def find(project_id: str, *, lock: bool = False) -> Project | None:
@@ -56,13 +52,3 @@ def check_writable(actor: Actor, project: Project) -> None:
 def target(project: Project) -> Target:
     """The project as an event's target."""
     return Target("project", project.id, project_id=project.id)
-
-
-def live_tickets_in_state(state_id: str) -> int:
-    """How many live tickets are in this workflow state."""
-    statement = (
-        select(func.count())
-        .select_from(_tickets)
-        .where(_tickets.c.state_id == state_id, _tickets.c.deleted_at.is_(None))
-    )
-    return session.scalar(statement) or 0

@@ -17,7 +17,7 @@ from app.core.ids import as_uuid
 from app.core.pagination import Page, page
 from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
-from app.projects import loaders
+from app.projects import loaders, ticket_rows
 from app.projects.builders import state_json
 from app.projects.models import Project, StateCategory, WorkflowState
 
@@ -159,9 +159,9 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     state = _of_path(project, state_id)
     # Waits for tickets that are moving here right now, so that the count below sees them.
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
-    in_use = loaders.live_tickets_in_state(state.id)
+    in_use = ticket_rows.live_in_state(state.id)
     if in_use:
-        raise Conflict("state_in_use", f"{in_use} tickets are in this state.", ticket_count=in_use)
+        raise Conflict("state_in_use", f"Tickets are in this state: {in_use}.", ticket_count=in_use)
     remaining = [other for other in ordered(project.id) if other.id != state.id]
     if not remaining:
         raise Conflict("invariant_violation", "A project keeps at least one state.")

@@ -1,0 +1,83 @@
+"""Short ways of saying what a test needs: make this, expect that, read the events."""
+
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from app.audit.models import AuditEvent
+from app.core.db import reading, session
+from tests.support.cast import Caller
+
+
+def ok(response: TestResponse, status: int = 200) -> Any:
+    """The JSON of an answer with this status."""
+    assert response.status_code == status, (response.status_code, response.get_data(as_text=True))
+    return response.get_json() if response.data else None
+
+
+def refused(response: TestResponse, status: int, code: str, **details: Any) -> dict[str, Any]:
+    """The error of a refusal with this status and code, and at least these details."""
+    error = ok(response, status)["error"]
+    assert error["code"] == code, error
+    found = error.get("details") or {}
+    assert {key: found.get(key) for key in details} == details, error
+    return error
+
+
+def invalid(response: TestResponse, field: str, reason: str | None = None) -> None:
+    """A 422 of the domain about this field."""
+    error = refused(response, 422, "validation.invalid_field", field=field)
+    assert reason is None or error["details"]["reason"] == reason, error
+
+
+def malformed(response: TestResponse, loc: list[Any], kind: str) -> None:
+    """A 422 of the form, with this place and word among its errors."""
+    error = refused(response, 422, "request.validation_error")
+    found = [(entry["loc"], entry["type"]) for entry in error["details"]["errors"]]
+    assert (loc, kind) in found, found
+
+
+def make_ticket(caller: Caller, project_id: str, title: str = "A ticket", **fields: Any) -> Any:
+    """A new ticket."""
+    body = {"title": title, **fields}
+    return ok(caller.post(f"/projects/{project_id}/tickets", body), 201)
+
+
+def state_ids(caller: Caller, project_id: str) -> list[str]:
+    """The ids of a project's states by position."""
+    found = ok(caller.get(f"/projects/{project_id}/workflow-states"))
+    return [state["id"] for state in found["data"]]
+
+
+def make_label(caller: Caller, project_id: str, name: str) -> Any:
+    """A new label."""
+    return ok(caller.post(f"/projects/{project_id}/labels", {"name": name}), 201)
+
+
+def walk(caller: Caller, path: str, limit: int) -> list[Any]:
+    """All rows of a list, page by page."""
+    rows: list[Any] = []
+    joint = "&" if "?" in path else "?"
+    cursor = ""
+    while True:
+        found = ok(caller.get(f"{path}{joint}limit={limit}{cursor}"))
+        rows += found["data"]
+        assert found["page"]["has_more"] == (found["page"]["next_cursor"] is not None)
+        if not found["page"]["has_more"]:
+            return rows
+        assert len(found["data"]) == limit
+        cursor = f"&cursor={found['page']['next_cursor']}"
+
+
+def events(app: Flask, **equal: Any) -> list[AuditEvent]:
+    """The audit events with these column values, oldest first."""
+    with app.app_context(), reading():
+        statement = select(AuditEvent).filter_by(**equal)
+        return list(session.scalars(statement.order_by(AuditEvent.id)))
+
+
+def event_types(app: Flask, **equal: Any) -> list[str]:
+    """The types of the audit events with these column values, oldest first."""
+    return [event.event_type for event in events(app, **equal)]

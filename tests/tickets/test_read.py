@@ -1,0 +1,195 @@
+"""GET /tickets, GET /projects/{id}/tickets and GET /tickets/{id}."""
+
+import pytest
+
+from tests.support.cast import Cast
+from tests.support.story import (
+    make_label,
+    make_ticket,
+    malformed,
+    ok,
+    refused,
+    state_ids,
+    walk,
+)
+
+
+def test_a_ticket_is_found_by_uuid_and_display_id(cast: Cast) -> None:
+    ticket = make_ticket(cast.ada, cast.open_project)
+    for reference in (ticket["id"], ticket["id"].upper(), "OPEN-1"):
+        assert ok(cast.scout.get(f"/tickets/{reference}")) == ticket
+    for missing in ("OPEN-2", "open-1", "OPEN-01x", "x", "%7B" + ticket["id"] + "%7D", "%00"):
+        refused(cast.scout.get(f"/tickets/{missing}"), 404, "resource.not_found", resource="ticket")
+
+
+def test_the_allowlist_hides_tickets(cast: Cast) -> None:
+    make_ticket(cast.ada, cast.open_project)
+    visible = make_ticket(cast.ada, cast.fenced_project)
+    missing = refused(cast.fenced.get("/tickets/OPEN-9"), 404, "resource.not_found")
+    hidden = refused(cast.fenced.get("/tickets/OPEN-1"), 404, "resource.not_found")
+    assert hidden["message"] == missing["message"]
+    assert [row["id"] for row in ok(cast.fenced.get("/tickets"))["data"]] == [visible["id"]]
+    assert ok(cast.fenced.get(f"/tickets?project_id={cast.open_project}"))["data"] == []
+    refused(cast.fenced.get(f"/projects/{cast.open_project}/tickets"), 404, "resource.not_found")
+    assert len(ok(cast.scout.get("/tickets"))["data"]) == 2
+
+
+def test_a_conditional_get(cast: Cast) -> None:
+    make_ticket(cast.ada, cast.open_project)
+    found = cast.ada.get("/tickets/OPEN-1")
+    tag = found.headers["ETag"]
+    assert found.headers["Cache-Control"] == "private, no-cache"
+    ticket = found.get_json()
+    assert tag.startswith('W/"') and tag.endswith(f'-{ticket["id"][-8:]}"')
+    for header in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
+        again = cast.ada.get("/tickets/OPEN-1", headers={"If-None-Match": header})
+        assert (again.status_code, again.data) == (304, b"")
+        assert again.headers["ETag"] == tag
+    ok(cast.ada.patch("/tickets/OPEN-1", {"title": "Other"}))
+    assert cast.ada.get("/tickets/OPEN-1", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_comments_relations_and_watchers_leave_the_etag(cast: Cast) -> None:
+    make_ticket(cast.ada, cast.open_project)
+    make_ticket(cast.ada, cast.open_project)
+    tag = cast.ada.get("/tickets/OPEN-1").headers["ETag"]
+    ok(cast.ada.post("/tickets/OPEN-1/comments", {"body": "x"}), 201)
+    ok(cast.ada.post("/tickets/OPEN-1/watchers"), 201)
+    relation = {"type": "blocks", "target_ticket_id": "OPEN-2"}
+    ok(cast.ada.post("/tickets/OPEN-1/relations", relation), 201)
+    assert cast.ada.get("/tickets/OPEN-1").headers["ETag"] == tag
+
+
+def test_deleting_a_label_changes_the_tickets_that_had_it(cast: Cast) -> None:
+    label = make_label(cast.ada, cast.open_project, "ui")["id"]
+    make_ticket(cast.ada, cast.open_project, label_ids=[label])
+    tag = cast.ada.get("/tickets/OPEN-1").headers["ETag"]
+    ok(cast.ada.delete(f"/projects/{cast.open_project}/labels/{label}"), 204)
+    found = cast.ada.get("/tickets/OPEN-1", headers={"If-None-Match": tag})
+    assert ok(found)["labels"] == []
+
+
+def test_lists_are_newest_first_in_pages(cast: Cast) -> None:
+    made = [make_ticket(cast.ada, cast.open_project)["id"] for _ in range(7)]
+    for limit in (1, 3, 7, 200):
+        rows = walk(cast.scout, f"/projects/{cast.open_project}/tickets", limit)
+        assert [row["id"] for row in rows] == made[::-1]
+    first = ok(cast.ada.get(f"/projects/{cast.open_project}/tickets?limit=2"))["page"]
+    rest = ok(cast.ada.get(f"/tickets?cursor={first['next_cursor']}"))
+    assert [row["id"] for row in rest["data"]] == made[::-1][2:]
+
+
+def test_a_page_neither_skips_nor_repeats_while_tickets_are_made(cast: Cast) -> None:
+    made = [make_ticket(cast.ada, cast.open_project)["id"] for _ in range(4)]
+    first = ok(cast.ada.get("/tickets?limit=2"))
+    make_ticket(cast.ada, cast.open_project)
+    second = ok(cast.ada.get(f"/tickets?limit=2&cursor={first['page']['next_cursor']}"))
+    assert [row["id"] for row in first["data"] + second["data"]] == made[::-1]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "bm90IGpzb24", "e30", "=", "é", "A" * 600])
+def test_a_malformed_cursor(cast: Cast, cursor: str) -> None:
+    answer = cast.ada.get("/tickets", query_string={"cursor": cursor})
+    refused(answer, 400, "validation.invalid_field", field="cursor")
+
+
+def test_a_cursor_of_another_list(cast: Cast) -> None:
+    for _ in range(2):
+        make_ticket(cast.ada, cast.open_project)
+        ok(cast.ada.post("/tickets/OPEN-1/comments", {"body": "x"}), 201)
+    cursor = ok(cast.ada.get("/tickets/OPEN-1/comments?limit=1"))["page"]["next_cursor"]
+    refused(cast.ada.get(f"/tickets?cursor={cursor}"), 400, "validation.invalid_field")
+
+
+@pytest.mark.parametrize("limit", ["0", "201", "-1"])
+def test_a_limit_out_of_range(cast: Cast, limit: str) -> None:
+    answer = cast.ada.get(f"/tickets?limit={limit}")
+    refused(answer, 422, "validation.invalid_field", field="limit")
+
+
+@pytest.mark.parametrize("limit", ["x", "", "1.5", "1e2", "\u0663", "1_0", "0x1"])
+def test_a_limit_that_is_no_number(cast: Cast, limit: str) -> None:
+    answer = cast.ada.get("/tickets", query_string={"limit": limit})
+    malformed(answer, ["query", "limit"], "invalid_type")
+
+
+def test_every_filter(cast: Cast) -> None:
+    project = cast.open_project
+    states = state_ids(cast.ada, project)
+    label = make_label(cast.ada, project, "ui")["id"]
+    epic = make_ticket(cast.ada, project, type="epic")
+    wanted = make_ticket(
+        cast.smith,
+        project,
+        parent_ticket_id=epic["id"],
+        assignee_user_id=cast.bo.user_id,
+        priority="urgent",
+        state_id=states[1],
+        label_ids=[label],
+    )
+    make_ticket(cast.ada, cast.fenced_project)
+    filters = {
+        "state_id": states[1],
+        "state_category": "active",
+        "ticket_type": "story",
+        "assignee_user_id": cast.bo.user_id,
+        "reporter_user_id": cast.smith.user_id,
+        "label_id": label,
+        "priority": "urgent",
+        "parent_ticket_id": epic["id"],
+    }
+    for name, value in filters.items():
+        rows = ok(cast.ada.get(f"/projects/{project}/tickets?{name}={value}"))["data"]
+        assert [row["id"] for row in rows] == [wanted["id"]], name
+    together = "&".join(f"{name}={value}" for name, value in filters.items())
+    rows = ok(cast.ada.get(f"/tickets?project_id={project}&{together}&unknown=1"))["data"]
+    assert [row["id"] for row in rows] == [wanted["id"]]
+    assert ok(cast.ada.get(f"/tickets?{together}&priority=low"))["data"] == rows
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["state_id=x", "state_category=open", "ticket_type=task", "priority=", "include_deleted=1"],
+)
+def test_a_filter_of_the_wrong_form(cast: Cast, query: str) -> None:
+    malformed(cast.ada.get(f"/tickets?{query}"), ["query", query.split("=")[0]], "invalid_value")
+
+
+def test_ready_work(cast: Cast) -> None:
+    project = cast.open_project
+    states = state_ids(cast.ada, project)
+    make_ticket(cast.ada, project, "epic", type="epic")
+    make_ticket(cast.ada, project, "held", assignee_user_id=cast.bo.user_id)
+    make_ticket(cast.ada, project, "done", state_id=states[-1])
+    blocker = make_ticket(cast.ada, project, "blocker")
+    blocked = make_ticket(cast.ada, project, "blocked")
+    relation = {"type": "blocks", "target_ticket_id": blocked["id"]}
+    ok(cast.ada.post(f"/tickets/{blocker['id']}/relations", relation), 201)
+
+    def ready() -> list[str]:
+        return [row["title"] for row in ok(cast.smith.get("/tickets?ready=true"))["data"]]
+
+    assert ready() == ["blocker"]
+    ok(cast.ada.post(f"/tickets/{blocker['id']}/transition", {"state_id": states[-1]}))
+    assert ready() == ["blocked"]
+
+
+def test_deleted_tickets_and_projects_are_in_no_list(cast: Cast) -> None:
+    make_ticket(cast.ada, cast.open_project)
+    make_ticket(cast.ada, cast.fenced_project)
+    ok(cast.ada.delete("/tickets/OPEN-1"), 204)
+    ok(cast.ada.delete(f"/projects/{cast.fenced_project}"), 204)
+    assert ok(cast.smith.get("/tickets"))["data"] == []
+    assert ok(cast.ada.get(f"/tickets?project_id={cast.fenced_project}"))["data"] == []
+    shown = ok(cast.ada.get("/tickets?include_deleted=true"))["data"]
+    assert {row["display_id"] for row in shown} == {"OPEN-1", "FENCED-1"}
+    refused(cast.smith.get("/tickets?include_deleted=true"), 403, "auth.forbidden")
+    path = f"/projects/{cast.fenced_project}/tickets"
+    refused(cast.ada.get(path), 410, "resource.gone", resource="project")
+    refused(cast.ada.get("/tickets/FENCED-1"), 410, "resource.gone", resource="project")
+    refused(
+        cast.ada.patch("/tickets/FENCED-1", {"title": "x"}),
+        410,
+        "resource.gone",
+        resource="project",
+    )
