@@ -1,0 +1,229 @@
+"""Serving Docket: what is checked and done before the first request, and how the server runs.
+
+One parent process checks, migrates and watches; one worker process answers (more with PostgreSQL).
+A worker that dies is replaced at once; two deaths within seconds end the server with an error. A
+worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
+"""
+
+import errno
+import fcntl
+import os
+import resource
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from wsgiref.types import WSGIApplication
+
+import click
+from alembic.util import CommandError
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server.mp import MPServer
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+
+from app import schema
+from app.accounts.models import User, UserType
+from app.config import Settings
+from app.core.db import db, reading, session
+from app.gate import gate
+
+# A thread per request that is not complete yet; waiting costs a thread little, and they come and
+# go with the requests. How many work at a time is THREADS (app/gate.py).
+WAITING_THREADS = 1024
+# Connections open at a time, idle ones included; further ones wait in the backlog.
+CONNECTIONS = 2048
+BACKLOG = 1024
+# For a client to send its headers; also how long an idle connection is kept.
+HEADER_MILLISECONDS = 20_000
+HEADER_BYTES = 64 * 1024
+# For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
+GRACE_SECONDS = 15
+# How long a start waits for the server before it to let go of the database file.
+TAKEOVER_SECONDS = 5.0
+
+# The server's own messages join our log; requests are logged by the application alone, which knows
+# what must not be shown.
+LOGGING = {
+    "formatters": {},
+    "handlers": {},
+    "loggers": {
+        "_granian": {"propagate": True},
+        "granian.access": {"handlers": [], "propagate": False},
+    },
+}
+
+
+@click.command("serve")
+@with_appcontext
+def serve_command() -> None:
+    """Bring the database up to date and serve until told to stop."""
+    serve(current_app)
+
+
+def serve(app: Flask) -> None:
+    """Serve until SIGTERM, SIGINT or SIGHUP; raises ClickException where it cannot start."""
+    settings: Settings = app.config["SETTINGS"]
+    with _only_server_on(settings.database_path):
+        _check_address(settings.host, settings.port)
+        needs_setup = _prepare_database(app)
+        _raise_file_limit()
+        nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        server = _server(settings)
+        server.on_startup(partial(_announce, settings, needs_setup))
+        server.on_startup(partial(_on_hangup, server, ignore=nohup))
+        server.serve(target_loader=partial(load, settings, os.getpid()), wrap_loader=False)
+
+
+def load(settings: Settings, parent: int) -> WSGIApplication:
+    """Build the application in a worker; the worker ends when its parent has."""
+    # The package imports this module, so it can only be imported once that is done.
+    from app import create_app  # noqa: PLC0415
+
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    app = create_app(settings)
+    return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
+
+
+def _server(settings: Settings) -> MPServer:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MPServer(
+        # Named for the record; ``load`` builds it.
+        "wsgi:app",
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=HEADER_MILLISECONDS, max_buffer_size=HEADER_BYTES
+        ),
+        websockets=False,
+        workers=settings.workers,
+        blocking_threads=WAITING_THREADS,
+        backlog=BACKLOG,
+        backpressure=max(64, min(CONNECTIONS, files // 2)),
+        respawn_failed_workers=True,
+        respawn_interval=0.1,
+        workers_kill_timeout=GRACE_SECONDS,
+        log_level=LogLevels.warning,
+        log_dictconfig=LOGGING,
+        log_access=False,
+    )
+
+
+@contextmanager
+def _only_server_on(database: Path | None) -> Iterator[None]:
+    """Hold the server's lock beside a SQLite file; raises ClickException where another holds it.
+
+    The workers hold it with their parent, so it is free only when the last of them has ended.
+    """
+    if database is None:
+        yield
+        return
+    with Path(f"{database}.server").open("a+") as lock:
+        deadline = time.monotonic() + TAKEOVER_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    lock.seek(0)
+                    raise click.ClickException(
+                        f"Another server (process {lock.read().strip() or 'unknown'}) already "
+                        f"serves {database}; SQLite allows one."
+                    ) from None
+                time.sleep(0.1)
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
+def _check_address(host: str, port: int) -> None:
+    """Raise ClickException where nothing can listen there.
+
+    The server shares its port among workers, so by itself it would share it with a stranger, too.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            reasons = {
+                errno.EADDRINUSE: f"PORT {port} is in use; choose another.",
+                errno.EACCES: f"PORT {port} needs privileges; choose one above 1023.",
+            }
+            reason = reasons.get(error.errno or 0, f"HOST cannot be listened on ({error}).")
+            raise click.ClickException(reason) from None
+
+
+def _prepare_database(app: Flask) -> bool:
+    """Bring the schema up to date; True while no human exists. Leaves no connection open.
+
+    Raises ClickException where the database is out of reach or made by a newer release.
+    """
+    with app.app_context():
+        try:
+            schema.upgrade()
+            with reading():
+                human = select(User.id).where(User.type == UserType.HUMAN).limit(1)
+                return session.scalar(human) is None
+        except OperationalError as error:
+            first_line = str(error.orig).partition("\n")[0]
+            raise click.ClickException(f"The database is out of reach: {first_line}") from None
+        except CommandError as error:
+            raise click.ClickException(f"The database cannot be used: {error}") from None
+        finally:
+            # A connection must not be shared with the workers.
+            db.engine.dispose()
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system grants: each connection is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(65_536, most) if most != resource.RLIM_INFINITY else 65_536
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _announce(settings: Settings, needs_setup: bool) -> None:
+    """Say where to go, once the server answers there."""
+    threading.Thread(target=_say_when_up, args=(settings, needs_setup), daemon=True).start()
+
+
+def _say_when_up(settings: Settings, needs_setup: bool) -> None:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    for _ in range(600):
+        time.sleep(0.05)
+        try:
+            socket.create_connection((host, settings.port), timeout=1).close()
+        except OSError:
+            continue
+        if needs_setup:
+            click.echo(f"{settings.app_name} is ready. Set it up at {settings.base_url}/setup")
+        else:
+            click.echo(f"{settings.app_name} is ready at {settings.base_url}")
+        return
+
+
+def _on_hangup(server: MPServer, *, ignore: bool) -> None:
+    """Stop when the terminal goes away, unless told to outlive it (nohup)."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if ignore else server.signal_handler_interrupt)
+
+
+def _end_with(parent: int) -> None:
+    """End this worker, gracefully if it can, after its parent has ended."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE_SECONDS)
+    os._exit(1)
