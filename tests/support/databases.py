@@ -1,0 +1,138 @@
+"""The databases tests run on: migrated once a session, emptied between tests by real commits."""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+from flask import Flask
+from sqlalchemy import make_url
+
+from app import create_app, schema
+from app.config import Settings
+from app.core.db import Base, db
+from tests.support.postgres import Cluster, unused_name
+
+# Children before parents.
+TABLES = [table.name for table in reversed(Base.metadata.sorted_tables)]
+
+
+def settings_for(database_url: str, directory: Path, **changes: Any) -> Settings:
+    """Settings for one test database: passwords cost next to nothing, the rest is as shipped."""
+    given: dict[str, Any] = {
+        "instance_dir": directory,
+        "database_url": database_url,
+        "secret_key": "a secret key for tests only",
+        "base_url": "http://localhost",
+        "log_level": "WARNING",
+        "threads": 8,
+        "password_time_cost": 1,
+        "password_memory_kib": 8,
+        "password_parallelism": 1,
+    }
+    return Settings(**(given | changes))
+
+
+class Database(Protocol):
+    """A migrated database and the application on it."""
+
+    kind: str
+    settings: Settings
+    app: Flask
+
+    def empty(self) -> None:
+        """Delete every row, those of the append-only table included."""
+
+
+def _migrated(settings: Settings) -> Flask:
+    app = create_app(settings)
+    app.testing = True
+    with app.app_context():
+        schema.upgrade()
+    return app
+
+
+def _release(app: Flask) -> None:
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+@dataclass
+class SqliteDatabase:
+    """A SQLite file, in memory-backed storage where there is one."""
+
+    settings: Settings
+    app: Flask
+    kind: str = "sqlite"
+
+    def empty(self) -> None:
+        """Delete every row; triggers stand aside and come back as they were."""
+        path = self.settings.database_path
+        assert path is not None
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as connection:
+            connection.execute("PRAGMA foreign_keys=OFF")
+            connection.execute("BEGIN IMMEDIATE")
+            triggers = connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+            ).fetchall()
+            for name, _ in triggers:
+                connection.execute(f"DROP TRIGGER {name}")
+            for table in TABLES:
+                connection.execute(f"DELETE FROM {table}")
+            for _, definition in triggers:
+                connection.execute(definition)
+            connection.execute("COMMIT")
+
+
+@contextmanager
+def sqlite_database() -> Iterator[SqliteDatabase]:
+    """A migrated SQLite database for a session."""
+    storage = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    directory = Path(tempfile.mkdtemp(prefix="docket-test-", dir=storage))
+    try:
+        settings = settings_for(f"sqlite:///{directory / 'docket.db'}", directory)
+        app = _migrated(settings)
+        yield SqliteDatabase(settings, app)
+        _release(app)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@dataclass
+class PostgresDatabase:
+    """A database on the session's PostgreSQL."""
+
+    settings: Settings
+    app: Flask
+    connection: psycopg.Connection[Any] = field(repr=False)
+    kind: str = "postgresql"
+
+    def empty(self) -> None:
+        """Delete every row; as a replica, the server fires no triggers."""
+        deletes = "; ".join(f"DELETE FROM {table}" for table in TABLES)
+        self.connection.execute(deletes)
+
+
+@contextmanager
+def postgres_database(cluster: Cluster) -> Iterator[PostgresDatabase]:
+    """A migrated PostgreSQL database for a session."""
+    name = unused_name()
+    url = cluster.create_database(name)
+    directory = Path(tempfile.mkdtemp(prefix="docket-test-"))
+    try:
+        app = _migrated(settings_for(url, directory))
+        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as connection:
+            connection.execute("SET session_replication_role = replica")
+            connection.execute("SET lock_timeout = '10s'")
+            yield PostgresDatabase(app.config["SETTINGS"], app, connection)
+        _release(app)
+        cluster.drop_database(name)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
