@@ -1,5 +1,6 @@
 """REST endpoints of projects, workflow states and labels."""
 
+from app.core.errors import Conflict
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
 from app.projects.schemas import (
@@ -47,6 +48,7 @@ def list_projects(call: Call) -> Answer:
     body=ProjectCreate,
     returns=ProjectOut,
     status=201,
+    errors=(Conflict,),
 )
 def create_project(call: Call) -> Answer:
     """Create a project with the default workflow states."""
@@ -111,6 +113,7 @@ def list_states(call: Call) -> Answer:
     body=StateCreate,
     returns=StateOut,
     status=201,
+    errors=(Conflict,),
 )
 def create_state(call: Call) -> Answer:
     """Add a workflow state at the end."""
@@ -125,6 +128,7 @@ def create_state(call: Call) -> Answer:
     calls=states.update_state,
     body=StatePatch,
     returns=StateOut,
+    errors=(Conflict,),
 )
 def update_state(call: Call) -> Answer:
     """Rename or recategorize a workflow state."""
@@ -140,6 +144,7 @@ def update_state(call: Call) -> Answer:
     "projects.workflow_states.delete",
     calls=states.delete_state,
     status=204,
+    errors=(Conflict,),
 )
 def delete_state(call: Call) -> Answer:
     """Delete a workflow state that no live ticket uses."""
@@ -186,6 +191,7 @@ def list_labels(call: Call) -> Answer:
     body=LabelCreate,
     returns=LabelOut,
     status=201,
+    errors=(Conflict,),
 )
 def create_label(call: Call) -> Answer:
     """Create a label."""
@@ -200,6 +206,7 @@ def create_label(call: Call) -> Answer:
     calls=labels.update_label,
     body=LabelPatch,
     returns=LabelOut,
+    errors=(Conflict,),
 )
 def update_label(call: Call) -> Answer:
     """Rename or recolor a label."""

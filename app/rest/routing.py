@@ -48,6 +48,8 @@ class Route:
     calls: Operation[Any, Any]
     view: View
     status: int = 200
+    # Other statuses of success, with the same body.
+    also: tuple[int, ...] = ()
     body: type[Schema] | None = None
     query: type[Schema] | None = None
     returns: type[Schema] | None = None

@@ -89,6 +89,7 @@ def list_watchers(call: Call) -> Answer:
     body=WatcherCreate,
     returns=WatcherOut,
     status=201,
+    also=(200,),
 )
 def add_watcher(call: Call) -> Answer:
     """Watch a ticket; humans may add others. 200 with the row where it exists already."""

@@ -1,0 +1,3 @@
+"use strict";
+
+Redoc.init("openapi.json", { disableSearch: false }, document.getElementById("document"));

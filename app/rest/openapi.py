@@ -1,0 +1,107 @@
+"""The OpenAPI 3.1 document at /api/v1/openapi.json, built once at the start from the routes."""
+
+import hashlib
+from typing import Any
+
+import orjson
+from flask import Blueprint, Response, request
+
+from app.config import Settings
+from app.core.etag import matches
+from app.rest import docs, operations, refusals
+from app.rest.answers import Rendered, respond
+from app.rest.components import ECHO, PAGE, Components, add_event_payloads
+from app.rest.routing import Registry
+
+Json = dict[str, Any]
+
+TAGS = {
+    "auth": "Login, first-run setup and the current actor.",
+    "users": "People and bots.",
+    "bots": "Bots and their tokens.",
+    "projects": "Projects with their workflow states and labels.",
+    "tickets": "Tickets, relations, watchers and activity.",
+    "comments": "Comments on tickets.",
+    "wiki": "Wiki pages, revisions, backlinks and broken links.",
+    "sticky-notes": "Personal notes and notes of a project.",
+    "search": "Search over tickets and wiki pages.",
+    "audit": "The audit log.",
+    "webhooks": "Webhooks and their deliveries.",
+}
+
+DESCRIPTION = """\
+Tickets for people and bots. A human calls with a session cookie, a bot with the header
+`X-API-Key`. `x-access` says who may call an operation: `anon` anyone, `H` humans, `H,B/R` humans
+and bots, `H,B/W` humans and bots in write mode.
+
+Every answer carries `X-Request-Id`. Every failure has the body `Error`; clients switch on its
+`code`. Lists are paginated: send `next_cursor` as `cursor` until `has_more` is false.
+"""
+
+
+def document(registry: Registry, settings: Settings) -> Json:
+    """The whole document; raises ValueError where an address is described twice."""
+    components = Components(
+        f"{settings.app_name} API",
+        settings.version,
+        info={"description": DESCRIPTION, "license": {"name": "MIT", "identifier": "MIT"}},
+        servers=[{"url": "/api/v1"}],
+        security=[],
+    )
+    for name, written in {"Page": PAGE, "ClientRequestIdEcho": ECHO}.items():
+        components.add(name, written)
+    for name, written in refusals.components().items():
+        components.add(name, written)
+    add_event_payloads(components)
+    paths = _paths(registry, components)
+    components.finish()
+    made: Json = components.spec.to_dict()
+    made["tags"] = _tags(registry)
+    made["paths"] = paths
+    made["components"] |= {
+        "headers": operations.HEADERS,
+        "parameters": operations.PARAMETERS,
+        "securitySchemes": operations.SECURITY_SCHEMES,
+    }
+    return made
+
+
+def _paths(registry: Registry, components: Components) -> dict[str, Json]:
+    versioned = {
+        route.returns
+        for route in registry.routes.values()
+        if route.conditional and route.returns is not None
+    }
+    paths: dict[str, Json] = {}
+    for route in registry.routes.values():
+        methods = paths.setdefault(operations.path_of(route), {})
+        if route.method.lower() in methods:
+            raise ValueError(f"{route.method} {route.rule} is described twice")
+        methods[route.method.lower()] = operations.operation(route, components, versioned)
+    return paths
+
+
+def _tags(registry: Registry) -> list[Json]:
+    used = {route.tag for route in registry.routes.values()}
+    if used - TAGS.keys():
+        raise ValueError(f"unknown tags: {sorted(used - TAGS.keys())}")
+    return [{"name": tag, "description": text} for tag, text in TAGS.items() if tag in used]
+
+
+def blueprint(registry: Registry, settings: Settings) -> Blueprint:
+    """The document's route, which anyone may read at all times, and the renderers' if enabled."""
+    content = orjson.dumps(document(registry, settings))
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    made = Blueprint("openapi", __name__, url_prefix="/api/v1")
+
+    @made.get("/openapi.json", provide_automatic_options=False)
+    def openapi_json() -> Response:
+        seen = request.headers.get("If-None-Match")
+        if seen is not None and matches(seen, tag):
+            return respond(Rendered(304, b"", headers))
+        return respond(Rendered(200, content, headers))
+
+    if settings.docs_enabled:
+        docs.install(made)
+    return made
