@@ -1,6 +1,7 @@
 """Commands about tickets."""
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -36,9 +37,7 @@ def import_issues(file: Path, key: str, username: str | None, as_json: bool, ver
     with file.open("rb") as lines:
         planned = plan(list(read(lines, report)), report)
     importer = Importer(actor, project_id, report)
-    with click.progressbar(
-        length=len(planned), label="Importing", file=click.get_text_stream("stderr")
-    ) as bar:
+    with click.progressbar(length=len(planned), label="Importing", file=sys.stderr) as bar:
         importer.run(planned, bar.update)
     click.echo(json.dumps(report.as_json()) if as_json else report.as_text(verbose=verbose))
 

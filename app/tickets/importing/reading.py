@@ -64,7 +64,7 @@ def read(lines: Iterable[bytes], report: Report) -> Iterator[Issue]:
             continue
         try:
             issue = _issue(strict_json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             report.note(f"line {number}", "is not an issue", str(error))
             continue
         if issue.id in seen:
@@ -74,7 +74,9 @@ def read(lines: Iterable[bytes], report: Report) -> Iterator[Issue]:
         yield issue
 
 
-def _issue(found: dict[str, Any]) -> Issue:
+def _issue(found: Any) -> Issue:
+    if not isinstance(found, dict):
+        raise TypeError("it is no JSON object")
     title = _text(found, "title").strip()
     identifier = _text(found, "id").strip()
     if not title or not identifier:

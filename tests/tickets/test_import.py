@@ -1,0 +1,184 @@
+"""``flask import-issues``."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.audit.models import AuditEvent
+from app.core.db import reading, session
+from app.tickets.models import Ticket
+from tests.support.cast import Cast
+from tests.support.story import ok, walk
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "issues.jsonl"
+
+
+def run(app: Flask, path: Path, *options: str) -> Any:
+    runner = app.test_cli_runner()
+    return runner.invoke(
+        args=["import-issues", str(path), "--project", "OPEN", "--as", "ada", *options]
+    )
+
+
+def write(tmp_path: Path, *issues: Any) -> Path:
+    path = tmp_path / "issues.jsonl"
+    lines = [issue if isinstance(issue, str) else json.dumps(issue) for issue in issues]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def issue(identifier: str, **fields: Any) -> dict[str, Any]:
+    return {"id": identifier, "title": f"Issue {identifier}", "status": "open", **fields}
+
+
+def under(*parents: str) -> list[dict[str, str]]:
+    return [{"depends_on_id": parent, "type": "parent-child"} for parent in parents]
+
+
+def tickets(cast: Cast) -> dict[str, Any]:
+    rows = walk(cast.ada, f"/projects/{cast.open_project}/tickets", 200)
+    return {row["title"].removeprefix("Issue "): row for row in rows}
+
+
+def report(result: Any) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.output[result.output.index("{") :])
+    return found
+
+
+def test_fields_are_mapped(cast: Cast, app, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        issue(
+            "a",
+            description="What",
+            design="How",
+            status="in_progress",
+            priority=0,
+            issue_type="bug",
+            labels=["ui", "UI"],
+            assignee="bo",
+            created_by="someone",
+            created_at="2025-12-25T00:59:03.667211-08:00",
+            updated_at="2025-12-26T01:00:00Z",
+            comments=[{"author": "zed", "text": "Hm", "created_at": "2025-12-25T10:00:00Z"}],
+        ),
+        issue("b", status="closed", priority=4, close_reason="fixed"),
+    )
+    assert run(app, path).exit_code == 0
+    found = tickets(cast)
+    first = found["a"]
+    assert first["body"].startswith("What\n\n## Design\n\nHow")
+    assert "Imported from a, created by someone" in first["body"]
+    assert (first["state"]["name"], first["priority"]) == ("In progress", "urgent")
+    assert [label["name"] for label in first["labels"]] == ["bug", "ui"]
+    assert first["assignee"]["username"] == "bo"
+    assert first["reporter"]["username"] == "ada"
+    assert first["created_at"] == "2025-12-25T08:59:03.667Z"
+    assert first["updated_at"] == "2025-12-26T01:00:00.000Z"
+    (comment,) = ok(cast.ada.get(f"/tickets/{first['id']}/comments"))["data"]
+    assert comment["body"] == "**zed** wrote:\n\nHm"
+    assert comment["created_at"] == "2025-12-25T10:00:00.000Z"
+    assert (found["b"]["state"]["category"], found["b"]["priority"]) == ("done", "low")
+    assert "closed: fixed" in found["b"]["body"]
+
+
+def test_any_hierarchy_fits_and_what_does_not_is_told(cast: Cast, app, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        issue("leaf", dependencies=under("deep")),
+        issue("deep", dependencies=under("sub")),
+        issue("sub", dependencies=under("story")),
+        issue("story", dependencies=under("epic", "other")),
+        issue("epic", issue_type="epic"),
+        issue("other", issue_type="epic", dependencies=under("epic")),
+        issue("orphan", dependencies=under("nowhere")),
+        issue("loop1", dependencies=under("loop2")),
+        issue("loop2", dependencies=under("loop1")),
+    )
+    notes = {
+        (note["issue"], note["reason"].split(";")[0])
+        for note in report(run(app, path, "--json"))["notes"]
+    }
+    found = tickets(cast)
+    placed = {
+        name: (row["type"], row["parent"] and row["parent"]["title"].removeprefix("Issue "))
+        for name, row in found.items()
+    }
+    assert placed["epic"] == ("epic", None)
+    assert placed["other"] == ("epic", None)
+    assert placed["story"] == ("story", "epic")
+    assert placed["sub"] == ("subtask", "story")
+    assert placed["deep"] == ("subtask", "story")
+    assert placed["leaf"] == ("subtask", "story")
+    assert placed["orphan"] == ("story", None)
+    assert {placed["loop1"][0], placed["loop2"][0]} == {"story", "subtask"}
+    assert ("orphan", "has a parent that is not in the file") in notes
+    assert ("other", "is an epic below another ticket") in notes
+    assert ("story", "has a second parent") in notes
+    relations = ok(cast.ada.get(f"/tickets/{found['deep']['id']}/relations"))["data"]
+    assert {row["ticket"]["title"] for row in relations} == {"Issue sub", "Issue leaf"}
+
+
+def test_dependencies_become_relations(cast: Cast, app, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        issue("a", dependencies=[{"depends_on_id": "b", "type": "blocks"}]),
+        issue(
+            "b",
+            dependencies=[
+                {"depends_on_id": "a", "type": "blocks"},
+                {"depends_on_id": "a", "type": "discovered-from"},
+                {"depends_on_id": "zzz", "type": "related"},
+                {"depends_on_id": "a", "type": "tracks"},
+            ],
+        ),
+    )
+    notes = report(run(app, path, "--json"))["notes"]
+    found = tickets(cast)
+    relations = ok(cast.ada.get(f"/tickets/{found['a']['id']}/relations"))["data"]
+    assert {(row["type"], row["direction"]) for row in relations} == {
+        ("blocks", "incoming"),
+        ("relates_to", "incoming"),
+    }
+    assert len(notes) == 3
+
+
+def test_bad_lines_are_told_and_the_rest_goes_on(cast: Cast, app, tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "{", '{"id": "x"}', "[]", "", issue("a"), issue("a"), issue("b", priority=9)
+    )
+    notes = report(run(app, path, "--json"))["notes"]
+    assert [note["issue"] for note in notes] == ["line 1", "line 2", "line 3", "a", "b"]
+    assert set(tickets(cast)) == {"a", "b"}
+
+
+def test_an_unknown_project_or_human(app, cast: Cast, tmp_path: Path) -> None:
+    path = write(tmp_path, issue("a"))
+    runner = app.test_cli_runner()
+    for options in (["--project", "NOPE", "--as", "ada"], ["--project", "OPEN", "--as", "smith"]):
+        result = runner.invoke(args=["import-issues", str(path), *options])
+        assert result.exit_code == 1
+        assert "There is no" in result.output
+    result = runner.invoke(args=["import-issues", str(path), "--project", "OPEN"])
+    assert (result.exit_code, "several humans" in result.output) == (1, True)
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real export is only where Docket is developed")
+def test_the_real_export(cast: Cast, app) -> None:
+    started = time.monotonic()
+    made = report(run(app, REAL, "--json"))["made"]
+    assert time.monotonic() - started < 30
+    assert sum(count for what, count in made.items() if what.startswith("tickets")) == 1990
+    with app.app_context(), reading():
+        numbers = session.scalars(select(Ticket.ticket_number).order_by(Ticket.ticket_number)).all()
+        events = session.scalar(select(func.count()).select_from(AuditEvent))
+    assert list(numbers) == list(range(1, 1991))
+    assert report(run(app, REAL, "--json"))["made"] == {}
+    with app.app_context(), reading():
+        assert session.scalar(select(func.count()).select_from(AuditEvent)) == events
