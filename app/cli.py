@@ -16,10 +16,12 @@ from app import doors
 from app.core import ids
 from app.core.context import request_id
 from app.core.errors import DomainError
+from app.server import serve_command
 
 
 def install(app: Flask) -> None:
     """Add every command to ``flask``."""
+    app.cli.add_command(serve_command)
     for command in doors.commands():
         _prepare(command)
         app.cli.add_command(command)

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from wsgiref.types import WSGIApplication
@@ -34,6 +34,7 @@ from app import schema
 from app.accounts.models import User, UserType
 from app.config import Settings
 from app.core.db import db, reading, session
+from app.core.engines import writer_lock
 from app.gate import gate
 
 # A thread per request that is not complete yet; waiting costs a thread little, and they come and
@@ -50,8 +51,8 @@ GRACE_SECONDS = 15
 # How long a start waits for the server before it to let go of the database file.
 TAKEOVER_SECONDS = 5.0
 
-# The server's own messages join our log; requests are logged by the application alone, which knows
-# what must not be shown.
+# The server's errors join our log; requests are logged by the application alone, which knows what
+# must not be shown.
 LOGGING = {
     "formatters": {},
     "handlers": {},
@@ -72,6 +73,8 @@ def serve_command() -> None:
 def serve(app: Flask) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP; raises ClickException where it cannot start."""
     settings: Settings = app.config["SETTINGS"]
+    # What is stored is for this user alone.
+    os.umask(0o077)
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
         needs_setup = _prepare_database(app)
@@ -80,7 +83,10 @@ def serve(app: Flask) -> None:
         server = _server(settings)
         server.on_startup(partial(_announce, settings, needs_setup))
         server.on_startup(partial(_on_hangup, server, ignore=nohup))
-        server.serve(target_loader=partial(load, settings, os.getpid()), wrap_loader=False)
+        try:
+            server.serve(target_loader=partial(load, settings, os.getpid()), wrap_loader=False)
+        finally:
+            _fold_log(app)
 
 
 def load(settings: Settings, parent: int) -> WSGIApplication:
@@ -113,7 +119,7 @@ def _server(settings: Settings) -> MPServer:
         respawn_failed_workers=True,
         respawn_interval=0.1,
         workers_kill_timeout=GRACE_SECONDS,
-        log_level=LogLevels.warning,
+        log_level=LogLevels.error,
         log_dictconfig=LOGGING,
         log_access=False,
     )
@@ -186,6 +192,16 @@ def _prepare_database(app: Flask) -> bool:
         finally:
             # A connection must not be shared with the workers.
             db.engine.dispose()
+
+
+def _fold_log(app: Flask) -> None:
+    """Fold SQLite's write-ahead log into the database file: at rest, the one file is everything."""
+    with app.app_context():
+        engine = db.engine
+        if engine.dialect.name == "sqlite":
+            with writer_lock(engine), closing(engine.raw_connection()) as connection:
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        engine.dispose()
 
 
 def _raise_file_limit() -> None:

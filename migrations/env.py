@@ -4,6 +4,7 @@
 drafts the next revision for a person to read and edit.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,11 +12,16 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import context
 from alembic.operations.ops import MigrationScript
+from alembic.runtime.migration import MigrationInfo
 from alembic.script import ScriptDirectory
 
 from app.core.db import Base, Id, db
 from app.core.engines import WRITES, writer_lock
 from app.core.locks import Lock
+
+log = logging.getLogger("docket.schema")
+# One line of ours for each revision is enough.
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 # How long a second starter waits for the first one's migration.
 WAIT = "60s"
@@ -38,6 +44,7 @@ def run() -> None:
                 include_name=_include_name,
                 render_item=_render_item,
                 process_revision_directives=_number,
+                on_version_apply=_log_revision,
             )
             context.run_migrations()
             _check_foreign_keys(options)
@@ -79,6 +86,10 @@ def _take_turn(connection: sa.Connection) -> None:
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}'")
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(int(Lock.MIGRATION))))
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+
+
+def _log_revision(*, step: MigrationInfo, **_context: Any) -> None:
+    log.info("schema upgraded", extra={"revision": step.up_revision_id})
 
 
 def _include_name(name: str | None, kind: str, _parents: object) -> bool:
