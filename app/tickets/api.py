@@ -3,7 +3,7 @@
 from app.core.errors import Conflict
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.routing import Api, Call
-from app.tickets import queries, service
+from app.tickets import queries, reading, service
 from app.tickets.models import Ticket
 from app.tickets.schemas import (
     AllTicketFilters,
@@ -30,28 +30,28 @@ def shown(ticket: Ticket) -> Answer:
     "GET",
     "/tickets",
     "tickets.list",
-    calls=service.list_tickets,
+    calls=reading.list_tickets,
     query=AllTicketFilters,
     returns=TicketOut,
     paginated=True,
 )
 def list_tickets(call: Call) -> Answer:
     """List tickets of all visible projects, newest first."""
-    return Answer(service.list_tickets(call.actor, **call.query).envelope)
+    return Answer(reading.list_tickets(call.actor, **call.query).envelope)
 
 
 @api.route(
     "GET",
     PROJECT_TICKETS,
     "projects.tickets.list",
-    calls=service.list_project_tickets,
+    calls=reading.list_project_tickets,
     query=TicketFilters,
     returns=TicketOut,
     paginated=True,
 )
 def list_project_tickets(call: Call) -> Answer:
     """List a project's tickets, newest first."""
-    page = service.list_project_tickets(call.actor, call.path["project_id"], **call.query)
+    page = reading.list_project_tickets(call.actor, call.path["project_id"], **call.query)
     return Answer(page.envelope)
 
 
@@ -75,14 +75,14 @@ def create_ticket(call: Call) -> Answer:
     "GET",
     TICKET,
     "tickets.get",
-    calls=service.get_ticket,
+    calls=reading.get_ticket,
     query=TicketQuery,
     returns=TicketOut,
     conditional=True,
 )
 def get_ticket(call: Call) -> Answer:
     """Fetch a ticket by UUID or display id."""
-    return shown(service.get_ticket(call.actor, call.path["ticket_id"], **call.query))
+    return shown(reading.get_ticket(call.actor, call.path["ticket_id"], **call.query))
 
 
 @api.route(

@@ -1,4 +1,4 @@
-"""Ticket verbs: create, change, move, delete, and reading one or many."""
+"""Ticket verbs: create, change, move and delete. Reading is in ``reading.py``."""
 
 from typing import Any
 
@@ -12,12 +12,11 @@ from app.core.clock import next_version
 from app.core.db import session
 from app.core.errors import Conflict, Forbidden, Gone
 from app.core.etag import check_if_match
-from app.core.pagination import Page
 from app.core.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects import loaders as projects
 from app.projects.models import Project, WorkflowState
-from app.tickets import comments, hierarchy, loaders, queries
+from app.tickets import comments, hierarchy, loaders
 from app.tickets.label_links import label_ids_of, replace_labels
 from app.tickets.models import Priority, Ticket, TicketType
 
@@ -25,40 +24,6 @@ TITLE_LENGTH = text.NAME_LENGTH
 
 # "Not given", where null means something.
 ABSENT: Any = object()
-
-
-@operation(Access.READ)
-def list_tickets(actor: Actor, /, *, limit: int, cursor: str | None, **filters: Any) -> Page:
-    """Tickets of all projects that the actor can see, newest first."""
-    include_deleted = bool(filters.pop("include_deleted", False))
-    conditions = [] if include_deleted else [queries.in_live_projects()]
-    if actor.allowlist:
-        conditions.append(Ticket.project_id.in_(actor.allowlist))
-    return queries.ticket_page(
-        conditions, filters, limit=limit, cursor=cursor, include_deleted=include_deleted
-    )
-
-
-@operation(Access.READ)
-def list_project_tickets(
-    actor: Actor, /, project_id: str, *, limit: int, cursor: str | None, **filters: Any
-) -> Page:
-    """Tickets of one project, newest first."""
-    include_deleted = bool(filters.pop("include_deleted", False))
-    project = projects.visible(actor, project_id, include_deleted=include_deleted)
-    return queries.ticket_page(
-        [Ticket.project_id == project.id],
-        filters,
-        limit=limit,
-        cursor=cursor,
-        include_deleted=include_deleted,
-    )
-
-
-@operation(Access.READ)
-def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -> Ticket:
-    """One ticket, by UUID or display id."""
-    return loaders.visible(actor, reference, include_deleted=include_deleted)
 
 
 @operation(Access.WRITE)
@@ -297,13 +262,3 @@ def delete_ticket(actor: Actor, reference: str, *, if_match: str | None = None) 
         display_id=ticket.display_id,
         title=ticket.title,
     )
-
-
-def children(ticket: Ticket) -> list[dict[str, Any]]:
-    """The live tickets below this one, oldest first."""
-    rows = session.execute(
-        queries.FULL.where(
-            Ticket.parent_ticket_id == ticket.id, Ticket.deleted_at.is_(None)
-        ).order_by(Ticket.created_at, Ticket.id)
-    ).all()
-    return queries.build(rows)
