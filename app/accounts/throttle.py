@@ -126,6 +126,7 @@ def _reserve(buckets: tuple[Bucket, ...]) -> Attempt | Exhausted:
         if len(hits := _within(row.hits, moment)) >= LIMIT
     }
     if full:
+        _set_back(rows, moment)
         latest = max(hits[-LIMIT][0] for hits in full.values()) + WINDOW_MS
         unrecorded = tuple(bucket for bucket in full if _is_unrecorded(rows[bucket], moment))
         return Exhausted(max(1, -((moment - latest) // 1000)), unrecorded)
@@ -133,6 +134,13 @@ def _reserve(buckets: tuple[Bucket, ...]) -> Attempt | Exhausted:
     for bucket, row in rows.items():
         _store(bucket, [*_within(row.hits, moment), (moment, attempt.id)])
     return attempt
+
+
+def _set_back(rows: dict[Bucket, _Locked], moment: int) -> None:
+    """Keep what the clock was set back to, or a refusal would last until it caught up."""
+    for bucket, row in rows.items():
+        if any(at > moment for at, _ in row.hits):
+            _store(bucket, _within(row.hits, moment))
 
 
 def _within(hits: list[Hit], moment: int) -> list[Hit]:

@@ -1,0 +1,120 @@
+import pytest
+
+from tests.accounts.helpers import (
+    API,
+    PASSWORD,
+    WEB,
+    at_once,
+    cookie_of,
+    details,
+    error,
+    events,
+    key_of,
+    logged_in,
+    new_bot,
+    new_human,
+    only,
+    set_up,
+    try_login,
+)
+
+CHANGE = f"{API}/auth/change-password"
+ME = f"{API}/auth/me"
+NEW = "another horse battery"
+BODY = {"current_password": PASSWORD, "new_password": NEW}
+
+
+@pytest.fixture
+def admin(app):
+    return set_up(app)
+
+
+def change(client, headers=WEB, **fields):
+    return client.post(CHANGE, json={**BODY, **fields}, headers=headers)
+
+
+def test_change_keeps_this_session_and_ends_the_others(app, admin):
+    others = [logged_in(app, "ada") for _ in range(2)]
+    new_human(admin, "grace")
+    grace = logged_in(app, "grace")
+    before = cookie_of(admin)
+    answer = change(admin)
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert cookie_of(admin) == before
+    assert admin.get(ME).status_code == 200
+    for other in others:
+        assert error(other.get(ME)) == (401, "auth.unauthenticated")
+    assert grace.get(ME).status_code == 200
+    assert error(try_login(app.test_client(), "ada")) == (401, "auth.invalid_credentials")
+    assert try_login(app.test_client(), "ada", NEW).status_code == 200
+
+
+def test_change_is_recorded_without_a_password(app, admin):
+    change(admin)
+    event = only(app, "user.updated")
+    assert event.payload == {"password_changed": True}
+    assert event.actor_user_id == event.target_id == admin.get(ME).json["id"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "refusal"),
+    [
+        ({"current_password": NEW}, (400, "auth.current_password_invalid")),
+        ({"current_password": ""}, (400, "auth.current_password_invalid")),
+        # The current password is judged first.
+        ({"current_password": "x", "new_password": "y"}, (400, "auth.current_password_invalid")),
+        ({"current_password": "x", "new_password": "x"}, (400, "auth.current_password_invalid")),
+        ({"new_password": "a" * 11}, (400, "validation.password_too_short")),
+        ({"new_password": ""}, (400, "validation.password_too_short")),
+        ({"new_password": PASSWORD}, (400, "validation.password_unchanged")),
+        ({"new_password": "a" * 1025}, (422, "validation.invalid_field")),
+        ({"new_password": "a" * 12 + "\x00"}, (422, "validation.invalid_field")),
+        ({"current_password": "a" * 1025}, (422, "validation.invalid_field")),
+        ({"new_password": None}, (422, "request.validation_error")),
+        ({"password": PASSWORD}, (422, "request.validation_error")),
+    ],
+)
+def test_refused_change_changes_nothing(app, admin, fields, refusal):
+    other = logged_in(app, "ada")
+    answer = change(admin, **fields)
+    assert error(answer) == refusal
+    if refusal[0] == 400:
+        assert "details" not in answer.json["error"]
+    assert other.get(ME).status_code == 200
+    assert try_login(app.test_client(), "ada").status_code == 200
+    assert events(app, "user.updated") == []
+
+
+@pytest.mark.parametrize("value", [None, "", "Web", "api"])
+def test_change_needs_the_header_of_our_pages(admin, value):
+    headers = {} if value is None else {"X-Requested-By": value}
+    answer = change(admin, headers=headers)
+    assert error(answer) == (403, "auth.forbidden")
+    assert details(answer) == {"reason": "missing_requested_by"}
+
+
+def test_header_is_checked_before_the_form(admin):
+    assert error(admin.post(CHANGE, json={}))[1] == "auth.forbidden"
+    assert error(admin.post(CHANGE, json={}, headers=WEB))[1] == "request.validation_error"
+
+
+def test_change_is_for_humans(app, admin, client):
+    assert error(change(client)) == (401, "auth.unauthenticated")
+    _, token = new_bot(admin)
+    answer = change(client, headers={**WEB, **key_of(token)})
+    assert error(answer) == (403, "auth.forbidden")
+    assert details(answer) == {"reason": "humans_only"}
+
+
+def test_of_changes_at_once_one_wins_and_its_password_counts(app, admin):
+    browsers = [logged_in(app, "ada") for _ in range(6)]
+    answers = at_once(
+        6, lambda number: change(browsers[number], new_password=f"{NEW} {number}").status_code
+    )
+    assert answers.count(204) == 1
+    # The others lost their session, or their current password, to the winner.
+    assert set(answers) <= {204, 400, 401}
+    winner = answers.index(204)
+    assert try_login(app.test_client(), "ada", f"{NEW} {winner}").status_code == 200
+    assert browsers[winner].get(ME).status_code == 200
+    only(app, "user.updated")

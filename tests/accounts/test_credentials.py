@@ -1,0 +1,355 @@
+"""The resolution order of credentials, sessions that end by themselves, and cross-site requests."""
+
+import pytest
+from sqlalchemy import select, update
+
+from app.accounts.models import UserSession
+from app.core.clock import DAY_MS, MINUTE_MS, now_ms
+from app.core.db import reading, session
+from tests.accounts.helpers import (
+    API,
+    PASSWORD,
+    WEB,
+    at_once,
+    cookie_of,
+    details,
+    error,
+    events,
+    key_of,
+    logged_in,
+    new_bot,
+    new_human,
+    only,
+    set_up,
+    try_login,
+    write,
+)
+
+ME = f"{API}/auth/me"
+STATUS = f"{API}/setup/status"
+
+
+@pytest.fixture
+def admin(app):
+    return set_up(app)
+
+
+def age(app, **values):
+    """Make every session older than it is."""
+    write(app, update(UserSession).values(**values))
+
+
+def idle_too_long(app):
+    age(app, last_seen_at=now_ms() - 10_080 * MINUTE_MS)
+
+
+def sessions(app):
+    with app.app_context(), reading():
+        return list(session.scalars(select(UserSession)))
+
+
+def is_cleared(answer):
+    """Whether the answer tells the browser to forget the session cookie."""
+    lines = answer.headers.getlist("Set-Cookie")
+    return any(line.startswith("app_session=;") and "Max-Age=0" in line for line in lines)
+
+
+# Each way to carry a credential, or none; what they answer together stands in the table below.
+COOKIES = ("none", "valid", "expired", "garbage")
+KEYS = ("none", "valid", "revoked", "garbage")
+TABLE = {
+    ("none", "none"): (401, "auth.unauthenticated"),
+    ("valid", "none"): (200, "human"),
+    ("expired", "none"): (401, "auth.unauthenticated"),
+    ("garbage", "none"): (401, "auth.unauthenticated"),
+    ("none", "valid"): (200, "bot"),
+    ("none", "revoked"): (401, "auth.invalid_credentials"),
+    ("none", "garbage"): (401, "auth.invalid_credentials"),
+}
+
+
+@pytest.fixture
+def carrying(app, admin):
+    """A function that makes a caller with these credentials: its client and its headers."""
+
+    def make(cookie, key):
+        _, valid = new_bot(admin, "bot-test-1")
+        bot, revoked = new_bot(admin, "bot-test-2")
+        assert admin.post(f"{API}/bots/{bot['id']}/tokens/revoke").status_code == 204
+        browser = app.test_client()
+        if cookie == "garbage":
+            browser.set_cookie("app_session", "garbage")
+        elif cookie != "none":
+            try_login(browser, "ada")
+        if cookie == "expired":
+            idle_too_long(app)
+        tokens = {"valid": valid, "revoked": revoked, "garbage": "app_" + "a" * 32}
+        return browser, key_of(tokens[key]) if key != "none" else {}
+
+    return make
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("cookie", COOKIES)
+def test_every_pair_of_credentials_on_a_protected_route(carrying, cookie, key):
+    browser, headers = carrying(cookie, key)
+    answer = browser.get(ME, headers=headers)
+    status, word = TABLE.get((cookie, key), (401, "auth.ambiguous_credentials"))
+    assert answer.status_code == status
+    found = answer.json["type"] if status == 200 else answer.json["error"]["code"]
+    assert found == word
+    assert is_cleared(answer) is (cookie in ("expired", "garbage") and key == "none")
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("cookie", COOKIES)
+def test_every_pair_of_credentials_on_a_public_route(carrying, cookie, key):
+    browser, headers = carrying(cookie, key)
+    answer = browser.get(STATUS, headers=headers)
+    status, word = TABLE.get((cookie, key), (401, "auth.ambiguous_credentials"))
+    if word in ("auth.unauthenticated", "human", "bot"):
+        assert (answer.status_code, answer.json) == (200, {"needs_setup": False})
+    else:
+        assert error(answer) == (status, word)
+    assert is_cleared(answer) is (cookie in ("expired", "garbage") and key == "none")
+
+
+@pytest.mark.parametrize("cookie", ["expired", "garbage"])
+def test_login_with_a_stale_cookie_sets_the_fresh_one_and_clears_nothing(carrying, cookie):
+    browser, _ = carrying(cookie, "none")
+    answer = try_login(browser, "ada")
+    assert answer.status_code == 200
+    assert len(answer.headers.getlist("Set-Cookie")) == 1
+    assert not is_cleared(answer)
+    assert browser.get(ME).status_code == 200
+
+
+def test_failed_login_with_a_stale_cookie_clears_it(carrying):
+    browser, _ = carrying("garbage", "none")
+    answer = try_login(browser, "ada", "wrong horse battery")
+    assert error(answer) == (401, "auth.invalid_credentials")
+    assert is_cleared(answer)
+
+
+def test_empty_key_header_is_a_credential_that_is_invalid(app, admin, client):
+    answer = client.get(ME, headers={"X-API-Key": ""})
+    assert error(answer) == (401, "auth.invalid_credentials")
+    assert error(admin.get(ME, headers={"X-API-Key": ""})) == (401, "auth.ambiguous_credentials")
+
+
+def test_health_looks_at_no_credential(admin):
+    headers = key_of("app_" + "a" * 32)
+    assert admin.get("/healthz", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"last_seen_at": -10_080 * MINUTE_MS}, "idle"),
+        ({"expires_at": 0}, "absolute"),
+        ({"expires_at": 0, "last_seen_at": -40 * DAY_MS}, "absolute"),
+    ],
+)
+def test_session_over_is_recorded_once_removed_and_anonymous(app, admin, values, reason):
+    age(app, **{name: now_ms() + offset for name, offset in values.items()})
+    answer = admin.get(ME)
+    assert error(answer) == (401, "auth.unauthenticated")
+    assert is_cleared(answer)
+    assert sessions(app) == []
+    event = only(app, "auth.session.expired")
+    assert event.payload == {"reason": reason}
+    assert event.actor_kind == "human"
+    assert event.actor_user_id == event.target_id
+    assert event.request_id == answer.headers["X-Request-Id"]
+
+
+def test_session_over_is_recorded_once_however_many_ask(app, admin):
+    token = cookie_of(admin)
+    idle_too_long(app)
+
+    def ask(_number):
+        browser = app.test_client()
+        browser.set_cookie("app_session", token)
+        return browser.get(ME).status_code
+
+    assert at_once(8, ask) == [401] * 8
+    only(app, "auth.session.expired")
+
+
+def test_session_in_use_lives_on_and_its_use_is_at_most_a_minute_late(app, admin):
+    almost = now_ms() - 10_080 * MINUTE_MS + 5_000
+    age(app, last_seen_at=almost)
+    assert admin.get(ME).status_code == 200
+    seen = sessions(app)[0].last_seen_at
+    assert now_ms() - seen < MINUTE_MS
+    recent = now_ms() - MINUTE_MS + 5_000
+    age(app, last_seen_at=recent)
+    assert admin.get(ME).status_code == 200
+    assert sessions(app)[0].last_seen_at == recent
+
+
+def test_use_does_not_prolong_the_absolute_end(app, admin):
+    before = sessions(app)[0].expires_at
+    age(app, last_seen_at=now_ms() - 2 * MINUTE_MS)
+    admin.get(ME)
+    assert sessions(app)[0].expires_at == before
+
+
+OWN = "http://localhost"
+CROSS_SITE = [
+    # Sec-Fetch-Site, Origin, whether the request is refused
+    (None, None, False),
+    ("same-origin", None, False),
+    ("none", None, False),
+    ("same-site", None, True),
+    ("cross-site", None, True),
+    ("", None, True),
+    (None, OWN, False),
+    (None, "https://localhost", True),
+    (None, "http://localhost:8080", True),
+    (None, "http://evil.example", True),
+    (None, "http://localhost.evil.example", True),
+    (None, "null", True),
+    (None, "", True),
+    # The first header decides where it is present.
+    ("same-origin", "http://evil.example", False),
+    ("cross-site", OWN, True),
+]
+
+
+def site_headers(site, origin):
+    given = {"Sec-Fetch-Site": site, "Origin": origin}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@pytest.mark.parametrize(("site", "origin", "refused"), CROSS_SITE)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/auth/logout", None),
+        ("POST", "/users", {"username": "grace", "password": PASSWORD}),
+        ("PATCH", "/users/{me}", {"display_name": "Ada L."}),
+        ("DELETE", "/bots/{bot}", None),
+        ("POST", "/auth/login", {"username": "ada", "password": PASSWORD}),
+    ],
+)
+def test_cross_site_writes_with_a_cookie_are_refused(
+    app, admin, method, path, body, site, origin, refused
+):
+    me = admin.get(ME).json["id"]
+    bot, _ = new_bot(admin)
+    before = len(events(app))
+    answer = admin.open(
+        API + path.format(me=me, bot=bot["id"]),
+        method=method,
+        json=body,
+        headers=site_headers(site, origin),
+    )
+    if refused:
+        assert error(answer) == (403, "auth.forbidden")
+        assert details(answer) == {"reason": "cross_site_request"}
+        assert len(events(app)) == before
+    else:
+        assert answer.status_code in (200, 201, 204)
+
+
+@pytest.mark.parametrize(("site", "origin", "refused"), CROSS_SITE)
+def test_cross_site_reads_keys_and_strangers_are_not_refused(app, admin, site, origin, refused):
+    headers = site_headers(site, origin)
+    assert admin.get(ME, headers=headers).status_code == 200
+    _, token = new_bot(admin)
+    made = new_bot_project(app, admin, token, headers)
+    assert made.status_code == 201
+    stranger = app.test_client().post(
+        f"{API}/auth/login", json={"username": "ada", "password": PASSWORD}, headers=headers
+    )
+    assert stranger.status_code == 200
+
+
+def new_bot_project(app, admin, token, headers):
+    """A write by a bot: a ticket in a fresh project."""
+    project = admin.post(f"{API}/projects", json={"key": "OPS", "name": "Operations"}).json
+    return app.test_client().post(
+        f"{API}/projects/{project['id']}/tickets",
+        json={"title": "From elsewhere"},
+        headers={**headers, **key_of(token)},
+    )
+
+
+def test_cross_site_request_with_a_dead_cookie_is_refused_too(app, admin, client):
+    client.set_cookie("app_session", "garbage")
+    answer = client.post(
+        f"{API}/auth/login",
+        json={"username": "ada", "password": PASSWORD},
+        headers={"Sec-Fetch-Site": "cross-site"},
+    )
+    assert error(answer) == (403, "auth.forbidden")
+
+
+def test_outside_address_is_the_services_own_origin(app, admin, monkeypatch):
+    settings = app.config["SETTINGS"]
+    object.__setattr__(settings, "base_url", "https://tickets.example.org")
+    try:
+        for origin, status in (
+            ("https://tickets.example.org", 200),
+            ("https://tickets.example.org:444", 403),
+            ("http://tickets.example.org", 403),
+        ):
+            me = admin.get(ME).json["id"]
+            answer = admin.patch(
+                f"{API}/users/{me}", json={"display_name": "Ada"}, headers={"Origin": origin}
+            )
+            assert answer.status_code == status, origin
+    finally:
+        object.__setattr__(settings, "base_url", OWN)
+
+
+def test_requests_with_two_credentials_are_ambiguous_before_they_are_cross_site(app, admin):
+    _, token = new_bot(admin)
+    headers = {**key_of(token), "Sec-Fetch-Site": "cross-site"}
+    assert error(admin.post(f"{API}/auth/logout", headers=headers)) == (
+        401,
+        "auth.ambiguous_credentials",
+    )
+
+
+def test_session_of_a_deactivated_human_is_dead_at_once(app, admin):
+    grace = new_human(admin, "grace")
+    browser = logged_in(app, "grace")
+    answer = admin.patch(f"{API}/users/{grace['id']}", json={"is_active": False})
+    assert answer.status_code == 200
+    assert error(browser.get(ME)) == (401, "auth.unauthenticated")
+    admin.patch(f"{API}/users/{grace['id']}", json={"is_active": True})
+    assert error(browser.get(ME)) == (401, "auth.unauthenticated")
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "proxies", "counted"),
+    [
+        (None, 0, "10.0.0.1"),
+        ("203.0.113.9", 0, "10.0.0.1"),
+        ("203.0.113.9", 1, "203.0.113.9"),
+        ("198.51.100.1, 203.0.113.9", 1, "203.0.113.9"),
+        ("198.51.100.1, 203.0.113.9", 2, "198.51.100.1"),
+        ("garbage", 1, "10.0.0.1"),
+        (None, 1, "10.0.0.1"),
+    ],
+)
+def test_forwarded_address_counts_as_far_as_proxies_are_trusted(app, forwarded, proxies, counted):
+    from app.accounts import identity
+
+    settings = app.config["SETTINGS"]
+    object.__setattr__(settings, "trusted_proxies", proxies)
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    try:
+        with app.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": "10.0.0.1"}):
+            from flask import request
+
+            assert identity.client(request).address == counted
+    finally:
+        object.__setattr__(settings, "trusted_proxies", 0)
+
+
+def test_requested_by_is_not_needed_elsewhere(admin):
+    assert admin.post(f"{API}/auth/logout").status_code == 204
+    assert WEB == {"X-Requested-By": "web"}

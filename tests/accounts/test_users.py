@@ -1,0 +1,355 @@
+import pytest
+from sqlalchemy import select
+
+from app.accounts import passwords
+from app.accounts.models import User
+from app.core.db import reading, session
+from tests.accounts.helpers import (
+    API,
+    PASSWORD,
+    at_once,
+    cookie_of,
+    details,
+    error,
+    event_types,
+    events,
+    key_of,
+    logged_in,
+    new_bot,
+    new_human,
+    only,
+    set_up,
+    try_login,
+)
+
+USERS = f"{API}/users"
+ME = f"{API}/auth/me"
+OTHER_PASSWORD = "another horse battery"
+BODY = {"username": "grace", "password": PASSWORD}
+
+
+@pytest.fixture
+def admin(app):
+    return set_up(app)
+
+
+def whole_list(client, limit, path=USERS):
+    """All rows, page by page."""
+    rows, cursor = [], None
+    while True:
+        query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+        page = client.get(path, query_string=query).json
+        assert len(page["data"]) <= limit
+        rows += page["data"]
+        cursor = page["page"]["next_cursor"]
+        assert page["page"]["has_more"] is (cursor is not None)
+        if cursor is None:
+            return rows
+
+
+def test_list_shows_humans_and_bots_newest_first(admin):
+    bot, _ = new_bot(admin)
+    grace = new_human(admin, "grace")
+    ada = admin.get(ME).json
+    assert admin.get(USERS).json == {
+        "data": [grace, bot, ada],
+        "page": {"next_cursor": None, "has_more": False},
+    }
+
+
+def test_list_goes_page_by_page(admin):
+    for number in range(5):
+        new_human(admin, f"human-{number}")
+        new_bot(admin, f"bot-{number}")
+    everyone = admin.get(USERS).json["data"]
+    assert len(everyone) == 11
+    for limit in (1, 2, 3, 11):
+        assert whole_list(admin, limit) == everyone
+
+
+def test_cursor_of_another_list_is_refused(admin):
+    for number in range(2):
+        new_bot(admin, f"bot-{number}")
+    cursor = admin.get(f"{API}/bots?limit=1").json["page"]["next_cursor"]
+    answer = admin.get(USERS, query_string={"cursor": cursor})
+    assert error(answer) == (400, "validation.invalid_field")
+    assert details(answer)["field"] == "cursor"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/users"), ("POST", "/users"), ("PATCH", "/users/x")]
+)
+def test_users_are_managed_by_humans_alone(app, admin, method, path):
+    anonymous = app.test_client().open(API + path, method=method, json={})
+    assert error(anonymous) == (401, "auth.unauthenticated")
+    for mode in ("read", "write"):
+        _, token = new_bot(admin, f"bot-{mode}", mode=mode)
+        answer = app.test_client().open(
+            API + path, method=method, json={"x": 1}, headers=key_of(token)
+        )
+        assert error(answer) == (403, "auth.forbidden")
+        assert details(answer) == {"reason": "humans_only"}
+
+
+def test_create_makes_a_human_who_can_log_in(app, admin):
+    answer = admin.post(USERS, json={**BODY, "display_name": " Grace H. "})
+    assert answer.status_code == 201
+    grace = answer.json
+    assert grace.keys() == {
+        "id", "type", "username", "display_name", "is_active", "created_at", "updated_at",
+    }  # fmt: skip
+    assert (grace["type"], grace["display_name"], grace["is_active"]) == ("human", "Grace H.", True)
+    assert grace["created_at"] == grace["updated_at"]
+    assert answer.headers["Location"] == f"http://localhost/api/v1/users/{grace['id']}"
+    assert "Set-Cookie" not in answer.headers
+    event = events(app, "user.created")[-1]
+    assert event.payload == {"username": "grace", "display_name": "Grace H."}
+    assert (event.target_kind, event.target_id) == ("user", grace["id"])
+    assert event.actor_user_id == admin.get(ME).json["id"]
+    assert event.category == "audit_only"
+    assert logged_in(app, "grace").get(ME).json == grace
+
+
+def test_client_request_id_is_echoed_and_display_name_defaults(admin):
+    answer = admin.post(USERS, json={**BODY, "client_request_id": "mine"})
+    assert answer.json["client_request_id"] == "mine"
+    assert answer.json["display_name"] == "grace"
+
+
+@pytest.mark.parametrize("taken", ["ada", "bot-test-1"])
+def test_usernames_are_unique_over_both_kinds(app, admin, taken):
+    bot, _ = new_bot(admin, "bot-test-1")
+    admin.delete(f"{API}/bots/{bot['id']}")
+    before = len(events(app))
+    answer = admin.post(USERS, json={**BODY, "username": taken})
+    assert error(answer) == (409, "resource.conflict")
+    assert details(answer) == {"reason": "duplicate_key", "field": "username"}
+    assert len(events(app)) == before
+
+
+def test_of_many_who_take_one_username_at_once_one_gets_it(app, admin):
+    token = cookie_of(admin)
+
+    def create(_number):
+        browser = app.test_client()
+        browser.set_cookie("app_session", token)
+        return browser.post(USERS, json=BODY).status_code
+
+    answers = at_once(8, create)
+    assert (answers.count(201), answers.count(409)) == (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "code", "found"),
+    [
+        ({"password": "a" * 11}, 400, "validation.password_too_short", None),
+        ({"password": "a" * 1025}, 422, "validation.invalid_field", ("password", "too_long")),
+        ({"username": "Grace"}, 422, "validation.invalid_field", ("username", "pattern")),
+        ({"username": "g" * 65}, 422, "validation.invalid_field", ("username", "too_long")),
+        ({"display_name": "\t"}, 422, "validation.invalid_field", ("display_name", "blank")),
+        ({"display_name": "a\x00"}, 422, "validation.invalid_field", ("display_name", "nul_character")),
+        ({"type": "human"}, 422, "request.validation_error", None),
+    ],
+)  # fmt: skip
+def test_create_checks_its_fields(app, admin, fields, status, code, found):
+    answer = admin.post(USERS, json={**BODY, **fields})
+    assert error(answer) == (status, code)
+    if found:
+        assert (details(answer)["field"], details(answer)["reason"]) == found
+    assert len(events(app, "user.created")) == 1
+
+
+@pytest.mark.parametrize("missing", ["username", "password"])
+def test_create_needs_username_and_password(admin, missing):
+    body = {name: value for name, value in BODY.items() if name != missing}
+    answer = admin.post(USERS, json=body)
+    assert error(answer) == (422, "request.validation_error")
+    assert details(answer)["errors"][0]["loc"] == ["body", missing]
+    assert details(answer)["errors"][0]["type"] == "missing"
+
+
+def test_update_changes_and_records_what_changed(app, admin):
+    grace = new_human(admin, "grace")
+    answer = admin.patch(f"{USERS}/{grace['id']}", json={"display_name": "Grace"})
+    assert answer.status_code == 200
+    assert answer.json == {
+        **grace,
+        "display_name": "Grace",
+        "updated_at": answer.json["updated_at"],
+    }
+    assert answer.json["updated_at"] > grace["updated_at"]
+    event = only(app, "user.updated")
+    assert event.payload == {"changes": {"display_name": {"from": "grace", "to": "Grace"}}}
+    assert (event.target_kind, event.target_id) == ("user", grace["id"])
+
+
+@pytest.mark.parametrize("body", [{}, {"display_name": "grace"}, {"is_active": True}])
+def test_update_that_changes_nothing_records_nothing(app, admin, body):
+    grace = new_human(admin, "grace")
+    before = event_types(app)
+    answer = admin.patch(f"{USERS}/{grace['id']}", json=body)
+    assert (answer.status_code, answer.json) == (200, grace)
+    assert event_types(app) == before
+
+
+def test_new_password_ends_all_sessions_of_that_person_alone(app, admin):
+    grace = new_human(admin, "grace")
+    browsers = [logged_in(app, "grace") for _ in range(2)]
+    answer = admin.patch(f"{USERS}/{grace['id']}", json={"password": OTHER_PASSWORD})
+    assert answer.status_code == 200
+    assert answer.json["updated_at"] > grace["updated_at"]
+    for browser in browsers:
+        assert error(browser.get(ME)) == (401, "auth.unauthenticated")
+    assert admin.get(ME).status_code == 200
+    assert error(try_login(app.test_client(), "grace")) == (401, "auth.invalid_credentials")
+    assert try_login(app.test_client(), "grace", OTHER_PASSWORD).status_code == 200
+    assert only(app, "user.updated").payload == {"password_changed": True}
+
+
+def test_deactivation_keeps_a_person_out_until_activated_again(app, admin):
+    grace = new_human(admin, "grace")
+    browser = logged_in(app, "grace")
+    assert (
+        admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False}).json["is_active"] is False
+    )
+    assert error(browser.get(ME)) == (401, "auth.unauthenticated")
+    assert error(try_login(app.test_client(), "grace")) == (401, "auth.invalid_credentials")
+    admin.patch(f"{USERS}/{grace['id']}", json={"is_active": True})
+    assert try_login(app.test_client(), "grace").status_code == 200
+    changes = [event.payload["changes"] for event in events(app, "user.updated")]
+    assert changes == [
+        {"is_active": {"from": True, "to": False}},
+        {"is_active": {"from": False, "to": True}},
+    ]
+
+
+def test_display_name_change_ends_no_session(app, admin):
+    grace = new_human(admin, "grace")
+    browser = logged_in(app, "grace")
+    admin.patch(f"{USERS}/{grace['id']}", json={"display_name": "G", "is_active": True})
+    assert browser.get(ME).status_code == 200
+
+
+def test_last_active_human_stays_active(app, admin):
+    me = admin.get(ME).json["id"]
+    grace = new_human(admin, "grace")
+    new_bot(admin)
+    admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False})
+    before = event_types(app)
+    answer = admin.patch(f"{USERS}/{me}", json={"is_active": False, "display_name": "Gone"})
+    assert error(answer) == (409, "resource.conflict")
+    assert details(answer) == {"reason": "invariant_violation"}
+    assert admin.get(ME).json["display_name"] == "ada"
+    assert event_types(app) == before
+    # Deactivating the one who is inactive already is no change.
+    assert admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False}).status_code == 200
+
+
+@pytest.mark.parametrize("_round", range(5))
+def test_two_who_deactivate_each_other_leave_one_active(app, admin, _round):
+    grace = new_human(admin, "grace")
+    other = logged_in(app, "grace")
+    me = admin.get(ME).json["id"]
+    pairs = [(admin, grace["id"]), (other, me)]
+
+    def deactivate(number):
+        browser, victim = pairs[number]
+        return browser.patch(f"{USERS}/{victim}", json={"is_active": False}).status_code
+
+    answers = at_once(2, deactivate)
+    assert answers.count(200) == 1
+    with app.app_context(), reading():
+        active = session.scalars(select(User.username).where(User.is_active)).all()
+    assert len(active) == 1
+
+
+@pytest.mark.parametrize("identifier", ["me", "not-a-uuid", "00000000-0000-7000-8000-000000000000"])
+def test_update_of_nobody_is_not_found(admin, identifier):
+    answer = admin.patch(f"{USERS}/{identifier}", json={"password": "short"})
+    assert error(answer) == (404, "resource.not_found")
+    assert details(answer) == {"resource": "user", "id": identifier}
+
+
+def test_update_of_a_bot_is_not_found(admin):
+    bot, _ = new_bot(admin)
+    answer = admin.patch(f"{USERS}/{bot['id']}", json={"is_active": False})
+    assert error(answer) == (404, "resource.not_found")
+    assert admin.get(f"{API}/bots/{bot['id']}").json == bot
+
+
+def test_path_takes_upper_case_ids(admin):
+    grace = new_human(admin, "grace")
+    answer = admin.patch(f"{USERS}/{grace['id'].upper()}", json={})
+    assert answer.json == grace
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "code", "found"),
+    [
+        ({"password": "a" * 11}, 400, "validation.password_too_short", None),
+        ({"password": "a" * 1025}, 422, "validation.invalid_field", ("password", "too_long")),
+        ({"display_name": "a" * 201}, 422, "validation.invalid_field", ("display_name", "too_long")),
+        ({"username": "grace2"}, 422, "validation.invalid_field", ("username", "immutable")),
+        ({"type": "bot"}, 422, "validation.invalid_field", ("type", "immutable")),
+        ({"id": "x"}, 422, "validation.invalid_field", ("id", "immutable")),
+        ({"is_active": "no"}, 422, "request.validation_error", None),
+        ({"is_active": None}, 422, "request.validation_error", None),
+        ({"mode": "read"}, 422, "request.validation_error", None),
+    ],
+)  # fmt: skip
+def test_update_checks_its_fields(app, admin, fields, status, code, found):
+    grace = new_human(admin, "grace")
+    answer = admin.patch(f"{USERS}/{grace['id']}", json=fields)
+    assert error(answer) == (status, code)
+    if found:
+        assert (details(answer)["field"], details(answer)["reason"]) == found
+    assert events(app, "user.updated") == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/users", {"username": "eve", "password": PASSWORD}),
+        ("PATCH", "/users/{victim}", {"password": OTHER_PASSWORD}),
+        (
+            "POST",
+            "/auth/change-password",
+            {"current_password": PASSWORD, "new_password": OTHER_PASSWORD},
+        ),
+    ],
+)
+def test_session_that_ends_while_a_password_is_hashed_writes_nothing(
+    app, admin, monkeypatch, method, path, body
+):
+    grace = new_human(admin, "grace")
+    browser = logged_in(app, "grace")
+    victim = admin.get(ME).json["id"]
+    real = passwords.hash_new
+
+    def ending(password, cost):
+        monkeypatch.setattr(passwords, "hash_new", real)
+        answer = admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False})
+        assert answer.status_code == 200
+        return real(password, cost)
+
+    monkeypatch.setattr(passwords, "hash_new", ending)
+    answer = browser.open(
+        API + path.format(victim=victim),
+        method=method,
+        json=body,
+        headers={"X-Requested-By": "web"},
+    )
+    assert error(answer) == (401, "auth.unauthenticated")
+    assert [event.payload for event in events(app, "user.updated")] == [
+        {"changes": {"is_active": {"from": True, "to": False}}}
+    ]
+    assert len(events(app, "user.created")) == 2
+
+
+def test_passwords_appear_in_no_event_and_no_answer(app, admin):
+    grace = new_human(admin, "grace")
+    answer = admin.patch(f"{USERS}/{grace['id']}", json={"password": OTHER_PASSWORD})
+    kept = answer.text + "".join(str(event.payload) for event in events(app))
+    assert PASSWORD not in kept
+    assert OTHER_PASSWORD not in kept
+    assert "argon2" not in kept
