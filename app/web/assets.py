@@ -1,0 +1,125 @@
+"""Style sheets, scripts and icons, under addresses that change with their content.
+
+All are read into memory once at start, so a missing file ends the start. Sheets are joined in the
+order of their names; scripts are ES modules that find each other under the same version. htmx comes
+out of an installed package of which only this one file is used (design: nothing third-party is
+committed); it is located without importing the package.
+"""
+
+import gzip
+import hashlib
+import importlib.util
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from flask import Blueprint, Flask, Response, abort, current_app, request
+from markupsafe import Markup
+
+STATIC = Path(__file__).resolve().parent.parent.parent / "static"
+CARRIER = "django_htmx"
+CARRIED = "static/django_htmx/htmx-2.min.js"
+FOREVER = "public, max-age=31536000, immutable"
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+COLOR = re.compile(r"[0-9a-f]{6}")
+# Colours in one sheet; its address names them all.
+SHEET_LENGTH = 120
+
+assets = Blueprint("assets", __name__, url_prefix="/assets")
+
+
+class AssetMissing(Exception):
+    """A file that every page needs is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file as it is sent."""
+
+    content: bytes
+    packed: bytes
+    media_type: str
+
+
+def find_htmx() -> Path:
+    """The htmx script of the installed carrier package; raises AssetMissing."""
+    spec = importlib.util.find_spec(CARRIER)
+    folders = spec.submodule_search_locations if spec else None
+    found = Path(folders[0]) / CARRIED if folders else None
+    if found is None or not found.is_file():
+        raise AssetMissing(f"htmx is not installed: {CARRIED} of {CARRIER} is missing.")
+    return found
+
+
+def read_all(static: Path = STATIC) -> dict[str, Asset]:
+    """Every asset by name; raises AssetMissing where there is nothing to serve."""
+    sheets = sorted((static / "css").glob("*.css"))
+    scripts = sorted((static / "js").glob("*.js"))
+    if not sheets or not scripts:
+        raise AssetMissing(f"There are no style sheets or scripts in {static}.")
+    contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in sheets)}
+    for path in [*scripts, *static.glob("*.svg")]:
+        contents[path.name] = path.read_bytes()
+    contents["htmx.js"] = find_htmx().read_bytes()
+    return {
+        name: Asset(content, gzip.compress(content, 9, mtime=0), TYPES[Path(name).suffix])
+        for name, content in contents.items()
+    }
+
+
+def install(app: Flask) -> None:
+    """Read the assets, serve them, and give templates ``asset`` and ``color_sheet``."""
+    found = read_all()
+    version = hashlib.sha256(b"".join(found[name].content for name in sorted(found))).hexdigest()
+    app.extensions["docket_assets"] = found
+
+    def asset(name: str) -> str:
+        """The address of an asset; raises KeyError for one that does not exist."""
+        found[name]
+        return f"/assets/{version[:12]}/{name}"
+
+    app.jinja_env.globals["asset"] = asset
+    app.jinja_env.globals["color_sheet"] = color_sheet
+    app.register_blueprint(assets)
+    app.config["ASSET_VERSION"] = version[:12]
+
+
+@assets.get("/<version>/<name>")
+def serve(version: str, name: str) -> Response:
+    """One asset. An address of another version still answers, but is not kept."""
+    one: Asset | None = current_app.extensions["docket_assets"].get(name)
+    if one is None:
+        abort(404)
+    zipped = "gzip" in request.headers.get("Accept-Encoding", "")
+    response = Response(one.packed if zipped else one.content, mimetype=one.media_type)
+    if zipped:
+        response.headers["Content-Encoding"] = "gzip"
+    current = version == current_app.config["ASSET_VERSION"]
+    response.headers["Cache-Control"] = FOREVER if current else "no-cache"
+    response.headers["Vary"] = "Accept-Encoding"
+    return response
+
+
+def color_sheet(coloured: Iterable[Mapping[str, str]]) -> Markup:
+    """Links to the sheet with one class for each colour of these labels.
+
+    The content security policy forbids ``style`` attributes; the address names the colours, so the
+    sheet needs no state and never changes.
+    """
+    colors = sorted({one["color"].lstrip("#").lower() for one in coloured})
+    links = [
+        f'<link rel="stylesheet" href="/assets/colors/{"-".join(colors[at : at + SHEET_LENGTH])}.css">'
+        for at in range(0, len(colors), SHEET_LENGTH)
+    ]
+    return Markup("".join(links))  # noqa: S704 - colours are hex digits, checked on their way in
+
+
+@assets.get("/colors/<names>.css")
+def colors(names: str) -> Response:
+    """The classes of these colours: they set ``--c``."""
+    wanted = names.split("-")
+    if len(wanted) > SHEET_LENGTH or not all(COLOR.fullmatch(color) for color in wanted):
+        abort(404)
+    rules = "".join(f".c-{color}{{--c:#{color}}}" for color in wanted)
+    return Response(rules, mimetype="text/css", headers={"Cache-Control": FOREVER})

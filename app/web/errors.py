@@ -1,0 +1,88 @@
+"""Refusals and failures as a person reads them: a page, or a toast where htmx asked."""
+
+from dataclasses import dataclass
+
+from flask import Response, current_app, g, redirect, request
+
+from app.core.errors import DomainError
+from app.web.guard import login_address
+from app.web.render import html, is_htmx, page
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What an error page says."""
+
+    heading: str
+    text: str
+    href: str = "/"
+    action: str = "Go to my work"
+
+
+# What a person may not see looks exactly like what is not there (ui.md 3.1).
+WORDS = {
+    403: Words("You cannot do this", ""),
+    404: Words("There is nothing here", "The address may be mistyped, or the thing it named moved."),
+    405: Words("That did not work", "This address does not take that kind of request."),
+    409: Words("Something changed meanwhile", ""),
+    410: Words("This was deleted", ""),
+    413: Words("That is too large", "Shorten the text and send it again."),
+    422: Words("Something is not right", ""),
+    429: Words("Too many attempts", "", "/login", "Back to log in"),
+    500: Words(
+        "Something went wrong",
+        "The fault is on our side and was written to the log. Trying again may help.",
+    ),
+    503: Words(
+        "Back in a moment",
+        "The database does not answer right now. Nothing you saved is lost; try again shortly.",
+    ),
+}
+
+
+def show_error(error: DomainError) -> Response:
+    """The answer to a browser whose request was refused or failed."""
+    if error.status == 401 and not is_htmx():
+        return _headers(error, redirect(login_address(), 303))  # type: ignore[arg-type]  # of Flask
+    words = WORDS.get(error.status, WORDS[500])
+    if is_htmx():
+        return _headers(error, _toast(error, words))
+    return _headers(
+        error,
+        page(
+            "errors/error.html",
+            status=error.status,
+            heading=words.heading,
+            text=_text(error, words),
+            href=words.href if request.path != words.href else "/",
+            action=words.action,
+            request_id=g.get("request_id") if error.status >= 500 else None,
+        ),
+    )
+
+
+def _text(error: DomainError, words: Words) -> str:
+    if error.status == 429:
+        minutes = -(-int((error.details or {}).get("retry_after_seconds", 60)) // 60)
+        return f"Wait {minutes} {'minute' if minutes == 1 else 'minutes'} and try again."
+    return words.text or error.message
+
+
+def _toast(error: DomainError, words: Words) -> Response:
+    """The refusal where the reader looks; the page stays as it is."""
+    ui = current_app.jinja_env.globals["ui"]
+    if error.status == 401:
+        text, href, action = "You were logged out.", "/login", "Log in"
+    else:
+        text, href, action = _text(error, words), "", ""
+    made = html(ui.toast(text, "error", href, action), error.status)  # type: ignore[attr-defined]  # a template module
+    made.headers["HX-Retarget"] = "#toasts"
+    made.headers["HX-Reswap"] = "beforeend"
+    return made
+
+
+def _headers(error: DomainError, response: Response) -> Response:
+    response.status_code = 303 if response.status_code == 303 else error.status
+    for name, value in error.headers.items():
+        response.headers[name] = value
+    return response

@@ -1,0 +1,181 @@
+"""What stands in front of every page: who is asking, from where, and what the browser may do.
+
+Pages are for people: whoever has no session is sent to the login page and comes back afterwards.
+"""
+
+import gzip
+from collections.abc import Callable, Set
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
+from urllib.parse import quote
+
+from flask import Flask, Request, Response, current_app, g, request
+
+from app.audit.service import record_refusal
+from app.config import Settings
+from app.core.actor import ANONYMOUS, Actor
+from app.core.db import reading, run_write
+from app.core.errors import DomainError, Forbidden, Unauthenticated
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+PAGE_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+# Below this, packing costs more than it saves.
+WORTH_PACKING = 2048
+
+
+class Client(Protocol):
+    """What is known of the peer."""
+
+    @property
+    def address(self) -> str:
+        """Its address behind the trusted proxies."""
+
+    @property
+    def user_agent(self) -> str:
+        """What it calls itself."""
+
+
+class Who(Protocol):
+    """How pages learn who calls; passed in by ``create_app``."""
+
+    @property
+    def precheck(self) -> Callable[[Request], None]:
+        """Refuse what is wrong by mere presence."""
+
+    @property
+    def cross_site(self) -> Callable[[Request], bool]:
+        """Whether another site caused the request."""
+
+    @property
+    def resolve(self) -> Callable[[Request], Actor]:
+        """The actor, in a unit of work."""
+
+    @property
+    def client(self) -> Callable[[Request], Client]:
+        """The peer of the request."""
+
+
+def install(app: Flask, who: Who, pages: Set[str]) -> None:
+    """Guard the pages of these blueprints and put the policy on every HTML answer."""
+    app.extensions["docket_who"] = who
+
+    @app.before_request
+    def guard() -> Response | None:
+        if request.blueprint not in pages:
+            return None
+        g.operation_id = request.endpoint
+        who.precheck(request)
+        if request.method not in SAFE_METHODS and who.cross_site(request):
+            raise Forbidden("cross_site_request")
+        view = app.view_functions[request.endpoint or ""]
+        if getattr(view, "is_public", False) and not getattr(view, "wants_actor", False):
+            return None
+        with reading():
+            g.actor = who.resolve(request)
+        if not g.actor.is_human and not getattr(view, "is_public", False):
+            raise Unauthenticated
+        return None
+
+    @app.after_request
+    def headers(response: Response) -> Response:
+        if response.mimetype == "text/html":
+            for name, value in PAGE_HEADERS.items():
+                response.headers.setdefault(name, value)
+            settings: Settings = current_app.config["SETTINGS"]
+            if settings.cookie_secure:
+                response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+            _pack(response)
+        return response
+
+
+def _pack(response: Response) -> None:
+    """Compress a large page, unless it shows a secret beside what an attacker could choose."""
+    packable = response.status_code == 200 and not g.get("shows_secret")
+    if not packable or "gzip" not in request.headers.get("Accept-Encoding", ""):
+        return
+    content = response.get_data()
+    if len(content) >= WORTH_PACKING:
+        response.set_data(gzip.compress(content, 4, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Vary"] = "HX-Request, Accept-Encoding"
+
+
+def public(
+    *, wants_actor: bool = False
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Mark a page that needs no login; with ``wants_actor`` it may still look who is there."""
+
+    def mark(view: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(view)
+        def marked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            return view(*args, **kwargs)
+
+        marked.is_public = True  # type: ignore[attr-defined]  # a mark on the function itself
+        marked.wants_actor = wants_actor  # type: ignore[attr-defined]  # as above
+        return marked
+
+    return mark
+
+
+def actor() -> Actor:
+    """Who asks for this page."""
+    found: Actor = g.get("actor", ANONYMOUS)
+    return found
+
+
+def client() -> Client:
+    """The peer of this request."""
+    who: Who = current_app.extensions["docket_who"]
+    return who.client(request)
+
+
+def write(work: Callable[[Actor], Result]) -> Result:
+    """Run ``work`` in a transaction that also judges the session, as REST does.
+
+    A refusal is audited after its rollback and raised on. Raises Unauthenticated where the session
+    ended meanwhile.
+    """
+    who: Who = current_app.extensions["docket_who"]
+
+    def judged() -> Any:
+        present = who.resolve(request)
+        if not present.is_human:
+            raise Unauthenticated
+        return work(present)
+
+    try:
+        done: Result = run_write(judged)
+    except DomainError as error:
+        record_refusal(actor(), error, g.operation_id)
+        raise
+    return done
+
+
+def safe_next(target: str | None) -> str:
+    """Where to go after login: an address of this site, written relatively, or home."""
+    if not target or not target.startswith("/") or target.startswith("//"):
+        return "/"
+    if any(character in target for character in "\\\r\n\t\x00"):
+        return "/"
+    return target
+
+
+def login_address() -> str:
+    """The login page that leads back here."""
+    if request.method != "GET":
+        return "/login"
+    here = request.full_path if request.query_string else request.path
+    return "/login" if here == "/" else f"/login?next={quote(here, safe='/')}"

@@ -1,0 +1,140 @@
+"""Turning templates into answers: a whole page, one block of it, or a partial file.
+
+A region of one page that htmx swaps is a block of that page's template; a thing that repeats is a
+partial file. Both work without a script first: the same address answers the whole page.
+"""
+
+import uuid
+from typing import Any
+
+import orjson
+from flask import Flask, Response, current_app, g, request
+from markupsafe import Markup
+
+from app.config import Settings
+
+THEMES = ("auto", "light", "dark")
+THEME_COOKIE = "theme"
+# Whether single-letter shortcuts work; whoever speaks to the machine switches them off.
+KEYS_COOKIE = "keys"
+
+# ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
+# text, one real load on Back, and every refusal shown where the reader looks.
+HTMX = {
+    "allowEval": False,
+    "includeIndicatorStyles": False,
+    "allowScriptTags": False,
+    "historyCacheSize": 0,
+    "refreshOnHistoryMiss": True,
+    "historyRestoreAsHxRequest": False,
+    "defaultSwapStyle": "outerHTML",
+    "timeout": 15000,
+    "responseHandling": [
+        {"code": "204", "swap": False},
+        {"code": "[23]..", "swap": True},
+        {"code": "422", "swap": True},
+        {"code": "409", "swap": True},
+        {
+            "code": "401|403|404|410|429|5..",
+            "swap": True,
+            "error": True,
+            "target": "#toasts",
+            "swapOverride": "beforeend",
+        },
+        {"code": "...", "swap": False, "error": True},
+    ],
+}
+HTMX_CONFIG = Markup(orjson.dumps(HTMX).decode().replace("'", "&#39;"))  # noqa: S704 - our own text
+
+
+def install(app: Flask) -> None:
+    """Give every template what all pages show, and the macros of ``macros/ui.html`` as ``ui``."""
+    env = app.jinja_env
+    env.trim_blocks = True
+    env.lstrip_blocks = True
+    env.globals["htmx_config"] = HTMX_CONFIG
+    env.globals["new_key"] = lambda: str(uuid.uuid4())
+    with app.app_context():
+        env.globals["ui"] = env.get_template("macros/ui.html").module
+
+    @app.context_processor
+    def shown() -> dict[str, Any]:
+        settings: Settings = current_app.config["SETTINGS"]
+        actor = g.actor
+        return {
+            "app_name": settings.app_name,
+            "theme": theme(),
+            "single_keys": request.cookies.get(KEYS_COOKIE) != "off",
+            "me": {
+                "id": actor.user_id or "",
+                "type": "human",
+                "username": actor.username,
+                "display_name": actor.username,
+            },
+        }
+
+
+def theme() -> str:
+    """The theme that this browser chose; the system decides where it chose none."""
+    chosen = request.cookies.get(THEME_COOKIE, "auto")
+    return chosen if chosen in THEMES else "auto"
+
+
+def is_htmx() -> bool:
+    """Whether htmx asks for a fragment. A history restore wants the whole page (django-htmx 410)."""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+
+
+def html(content: str, status: int = 200) -> Response:
+    """An HTML answer; caches are told that fragments and pages share addresses."""
+    response = Response(content, status, mimetype="text/html")
+    response.headers["Vary"] = "HX-Request"
+    return response
+
+
+def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
+    """The page, or only ``block`` of it where htmx asks."""
+    if block and is_htmx():
+        return html(render_block(template, block, **context), status)
+    return html(render(template, **context), status)
+
+
+def partial(template: str, *, status: int = 200, **context: Any) -> Response:
+    """A partial file alone."""
+    return html(render(template, **context), status)
+
+
+def render(template: str, **context: Any) -> str:
+    """The text of a template, with what all pages show."""
+    found = current_app.jinja_env.get_template(template)
+    current_app.update_template_context(context)
+    return found.render(context)
+
+
+def render_block(template: str, block: str, **context: Any) -> str:
+    """One block of a template. The template's own top level does not run for it."""
+    found = current_app.jinja_env.get_template(template)
+    current_app.update_template_context(context)
+    context["is_fragment"] = True
+    return "".join(found.blocks[block](found.new_context(context)))
+
+
+def oob(content: str, target: str, how: str = "beforeend") -> str:
+    """Wrap a fragment so that htmx puts it at ``target`` beside the main swap."""
+    return f'<div hx-swap-oob="{how}:{target}">{content}</div>'
+
+
+def toast(text: str, kind: str = "", href: str = "", action: str = "") -> str:
+    """A short message as an out-of-band fragment."""
+    ui: Any = current_app.jinja_env.globals["ui"]
+    return oob(str(ui.toast(text, kind, href, action)), "#toasts")
+
+
+def go(url: str) -> Response:
+    """Send the reader to another page: 303 for forms, a header for htmx.
+
+    htmx would follow a 303 unseen and put a whole page into the fragment.
+    """
+    if is_htmx():
+        return Response(status=204, headers={"HX-Redirect": url})
+    return Response(status=303, headers={"Location": url})

@@ -1,0 +1,32 @@
+// Dialogs: sheets that a link opens, and the ones that stand in the page.
+
+const dialog = document.getElementById("dialog");
+
+/** Open the sheet at this address in the dialog; it is a whole page where no script runs. */
+export async function openSheet(address) {
+  await htmx.ajax("GET", address, { target: "#dialog-body", swap: "innerHTML" });
+  if (!dialog.querySelector("#dialog-title")) return;
+  dialog.showModal();
+  dialog.querySelector("input:checked, input:not([type=hidden]), button[data-close-dialog]")?.focus();
+}
+
+export function closeSheet() {
+  dialog.close();
+}
+
+export function watchDialogs() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-dialog]");
+    if (link && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      openSheet(link.href);
+    }
+    const opener = event.target.closest("[data-open]");
+    if (opener) document.querySelector(opener.dataset.open).showModal();
+    if (event.target.closest("[data-close-dialog]")) event.target.closest("dialog")?.close();
+    if (event.target.matches("dialog")) event.target.close();
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful && event.detail.elt.matches("[data-closes]")) dialog.close();
+  });
+}

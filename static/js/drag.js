@@ -1,0 +1,128 @@
+// Dragging cards with a mouse or a finger. Native drag events do not fire on touch screens, so this
+// follows pointers itself: a mouse drags after 8 px, a finger after holding still for 250 ms.
+
+const THRESHOLD = 8;
+const HOLD = 250;
+const EDGE = 56;
+const SPEED = 14;
+
+/** Let cards below `root` be dragged; `move`, `columnAt` and `spotIn` are the board's. */
+export function watchDrag(root, { move, columnAt, spotIn }) {
+  let press = null;
+  let drag = null;
+
+  root.addEventListener("dragstart", (event) => event.preventDefault());
+  root.addEventListener("pointerdown", (event) => {
+    const card = event.target.closest(".card");
+    if (!card || event.button !== 0 || event.target.closest(".card-more") || drag) return;
+    press = { card, id: event.pointerId, x: event.clientX, y: event.clientY, touch: event.pointerType === "touch" };
+    if (press.touch) press.timer = setTimeout(() => begin(press.x, press.y), HOLD);
+  });
+  document.addEventListener("pointermove", (event) => {
+    if (drag && event.pointerId === drag.id) {
+      follow(event.clientX, event.clientY);
+    } else if (press && event.pointerId === press.id) {
+      const far = Math.hypot(event.clientX - press.x, event.clientY - press.y) > THRESHOLD;
+      if (far && press.touch) forget();
+      else if (far) begin(event.clientX, event.clientY);
+    }
+  });
+  document.addEventListener("pointerup", (event) => {
+    if (drag?.id === event.pointerId) drop();
+    forget();
+  });
+  document.addEventListener("pointercancel", (event) => {
+    if (drag?.id === event.pointerId) end();
+    forget();
+  });
+  // Once a finger drags, the page must not scroll under it.
+  document.addEventListener("touchmove", (event) => drag && event.preventDefault(), { passive: false });
+  document.addEventListener("contextmenu", (event) => (drag || press?.touch) && event.preventDefault());
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !drag) return;
+    event.stopPropagation();
+    end();
+  }, true);
+
+  function forget() {
+    clearTimeout(press?.timer);
+    press = null;
+  }
+
+  function begin(x, y) {
+    const { card, id } = press;
+    const box = card.getBoundingClientRect();
+    const ghost = card.cloneNode(true);
+    ghost.removeAttribute("id");
+    ghost.classList.add("ghost");
+    ghost.setAttribute("aria-hidden", "true");
+    ghost.style.width = `${box.width}px`;
+    ghost.style.height = `${box.height}px`;
+    const mark = document.createElement("li");
+    mark.className = "drop-mark";
+    drag = { card, id, ghost, mark, dx: x - box.left, dy: y - box.top, x, y, column: null };
+    forget();
+    document.body.append(ghost);
+    document.documentElement.classList.add("dragging");
+    card.classList.add("lifted");
+    navigator.vibrate?.(10);
+    follow(x, y);
+    requestAnimationFrame(scrollAtEdges);
+  }
+
+  function follow(x, y) {
+    Object.assign(drag, { x, y });
+    drag.ghost.style.left = `${x - drag.dx}px`;
+    drag.ghost.style.top = `${y - drag.dy}px`;
+    const column = columnAt(x, y);
+    if (column === drag.column) return;
+    drag.column?.classList.remove("over");
+    drag.column = column;
+    drag.mark.remove();
+    if (column && column !== drag.card.closest(".column")) {
+      column.classList.add("over");
+      column.querySelector(".cards").insertBefore(drag.mark, spotIn(column, drag.card));
+    }
+  }
+
+  function scrollAtEdges() {
+    if (!drag) return;
+    const board = document.getElementById("board");
+    const box = board.getBoundingClientRect();
+    board.scrollLeft += pull(drag.x, box.left, box.right);
+    const list = drag.column?.querySelector(".cards");
+    if (list) {
+      const inner = list.getBoundingClientRect();
+      list.scrollTop += pull(drag.y, inner.top, inner.bottom);
+    }
+    requestAnimationFrame(scrollAtEdges);
+  }
+
+  function pull(at, low, high) {
+    if (at < low + EDGE) return -SPEED * Math.min(1, (low + EDGE - at) / EDGE);
+    if (at > high - EDGE) return SPEED * Math.min(1, (at - high + EDGE) / EDGE);
+    return 0;
+  }
+
+  function drop() {
+    const { card, column } = drag;
+    end();
+    if (column && column !== card.closest(".column")) move(card, column);
+  }
+
+  function end() {
+    drag.ghost.remove();
+    drag.mark.remove();
+    drag.column?.classList.remove("over");
+    drag.card.classList.remove("lifted");
+    document.documentElement.classList.remove("dragging");
+    drag = null;
+    // The click that ends a drag must not open the ticket.
+    const swallow = (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    document.addEventListener("click", swallow, { capture: true, once: true });
+    setTimeout(() => document.removeEventListener("click", swallow, true), 50);
+  }
+}

@@ -1,0 +1,135 @@
+// Writing: editors that open in place, drafts that survive, lists of options.
+
+import { speak, step } from "./page.js";
+
+const KEPT_FOR = 500;
+
+export function watchEditing() {
+  watchEditors();
+  watchOptions();
+  watchDrafts();
+}
+
+function watchEditors() {
+  document.addEventListener("keydown", (event) => {
+    const form = event.target.closest?.("form");
+    if (!form) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      form.requestSubmit();
+    } else if (event.key === "Escape") {
+      form.querySelector("[data-cancel]")?.click();
+    }
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const place = document.getElementById(event.detail.target.id);
+    if (!place) return;
+    const editor = place.matches("[data-editor]") ? place : place.querySelector("[data-editor]");
+    if (editor) {
+      const start = editor.querySelector("[aria-invalid=true], [autofocus], [data-start], .option");
+      (start?.matches("label") ? start.querySelector("input") : start)?.focus();
+    } else if (place.id.startsWith("fact-")) {
+      place.querySelector("[data-edit]")?.focus();
+      if (event.detail.requestConfig.verb === "post") saved(place);
+    } else if (document.activeElement === document.body) {
+      place.querySelector("h2[tabindex], textarea, a, button")?.focus();
+    }
+  });
+}
+
+function saved(place) {
+  const mark = document.createElement("span");
+  mark.className = "saved-mark";
+  mark.textContent = "Saved";
+  place.append(mark);
+  speak("Saved");
+  setTimeout(() => mark.remove(), 2000);
+}
+
+function watchOptions() {
+  document.addEventListener("keydown", (event) => {
+    const form = event.target.closest?.("form[data-editor]");
+    if (!form || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+    if (!event.target.closest(".options") && !event.target.matches("[data-narrow]")) return;
+    event.preventDefault();
+    step([...form.querySelectorAll("button.option, .option input")], event.key === "ArrowDown" ? 1 : -1);
+  });
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("[data-narrow]")) return;
+    const wanted = event.target.value.trim().toLowerCase();
+    for (const one of event.target.form.querySelectorAll(".option")) {
+      one.hidden = !one.textContent.toLowerCase().includes(wanted);
+    }
+  });
+}
+
+// Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
+function watchDrafts() {
+  restoreDrafts(document);
+  let timer = 0;
+  document.addEventListener("input", (event) => {
+    const area = event.target;
+    if (!area.matches("[data-draft]")) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => keep(area), KEPT_FOR);
+  });
+  document.addEventListener("submit", (event) => {
+    clearTimeout(timer);
+    if (event.target.getAttribute("action") === "/logout") sessionStorage.clear();
+    for (const area of event.target.querySelectorAll("[data-draft]")) {
+      if (event.target.hasAttribute("hx-post")) keep(area);
+      else sessionStorage.removeItem(area.dataset.draft);
+    }
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const { successful, elt, requestConfig } = event.detail;
+    if (!successful || requestConfig?.verb !== "post") return;
+    for (const area of elt.querySelectorAll("[data-draft]")) {
+      sessionStorage.removeItem(area.dataset.draft);
+    }
+  });
+  document.addEventListener("click", (event) => {
+    const cancelled = event.target.closest("[data-cancel]")?.closest("form");
+    for (const area of cancelled?.querySelectorAll("[data-draft]") ?? []) {
+      sessionStorage.removeItem(area.dataset.draft);
+    }
+  });
+  document.addEventListener("htmx:load", (event) => restoreDrafts(event.detail.elt));
+}
+
+function keep(area) {
+  if (area.value.trim() === "") sessionStorage.removeItem(area.dataset.draft);
+  else sessionStorage.setItem(area.dataset.draft, JSON.stringify([area.value, Date.now()]));
+}
+
+function restoreDrafts(within) {
+  for (const area of within.querySelectorAll("[data-draft]")) {
+    const found = sessionStorage.getItem(area.dataset.draft);
+    if (!found || area.dataset.restored) continue;
+    area.dataset.restored = "yes";
+    const [text, at] = JSON.parse(found);
+    if (text === area.value) continue;
+    const before = area.value;
+    area.value = text;
+    area.after(draftNote(area, before, at));
+  }
+}
+
+function draftNote(area, before, at) {
+  const note = document.createElement("p");
+  note.className = "hint";
+  const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  note.append(`Draft from ${time} · `);
+  const discard = document.createElement("button");
+  discard.type = "button";
+  discard.className = "button quiet tiny";
+  discard.textContent = "Discard";
+  discard.addEventListener("click", () => {
+    area.value = before;
+    sessionStorage.removeItem(area.dataset.draft);
+    note.remove();
+    area.focus();
+  });
+  note.append(discard);
+  return note;
+}

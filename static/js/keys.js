@@ -1,0 +1,44 @@
+// Keys that work on every page. Off while typing, and where the reader switched them off.
+
+const project = () => document.body.dataset.project;
+const GO = {
+  h: () => "/",
+  p: () => "/projects",
+  b: () => project() && `/projects/${project()}/board`,
+  l: () => project() && `/projects/${project()}/tickets`,
+};
+
+/** Whether a key press is typing, or meant for something else than us. */
+export function isTaken(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
+  return Boolean(event.target.closest?.("input, textarea, select, [contenteditable], dialog[open]"));
+}
+
+export function singleKeys() {
+  return document.documentElement.dataset.keys !== "off";
+}
+
+export function watchKeys() {
+  let going = 0;
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      document.querySelector("#toasts .toast:last-child [data-close]")?.click();
+      return;
+    }
+    if (isTaken(event) || !singleKeys()) return;
+    if (Date.now() - going < 1200 && GO[event.key]) {
+      const address = GO[event.key]();
+      if (address) location.assign(address);
+      going = 0;
+      return;
+    }
+    going = event.key === "g" ? Date.now() : 0;
+    if (event.key === "?") document.getElementById("keys")?.showModal();
+    else if (event.key === "e") document.getElementById("edit-title")?.click();
+    else if (event.key === "m") document.getElementById("edit-state")?.click();
+    else if (event.key === "c" && !document.getElementById("board")) {
+      document.querySelector("[data-key=new]")?.click();
+    } else return;
+    event.preventDefault();
+  });
+}

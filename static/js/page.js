@@ -1,0 +1,202 @@
+// What every page has: menus, toasts, times, copying, filters, and small help with forms.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Say something to those who do not see the page. */
+export function speak(text) {
+  document.getElementById("speak").textContent = text;
+}
+
+/** A UUID for one sending of a form; plain http has no crypto.randomUUID. */
+export function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Show a short message; an error stays until it is closed. */
+export function toast(text, kind = "") {
+  const made = document.createElement("div");
+  made.className = `toast ${kind}`;
+  if (kind === "error") made.setAttribute("role", "alert");
+  const words = document.createElement("span");
+  words.textContent = text;
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "button quiet tiny";
+  close.dataset.close = "";
+  close.textContent = "Close";
+  made.append(words, close);
+  document.getElementById("toasts").append(made);
+}
+
+export function watchPage() {
+  watchMenus();
+  watchToasts();
+  watchTimes();
+  watchCopies();
+  watchRequests();
+  watchForms();
+}
+
+function watchMenus() {
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target) || event.target.closest(".menu-body .menu-item")) menu.open = false;
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.target.closest?.("details.menu[open]");
+    if (!menu) return;
+    if (event.key === "Escape") {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+      event.stopPropagation();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      step([...menu.querySelectorAll(".menu-item")], event.key === "ArrowDown" ? 1 : -1);
+    }
+  });
+}
+
+/** Move the focus within a list, around its ends. */
+export function step(items, by) {
+  const shown = items.filter((item) => item.offsetParent !== null);
+  if (!shown.length) return;
+  const at = shown.indexOf(document.activeElement);
+  const next = at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length;
+  shown[next].focus();
+}
+
+function watchToasts() {
+  const box = document.getElementById("toasts");
+  const start = (one) => {
+    if (one.matches(".error")) return;
+    const wait = one.querySelector("a, button:not([data-close])") ? 12_000 : 6_000;
+    one.timer = setTimeout(() => one.remove(), wait);
+  };
+  new MutationObserver((records) => {
+    for (const record of records) {
+      for (const one of record.addedNodes) if (one.matches?.(".toast")) start(one);
+    }
+  }).observe(box, { childList: true });
+  for (const name of ["pointerover", "focusin"]) {
+    box.addEventListener(name, (event) => clearTimeout(event.target.closest(".toast")?.timer));
+  }
+  for (const name of ["pointerout", "focusout"]) {
+    box.addEventListener(name, (event) => {
+      const one = event.target.closest(".toast");
+      if (one && !one.contains(event.relatedTarget)) start(one);
+    });
+  }
+  box.addEventListener("click", (event) => {
+    if (event.target.closest("[data-close]")) event.target.closest(".toast").remove();
+  });
+}
+
+function watchTimes() {
+  const refresh = () => {
+    for (const one of document.querySelectorAll("time[datetime]")) {
+      const at = new Date(one.dateTime);
+      one.textContent = ago(at);
+      one.title = at.toLocaleString();
+    }
+  };
+  refresh();
+  setInterval(refresh, MINUTE);
+  document.addEventListener("htmx:afterSettle", refresh);
+}
+
+/** The same words as the server's filter, in local time. */
+function ago(at) {
+  const passed = Date.now() - at;
+  if (passed < MINUTE) return "just now";
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
+  if (passed < DAY) return `${Math.floor(passed / HOUR)} h ago`;
+  if (passed < 2 * DAY) return "yesterday";
+  if (passed < 31 * DAY) return `${Math.floor(passed / DAY)} days ago`;
+  const year = at.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+  return at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year });
+}
+
+function watchCopies() {
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const text = button.dataset.copy;
+    if (navigator.clipboard) await navigator.clipboard.writeText(text).catch(() => copyOld(text));
+    else copyOld(text);
+    toast("Copied");
+  });
+}
+
+/** Plain http has no clipboard interface; a selection still copies. */
+function copyOld(text) {
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+function watchRequests() {
+  // Addresses of filtered lists name only the filters in use.
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { verb, elt, parameters } = event.detail;
+    if (verb !== "get" || !elt.matches("form.filters")) return;
+    for (const [name, value] of [...parameters.entries?.() ?? Object.entries(parameters)]) {
+      if (value === "") delete parameters[name];
+    }
+  });
+  document.addEventListener("htmx:beforeHistoryUpdate", (event) => {
+    const { history } = event.detail;
+    if (history?.path) history.path = history.path.replace(/\?$/, "");
+  });
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form.filters");
+    if (!form) return;
+    const selects = [...form.querySelectorAll("select")];
+    for (const one of selects) one.classList.toggle("on", one.value !== "");
+    form.querySelector("#clear-filters").hidden = selects.every((one) => one.value === "");
+  });
+  document.addEventListener("htmx:sendError", () => {
+    toast("No connection. Nothing was saved; your text is still here.", "error");
+  });
+  document.addEventListener("htmx:timeout", () => {
+    toast("The server did not answer in time. Try again.", "error");
+  });
+  document.addEventListener("submit", (event) => {
+    // A second click while a plain form is on its way sends nothing again.
+    const form = event.target;
+    if (form.method !== "post" || form.hasAttribute("hx-post") || event.defaultPrevented) return;
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+  window.addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+  });
+}
+
+function watchForms() {
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (field.matches("[data-upper]")) {
+      field.value = field.value.toUpperCase().replace(/[^A-Z0-9]/g, "");
+      field.dataset.typed = "yes";
+    }
+    const target = field.dataset.suggests && document.querySelector(field.dataset.suggests);
+    if (target && !target.dataset.typed) target.value = suggestKey(field.value);
+  });
+  document.addEventListener("change", (event) => {
+    event.target.closest("form[data-autosubmit]")?.requestSubmit();
+  });
+}
+
+/** "Mobile app" gives MA; one word gives its first four letters. */
+function suggestKey(name) {
+  const words = name.normalize("NFD").toUpperCase().match(/[A-Z0-9]+/g) ?? [];
+  const key = words.length > 1 ? words.map((word) => word[0]).join("") : (words[0] ?? "").slice(0, 4);
+  return key.replace(/^[0-9]+/, "").slice(0, 10);
+}
