@@ -5,6 +5,7 @@ from flask import Blueprint
 
 from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin
+from app.activity.api import api as activity
 from app.bots.api import api as bots
 from app.projects.api import api as projects
 from app.rest.routing import Registry
@@ -13,7 +14,7 @@ from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
 from app.tickets.cli import import_issues
 
-APIS = (accounts, bots, projects, tickets, ticket_parts, comments)
+APIS = (accounts, bots, projects, tickets, ticket_parts, comments, activity)
 
 
 def routes() -> Registry:

@@ -5,9 +5,8 @@ rules of the domain belong to the verbs (decisions.md, "Which 422").
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
-from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -34,7 +33,8 @@ class Problem(str):
         return made
 
 
-def _wrong(text: str, kind: str = "invalid_type") -> ValidationError:
+def wrong(text: str, kind: str = "invalid_type") -> ValidationError:
+    """What a field raises: the message and its stable word."""
     return ValidationError([Problem(text, kind)])
 
 
@@ -51,7 +51,7 @@ class Text(fields.String):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         if not isinstance(value, str):
-            raise _wrong("This must be a string.")
+            raise wrong("This must be a string.")
         return value
 
 
@@ -62,7 +62,7 @@ class Whole(fields.Integer):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise _wrong("This must be an integer.")
+            raise wrong("This must be an integer.")
         return value
 
 
@@ -73,7 +73,7 @@ class Flag(fields.Boolean):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
-            raise _wrong("This must be true or false.")
+            raise wrong("This must be true or false.")
         return value
 
 
@@ -84,28 +84,28 @@ class Identifier(fields.UUID):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str):
-            raise _wrong("This must be a string.")
+            raise wrong("This must be a string.")
         found = as_uuid(value)
         if found is None:
-            raise _wrong("This must be a UUID.", "invalid_value")
+            raise wrong("This must be a UUID.", "invalid_value")
         return found
 
 
 class Choice(fields.String):
-    """One of the words of a StrEnum."""
+    """One of a closed set of words, as a rule those of a StrEnum."""
 
     default_error_messages = MESSAGES
 
-    def __init__(self, words: type[StrEnum], **kwargs: Any) -> None:
+    def __init__(self, words: Iterable[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.words = [str(word) for word in words]
         self.metadata = {**self.metadata, "enum": self.words}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         if not isinstance(value, str):
-            raise _wrong("This must be a string.")
+            raise wrong("This must be a string.")
         if value not in self.words:
-            raise _wrong(f"This must be one of: {', '.join(self.words)}.", "invalid_value")
+            raise wrong(f"This must be one of: {', '.join(self.words)}.", "invalid_value")
         return value
 
 
@@ -116,13 +116,13 @@ class Day(fields.Date):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str):
-            raise _wrong("This must be a string.")
+            raise wrong("This must be a string.")
         try:
             if not _DATE.fullmatch(value):
                 raise ValueError(value)
             date.fromisoformat(value)
         except ValueError as error:
-            raise _wrong("This must be a date such as 2026-11-20.", "invalid_value") from error
+            raise wrong("This must be a date such as 2026-11-20.", "invalid_value") from error
         return value
 
 
@@ -133,7 +133,7 @@ class Items(fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise _wrong("This must be an array.")
+            raise wrong("This must be an array.")
         found: list[Any] = super()._deserialize(value, attr, data, **kwargs)
         return found
 
@@ -143,7 +143,7 @@ class QueryInteger(Whole):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if not isinstance(value, str) or not _INTEGER.fullmatch(value):
-            raise _wrong("This must be an integer.")
+            raise wrong("This must be an integer.")
         return int(value)
 
 
@@ -152,7 +152,7 @@ class QueryFlag(Flag):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if value not in ("true", "false"):
-            raise _wrong("This must be true or false.", "invalid_value")
+            raise wrong("This must be true or false.", "invalid_value")
         return bool(value == "true")
 
 

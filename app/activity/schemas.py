@@ -1,0 +1,56 @@
+"""Shapes of audit events and the filters of the log."""
+
+from typing import Any, ClassVar
+
+from marshmallow import Schema
+
+from app.accounts.schemas import UserSummaryOut
+from app.audit.catalogue import EVENTS, Category
+from app.core.actor import ActorKind
+from app.rest.fields import Choice, Identifier, PageQuery, Text
+from app.rest.moments import QueryMoment
+from app.rest.shapes import Anything, Nested, Stamp
+
+KINDS = [kind.value for kind in ActorKind if kind is not ActorKind.ANONYMOUS]
+
+
+class AuditEventOut(Schema):
+    """Something that happened: who did what to which target.
+
+    The form of `payload` follows from `event_type`.
+    """
+
+    refined: ClassVar[dict[str, Any]] = {
+        "allOf": [{"$ref": "#/components/schemas/AuditEventPayload"}]
+    }
+
+    id = Identifier(required=True)
+    workspace_id = Identifier(required=True)
+    category = Choice(Category, required=True)
+    event_type = Choice(EVENTS, required=True)
+    actor_user_id = Identifier(required=True, allow_none=True)
+    actor_kind = Choice(KINDS, required=True)
+    actor = Nested(UserSummaryOut, required=True, allow_none=True)
+    target_kind = Text(required=True)
+    target_id = Identifier(required=True, allow_none=True)
+    project_id = Identifier(required=True, allow_none=True)
+    ticket_id = Identifier(required=True, allow_none=True)
+    payload = Anything(required=True)
+    request_id = Identifier(required=True, allow_none=True)
+    tool_invocation_log_id = Identifier(required=True, allow_none=True)
+    created_at = Stamp(required=True)
+
+
+class AuditQuery(PageQuery):
+    """The filters of the audit log."""
+
+    since = QueryMoment(
+        round_up=True, metadata={"description": "Events of this time or later; with `Z` or offset."}
+    )
+    until = QueryMoment(metadata={"description": "Events of this time or earlier."})
+    actor_user_id = Identifier()
+    event_type = Choice(EVENTS)
+    category = Choice(Category)
+    project_id = Identifier()
+    ticket_id = Identifier(metadata={"description": "The ticket's UUID, not its display id."})
+    request_id = Identifier()
