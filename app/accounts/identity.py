@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from flask import Request, current_app, g
 from sqlalchemy import select
 
-from app.accounts import tokens
+from app.accounts import holds, tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import AnyRow, AnySelect, session
-from app.core.engines import WRITES
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
 from app.rest.routing import Client
 
@@ -116,7 +115,8 @@ def resolve_token(token: str) -> Actor:
     prefix = tokens.lookup_prefix(token)
     found: AnyRow | None = None
     if prefix is not None:
-        rows = session.execute(_held(_token_query(prefix))).all()
+        holds.keep(select(BotToken.bot_user_id).where(BotToken.prefix == prefix))
+        rows = session.execute(_token_query(prefix)).all()
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
     if found is None or not found.token_active or not found.user_active:
         raise _refusal(prefix, found)
@@ -148,18 +148,9 @@ def _token_query(prefix: str) -> AnySelect:
             User.project_ids,
             User.can_edit_global_wiki,
         )
-        .select_from(User)
-        .join(BotToken, BotToken.bot_user_id == User.id)
+        .join(User, User.id == BotToken.bot_user_id)
         .where(BotToken.prefix == prefix)
     )
-
-
-def _held(statement: AnySelect) -> AnySelect:
-    """In a write, keep the credential from changing until the commit (PostgreSQL).
-
-    The user stands first in these queries, so it is locked first, as by whoever revokes.
-    """
-    return statement.with_for_update(read=True) if session.info.get(WRITES) else statement
 
 
 def _refusal(prefix: str | None, found: AnyRow | None) -> InvalidCredentials:
@@ -176,20 +167,20 @@ def resolve_session(cookie: str) -> Actor:
 
     A dead cookie is cleared on the answer (interface.md, Resolution order, rule 5).
     """
+    hashed = tokens.hashed(cookie)
+    holds.keep(select(UserSession.user_id).where(UserSession.token_hash == hashed))
     row = session.execute(
-        _held(
-            select(
-                UserSession.id,
-                UserSession.last_seen_at,
-                UserSession.expires_at,
-                User.id.label("user_id"),
-                User.username,
-                User.is_active,
-            )
-            .select_from(User)
-            .join(UserSession, UserSession.user_id == User.id)
-            .where(UserSession.token_hash == tokens.hashed(cookie))
+        select(
+            UserSession.id,
+            UserSession.last_seen_at,
+            UserSession.expires_at,
+            User.id.label("user_id"),
+            User.username,
+            User.display_name,
+            User.is_active,
         )
+        .join(User, User.id == UserSession.user_id)
+        .where(UserSession.token_hash == hashed)
     ).first()
     if row is None or not row.is_active:
         g.dead_cookie = True
@@ -200,7 +191,11 @@ def resolve_session(cookie: str) -> Actor:
         g.dead_cookie = True
         return ANONYMOUS
     return Actor(
-        kind=ActorKind.HUMAN, user_id=row.user_id, username=row.username, session_id=row.id
+        kind=ActorKind.HUMAN,
+        user_id=row.user_id,
+        username=row.username,
+        display_name=row.display_name,
+        session_id=row.id,
     )
 
 

@@ -1,10 +1,11 @@
 """Browser sessions of humans: an opaque random token in the cookie, its hash in the database."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, select
 
-from app.accounts import tokens
+from app.accounts import holds, tokens
 from app.accounts.models import User, UserSession
 from app.core import ids
 from app.core.actor import Actor
@@ -59,6 +60,12 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
     return opened
 
 
+def of_user(user_id: str) -> Sequence[UserSession]:
+    """The open sessions of a user, the one used last first."""
+    statement = select(UserSession).where(UserSession.user_id == user_id)
+    return session.scalars(statement.order_by(UserSession.last_seen_at.desc())).all()
+
+
 def end(session_id: str) -> None:
     """End one session."""
     session.execute(delete(UserSession).where(UserSession.id == session_id))
@@ -76,12 +83,13 @@ def confirm(actor: Actor) -> None:
     """Judge the actor again in the transaction at hand; raises Unauthenticated.
 
     For verbs that hash a password between resolving the credential and writing: a session that was
-    ended meanwhile must not write. The rows stay as they are until the commit.
+    ended meanwhile must not write.
     """
+    holds.keep(select(User.id).where(User.id == actor.user_id))
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)
     if actor.session_id is not None:
         statement = statement.join(UserSession, UserSession.user_id == User.id).where(
             UserSession.id == actor.session_id
         )
-    if session.scalar(statement.with_for_update(read=True)) is None:
+    if session.scalar(statement) is None:
         raise Unauthenticated

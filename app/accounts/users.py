@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import exists, select
 
-from app.accounts import lookup, names, passwords, sessions
+from app.accounts import holds, lookup, names, passwords, sessions
 from app.accounts.builders import user_json
 from app.accounts.login import human_actor
 from app.accounts.models import BotToken, User, UserType
@@ -131,7 +131,9 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     if deactivates:
         # Two who deactivate each other take turns.
         hold(Lock.LAST_ACTIVE_HUMAN)
-    user = _human(user_id, lock=True)
+    user = _human(user_id)
+    holds.change(user.id)
+    session.refresh(user)
     sessions.confirm(actor)
     if deactivates and not _another_is_active(user.id):
         raise Conflict("invariant_violation", "One human must stay active.")
@@ -154,9 +156,9 @@ def _another_is_active(user_id: str) -> bool:
     return bool(session.scalar(select(others)))
 
 
-def _human(user_id: str, *, lock: bool = False) -> User:
+def _human(user_id: str) -> User:
     canonical = as_uuid(user_id)
-    user = lookup.find(canonical, lock=lock) if canonical else None
+    user = lookup.find(canonical) if canonical else None
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
     return user
@@ -190,9 +192,10 @@ def change_password(
 
 
 def _change_password(actor: Actor, stored: str | None, hashed: str) -> None:
-    user = lookup.find(actor.id, lock=True)
+    holds.change(actor.id)
     sessions.confirm(actor)
-    if user is None or user.password_hash != stored:
+    user = session.get_one(User, actor.id)
+    if user.password_hash != stored:
         # Someone else set another one meanwhile.
         raise CurrentPasswordInvalid
     _set_password(user, hashed)

@@ -1,7 +1,7 @@
 """Bot verbs: creating, changing and deactivating bots, and issuing and revoking their tokens.
 
-A bot is locked before it or its token changes, so that its own requests, which hold the same row,
-either commit before the change or are judged after it (reliability.md, P15).
+Before a bot or its token changes, the writes it is making are waited for; later ones are judged
+after the change (``accounts/holds.py``; reliability.md, P15).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup, names, tokens
+from app.accounts import holds, lookup, names, tokens
 from app.accounts.builders import bot_json
 from app.accounts.models import BotToken, User, UserType
 from app.audit.service import Target, record
@@ -146,7 +146,7 @@ def create_bot(
 @operation(Access.HUMAN)
 def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     """Change a bot; a new allowlist, mode or activity counts at once. Raises InvalidField."""
-    user = _of_path(bot_id, lock=True)
+    user = _to_change(bot_id)
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     if "project_ids" in fields:
@@ -169,7 +169,7 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
 @operation(Access.HUMAN)
 def delete_bot(actor: Actor, bot_id: str) -> None:
     """Deactivate a bot; its history and username stay. Again is no error."""
-    user = _of_path(bot_id, lock=True)
+    user = _to_change(bot_id)
     if apply_changes(user, {"is_active": False}):
         session.flush()
         record(actor, "bot.disabled", _target(user), username=user.username)
@@ -178,7 +178,7 @@ def delete_bot(actor: Actor, bot_id: str) -> None:
 @operation(Access.HUMAN)
 def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
     """Issue a new token; the old one, if any, is dead at once. For an inactive bot too."""
-    user = _of_path(bot_id, lock=True)
+    user = _to_change(bot_id)
     old = _active_token(user)
     if old is not None:
         old.is_active = False
@@ -200,7 +200,7 @@ def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
 @operation(Access.HUMAN)
 def revoke_token(actor: Actor, bot_id: str) -> None:
     """Revoke the active token and issue none; raises Conflict ``invariant_violation``."""
-    user = _of_path(bot_id, lock=True)
+    user = _to_change(bot_id)
     token = _active_token(user)
     if token is None:
         raise Conflict("invariant_violation", "The bot has no active token.")
@@ -220,11 +220,19 @@ def _target(user: User) -> Target:
     return Target("bot", user.id)
 
 
-def _of_path(bot_id: str, *, lock: bool = False) -> User:
+def _of_path(bot_id: str) -> User:
     canonical = as_uuid(bot_id)
-    user = lookup.find(canonical, lock=lock) if canonical else None
+    user = lookup.find(canonical) if canonical else None
     if user is None or not user.is_bot:
         raise NotFound("bot", bot_id)
+    return user
+
+
+def _to_change(bot_id: str) -> User:
+    """The bot, once the writes that it is making are done; new ones wait for this change."""
+    user = _of_path(bot_id)
+    holds.change(user.id)
+    session.refresh(user)
     return user
 
 

@@ -17,6 +17,9 @@ class Lock(IntEnum):
     FIRST_SETUP = 7001
     RELATIONS = 7002
     LAST_ACTIVE_HUMAN = 7003
+    # With a user's key beside it (accounts/holds.py).
+    CREDENTIALS = 7004
+    WIKI_SLUGS = 7004
 
 
 def hold(lock: Lock) -> None:

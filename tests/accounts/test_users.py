@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 from sqlalchemy import select
 
@@ -26,6 +28,8 @@ USERS = f"{API}/users"
 ME = f"{API}/auth/me"
 OTHER_PASSWORD = "another horse battery"
 BODY = {"username": "grace", "password": PASSWORD}
+LONG = "too_long"
+NUL = "nul_character"
 
 
 @pytest.fixture
@@ -147,7 +151,7 @@ def test_of_many_who_take_one_username_at_once_one_gets_it(app, admin):
         ({"username": "Grace"}, 422, "validation.invalid_field", ("username", "pattern")),
         ({"username": "g" * 65}, 422, "validation.invalid_field", ("username", "too_long")),
         ({"display_name": "\t"}, 422, "validation.invalid_field", ("display_name", "blank")),
-        ({"display_name": "a\x00"}, 422, "validation.invalid_field", ("display_name", "nul_character")),
+        ({"display_name": "\x00"}, 422, "validation.invalid_field", ("display_name", NUL)),
         ({"type": "human"}, 422, "request.validation_error", None),
     ],
 )  # fmt: skip
@@ -263,6 +267,40 @@ def test_two_who_deactivate_each_other_leave_one_active(app, admin, _round):
     assert len(active) == 1
 
 
+@pytest.mark.parametrize("fields", [{"is_active": False}, {"password": OTHER_PASSWORD}])
+def test_person_who_hammers_is_shut_out_at_once(app, admin, fields):
+    grace = new_human(admin, "grace")
+    token = cookie_of(logged_in(app, "grace"))
+    over, stop, late, early = threading.Event(), threading.Event(), [], []
+
+    def hammer(number):
+        browser = app.test_client()
+        browser.set_cookie("app_session", token)
+        while not stop.is_set():
+            began_after = over.is_set()
+            name = f"bot-{number}-{len(early)}-{len(late)}"
+            answer = browser.post(f"{API}/bots", json={"username": name, "mode": "read"})
+            if answer.status_code == 201:
+                (late if began_after else early).append(name)
+            elif answer.status_code == 401:
+                browser.set_cookie("app_session", token)
+
+    def shut_out():
+        try:
+            while len(early) < 20 and not stop.wait(0.005):
+                pass
+            answer = admin.patch(f"{USERS}/{grace['id']}", json=fields)
+            assert answer.status_code == 200, answer.json
+            over.set()
+            stop.wait(0.2)
+        finally:
+            stop.set()
+
+    at_once(6, lambda number: shut_out() if number == 5 else hammer(number))
+    assert len(early) >= 20
+    assert late == []
+
+
 @pytest.mark.parametrize("identifier", ["me", "not-a-uuid", "00000000-0000-7000-8000-000000000000"])
 def test_update_of_nobody_is_not_found(admin, identifier):
     answer = admin.patch(f"{USERS}/{identifier}", json={"password": "short"})
@@ -288,7 +326,7 @@ def test_path_takes_upper_case_ids(admin):
     [
         ({"password": "a" * 11}, 400, "validation.password_too_short", None),
         ({"password": "a" * 1025}, 422, "validation.invalid_field", ("password", "too_long")),
-        ({"display_name": "a" * 201}, 422, "validation.invalid_field", ("display_name", "too_long")),
+        ({"display_name": "a" * 201}, 422, "validation.invalid_field", ("display_name", LONG)),
         ({"username": "grace2"}, 422, "validation.invalid_field", ("username", "immutable")),
         ({"type": "bot"}, 422, "validation.invalid_field", ("type", "immutable")),
         ({"id": "x"}, 422, "validation.invalid_field", ("id", "immutable")),

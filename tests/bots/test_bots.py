@@ -23,6 +23,7 @@ from tests.accounts.helpers import (
 BOTS = f"{API}/bots"
 ME = f"{API}/auth/me"
 NOBODY = "00000000-0000-7000-8000-000000000000"
+MANY = [f"{NOBODY[:-5]}{number:05d}" for number in range(501)]
 BODY = {"username": "bot-triage-1", "mode": "read"}
 KEYS = [
     "id", "type", "username", "display_name", "mode", "project_ids", "can_edit_global_wiki",
@@ -154,7 +155,7 @@ def test_settings_give_the_defaults_of_new_bots_alone(admin, setting):
         ({"display_name": " "}, ("display_name", "blank")),
         ({"display_name": "b" * 201}, ("display_name", "too_long")),
         ({"project_ids": [NOBODY]}, ("project_ids", "not_found")),
-        ({"project_ids": [f"{NOBODY[:-5]}{n:05d}" for n in range(501)]}, ("project_ids", "too_long")),
+        ({"project_ids": MANY}, ("project_ids", "too_long")),
         ({"rate_limit_per_minute": 0}, ("rate_limit_per_minute", "out_of_range")),
         ({"rate_limit_per_minute": 2**52}, ("rate_limit_per_minute", "out_of_range")),
         ({"client_request_id": "b" * 129}, ("client_request_id", "too_long")),

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from app.accounts import identity, tokens, traces
 from app.accounts.models import BotToken
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
-from app.core.db import reading, session
+from app.core.db import reading, session, transaction
 from tests.accounts.helpers import (
     API,
     at_once,
@@ -169,24 +169,60 @@ def test_no_request_that_begins_after_the_answer_gets_in(app, admin, end):
                 )
             if answer.status_code in (200, 201):
                 (late if began_after else early).append(answer.status_code)
-            else:
-                assert error(answer) == (401, "auth.invalid_credentials")
+            elif error(answer) != (401, "auth.invalid_credentials"):
+                stop.set()
+                pytest.fail(answer.text)
 
     def kill():
-        while len(early) < 20 and not stop.wait(0.005):
-            pass
-        if end == "deactivate":
-            answer = admin.delete(f"{BOTS}/{bot['id']}")
-        else:
-            answer = admin.post(f"{BOTS}/{bot['id']}/tokens/{end}")
-        assert answer.status_code in (200, 204)
-        over.set()
-        stop.wait(0.2)
-        stop.set()
+        try:
+            while len(early) < 20 and not stop.wait(0.005):
+                pass
+            if end == "deactivate":
+                answer = admin.delete(f"{BOTS}/{bot['id']}")
+            else:
+                answer = admin.post(f"{BOTS}/{bot['id']}/tokens/{end}")
+            assert answer.status_code in (200, 204), answer.json
+            over.set()
+            stop.wait(0.2)
+        finally:
+            stop.set()
 
     at_once(7, lambda number: kill() if number == 6 else hammer(number))
     assert len(early) >= 20
     assert late == []
+
+
+@pytest.mark.parametrize("end", ["rotate", "revoke", "deactivate", "narrow"])
+def test_end_of_a_credential_waits_for_the_writes_it_allowed(app, admin, end):
+    bot, token = new_bot(admin)
+    path = f"{BOTS}/{bot['id']}"
+    project = new_project(admin, "OPS")
+    ask = {
+        "rotate": lambda: admin.post(f"{path}/tokens/rotate"),
+        "revoke": lambda: admin.post(f"{path}/tokens/revoke"),
+        "deactivate": lambda: admin.delete(path),
+        "narrow": lambda: admin.patch(path, json={"project_ids": [project]}),
+    }[end]
+    judged, go_on, order = threading.Event(), threading.Event(), []
+
+    def write_slowly():
+        with app.test_request_context(headers=key_of(token)):
+            from flask import request
+
+            with transaction():
+                assert identity.resolve(request).user_id == bot["id"]
+                judged.set()
+                assert not go_on.wait(0.3)
+                order.append("written")
+
+    def end_it():
+        judged.wait()
+        assert ask().status_code in (200, 204)
+        order.append("ended")
+        go_on.set()
+
+    at_once(2, lambda number: (write_slowly, end_it)[number]())
+    assert order == ["written", "ended"]
 
 
 def test_two_tokens_with_one_prefix_are_told_apart(app, admin, monkeypatch):

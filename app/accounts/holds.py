@@ -1,0 +1,46 @@
+"""Keeping a credential as it was judged until the write it allowed has committed.
+
+Every write holds its user's credentials together with the others of that user; whoever revokes,
+rotates, deactivates or narrows them waits for those writes and keeps new ones waiting meanwhile. So
+nothing commits under a credential after the answer that ended it (reliability.md, P15).
+
+Row locks would not do on PostgreSQL: readers of a row that come one after another never let a
+waiting writer through, so a busy bot could not be stopped. Advisory locks queue in order. SQLite
+has one writer at a time and needs none of this.
+"""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, Text, cast, func, literal, select
+
+from app.core.db import session
+from app.core.engines import WRITES
+from app.core.locks import Lock
+
+
+def keep(owners: Select[Any]) -> None:
+    """In a write, keep the credentials of these users from changing until it commits.
+
+    ``owners`` selects user ids. Judge the credential after this, not before.
+    """
+    if not session.info.get(WRITES) or not _is_needed():
+        return
+    (owner,) = owners.subquery().c
+    session.execute(
+        select(func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), _key(cast(owner, Text))))
+    )
+
+
+def change(user_id: str) -> None:
+    """Before a user's credentials change: wait for the writes that go by them."""
+    if _is_needed():
+        key = _key(literal(user_id, Text))
+        session.execute(select(func.pg_advisory_xact_lock(int(Lock.CREDENTIALS), key)))
+
+
+def _is_needed() -> bool:
+    return session.get_bind().dialect.name == "postgresql"
+
+
+def _key(user_id: ColumnElement[str]) -> ColumnElement[int]:
+    return func.hashtext(user_id)

@@ -1,0 +1,117 @@
+"""Coming in and going out: first-run setup, login, logout."""
+
+from flask import Response, g, request
+
+from app.accounts import login, setup
+from app.accounts.identity import COOKIE
+from app.accounts.pages.blueprint import pages, peer, settings
+from app.accounts.schemas import LoginBody, SetupBody
+from app.accounts.sessions import OpenedSession
+from app.core.db import reading
+from app.core.errors import InvalidCredentials, RateLimited
+from app.web import guard
+from app.web.forms import Form, attempt, load_form
+from app.web.guard import actor, public
+from app.web.render import go, page
+
+
+def _needs_setup() -> bool:
+    with reading():
+        return setup.setup_status(actor())
+
+
+def _enter(opened: OpenedSession, target: str) -> Response:
+    """Give the browser its session and lead it on."""
+    response = go(target)
+    _set_cookie(response, opened.token, opened.max_age)
+    return response
+
+
+def _set_cookie(response: Response, value: str, max_age: int) -> None:
+    """The session cookie, with the attributes that REST gives it."""
+    g.fresh_cookie = True
+    response.set_cookie(
+        COOKIE,
+        value,
+        max_age=max_age,
+        httponly=True,
+        secure=settings().cookie_secure,
+        samesite="Lax",
+    )
+
+
+@pages.get("/setup")
+@public()
+def setup_page() -> Response:
+    """Ask for the first account; once a human exists there is only the login."""
+    if not _needs_setup():
+        return go("/login")
+    return page("accounts/setup.html", form=Form())
+
+
+@pages.post("/setup")
+@public()
+def set_up() -> Response:
+    """Make the first account and log in."""
+    if not _needs_setup():
+        return go("/login")
+    form = load_form(SetupBody)
+    opened: list[OpenedSession] = []
+    done = attempt(
+        form,
+        lambda: opened.append(
+            setup.set_up_admin(actor(), **form.data, peer=peer(), settings=settings())
+        ),
+    )
+    if not done:
+        return page("accounts/setup.html", form=form, status=422)
+    return _enter(opened[0], "/")
+
+
+@pages.get("/login")
+@public(wants_actor=True)
+def login_page() -> Response:
+    """Ask who it is; whoever is logged in goes on, a new installation is set up first."""
+    target = guard.safe_next(request.args.get("next"))
+    if actor().is_human:
+        return go(target)
+    if _needs_setup():
+        return go("/setup")
+    return page("accounts/login.html", form=Form(), next=target)
+
+
+@pages.post("/login")
+@public(wants_actor=True)
+def log_in() -> Response:
+    """Open a session, or show the form again with the reason."""
+    target = guard.safe_next(request.form.get("next"))
+    form = load_form(LoginBody)
+    headers: dict[str, str] = {}
+    status = 422
+    if not form.errors:
+        try:
+            opened = login.log_in(actor(), **form.data, peer=peer(), settings=settings())
+            return _enter(opened, target)
+        except InvalidCredentials as error:
+            form.refuse("", error.message)
+        except RateLimited as error:
+            status, headers = error.status, error.headers
+            minutes = -(-int(headers["Retry-After"]) // 60)
+            unit = "minute" if minutes == 1 else "minutes"
+            form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
+    response = page("accounts/login.html", form=form, next=target, status=status)
+    response.headers.update(headers)
+    return response
+
+
+@pages.post("/logout")
+@public(wants_actor=True)
+def log_out() -> Response:
+    """End the session; without one there is nothing left to do."""
+    if actor().is_human:
+        guard.write(login.log_out)
+    response = go("/login")
+    response.delete_cookie(COOKIE, httponly=True, secure=settings().cookie_secure, samesite="Lax")
+    # Text kept in the browser goes too.
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
