@@ -16,6 +16,7 @@ from sqlalchemy import make_url
 from app import create_app, schema
 from app.config import Settings
 from app.core.db import Base, db
+from tests.support.openapi import CheckedClient
 from tests.support.postgres import Cluster, unused_name
 
 # Children before parents.
@@ -52,6 +53,7 @@ class Database(Protocol):
 def _migrated(settings: Settings) -> Flask:
     app = create_app(settings)
     app.testing = True
+    app.test_client_class = CheckedClient
     with app.app_context():
         schema.upgrade()
     return app

@@ -1,0 +1,163 @@
+"""The client of all tests: every answer it gets is checked against the OpenAPI document served.
+
+Stricter than the document where Docket knows more than it promises: answers hold no field that the
+document does not name, and every header it declares for a status is there where it must be.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import jsonschema_rs
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.exceptions import HTTPException
+from werkzeug.test import TestResponse
+
+from app.core.ids import as_uuid
+from app.rest.operations import path_of
+from app.rest.routing import Route
+
+API = "/api/v1"
+DECLARED = ("Location", "ETag", "Idempotency-Replayed", "Retry-After")
+SHOWN_ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
+
+
+@dataclass
+class Document:
+    """The document of one application, and its schemas ready for use."""
+
+    content: dict[str, Any]
+    routes: dict[str, Route]
+    # (operation id, status) of every answer seen, for the tests of the whole suite.
+    seen: set[tuple[str, int]] = field(default_factory=set)
+    _validators: dict[Any, Any] = field(default_factory=dict)
+
+    def operation(self, route: Route) -> dict[str, Any]:
+        """The operation of a route."""
+        found: dict[str, Any] = self.content["paths"][path_of(route)][route.method.lower()]
+        return found
+
+    def validator(self, schema: dict[str, Any]) -> Any:
+        """The compiled form of a schema that may refer to components."""
+        key = repr(schema)
+        if key not in self._validators:
+            whole = schema | {"components": self.content["components"]}
+            self._validators[key] = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+        return self._validators[key]
+
+    def resolved(self, reference: dict[str, Any]) -> dict[str, Any]:
+        """What a ``$ref`` into the components names."""
+        found: Any = self.content
+        for part in reference["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        return dict(found)
+
+
+_documents: WeakKeyDictionary[Flask, Document] = WeakKeyDictionary()
+
+
+def document_of(app: Flask) -> Document:
+    """The document that this application serves, with answers closed to unknown fields."""
+    if app not in _documents:
+        answer = FlaskClient(app, TestResponse).get(f"{API}/openapi.json")
+        content = answer.get_json()
+        _close(content["components"]["schemas"])
+        routes = app.config["ROUTES"].routes.values()
+        endpoints = {f"api.{route.operation_id.replace('.', '_')}": route for route in routes}
+        _documents[app] = Document(content, endpoints)
+    return _documents[app]
+
+
+def _close(schemas: dict[str, Any]) -> None:
+    for name, schema in schemas.items():
+        if name.startswith("AuditEventPayload."):
+            schema["properties"]["payload"]["additionalProperties"] = False
+        elif not name.endswith(("Error", "ClientRequestIdEcho")) and "properties" in schema:
+            schema["additionalProperties"] = False
+
+
+class CheckedClient(FlaskClient):
+    """A test client that fails the test where an answer breaks the document."""
+
+    def open(self, *args: Any, **kwargs: Any) -> TestResponse:
+        """Call, and check the answer."""
+        response = super().open(*args, **kwargs)
+        check(self.application, response, kwargs.get("json"))
+        return response
+
+
+def check(app: Flask, response: TestResponse, sent: Any = None) -> None:
+    """Fail unless the answer is one that the document describes."""
+    asked = response.request
+    assert as_uuid(response.headers.get("X-Request-Id", "")), "X-Request-Id is missing"
+    for name, value in SHOWN_ALWAYS.items():
+        assert response.headers.get(name) == value, name
+    if not asked.path.startswith(API + "/"):
+        return
+    body = response.get_json(silent=True) if response.data else None
+    if response.status_code >= 400 and asked.method != "HEAD":
+        _check_envelope(app, response, body)
+    route = _route_of(app, asked.path, asked.method)
+    if route is not None:
+        _check_operation(app, response, route, body, sent)
+
+
+def _route_of(app: Flask, path: str, method: str) -> Route | None:
+    try:
+        endpoint, _ = app.url_map.bind("localhost").match(path, method)
+    except HTTPException:
+        return None
+    return document_of(app).routes.get(endpoint)
+
+
+def _check_envelope(app: Flask, response: TestResponse, body: Any) -> None:
+    assert response.mimetype == "application/json", response.mimetype
+    assert response.headers["Cache-Control"] == "no-store"
+    document_of(app).validator({"$ref": "#/components/schemas/Error"}).validate(body)
+    assert set(body) == {"error"}
+    assert set(body["error"]) <= {"code", "message", "details"}
+
+
+def _check_operation(
+    app: Flask, response: TestResponse, route: Route, body: Any, sent: Any
+) -> None:
+    document = document_of(app)
+    status = response.status_code
+    where = f"{route.operation_id} {status}"
+    responses = document.operation(route)["responses"]
+    assert str(status) in responses, f"{where}: no such status in the document: {body}"
+    document.seen.add((route.operation_id, status))
+    described = responses[str(status)]
+    _check_headers(document, response, described, where)
+    if response.request.method == "HEAD":
+        return
+    if "content" not in described:
+        assert not response.data, f"{where} has a body"
+        assert "Content-Type" not in response.headers, where
+        return
+    assert response.mimetype == "application/json", where
+    if status == 201 and isinstance(sent, dict):
+        assert body.pop("client_request_id", None) == sent.get("client_request_id"), where
+    schema = described["content"]["application/json"]["schema"]
+    errors = [
+        f"{'/'.join(map(str, error.instance_path))}: {error.message}"
+        for error in document.validator(schema).iter_errors(body)
+    ]
+    assert not errors, f"{where}: {errors}"
+
+
+def _check_headers(
+    document: Document, response: TestResponse, described: dict[str, Any], where: str
+) -> None:
+    declared = described["headers"]
+    for name in DECLARED:
+        value = response.headers.get(name)
+        if name not in declared:
+            assert value is None, f"{where} has {name}"
+        elif value is not None:
+            schema = document.resolved(declared[name])["schema"]
+            shown: Any = int(value) if schema["type"] == "integer" else value
+            document.validator(schema).validate(shown)
+        else:
+            assert name == "Idempotency-Replayed", f"{where} has no {name}"
