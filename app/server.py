@@ -79,6 +79,7 @@ def serve(app: Flask) -> None:
         _check_address(settings.host, settings.port)
         needs_setup = _prepare_database(app)
         _raise_file_limit()
+        _deliver_signals()
         nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         server = _server(settings)
         server.on_startup(partial(_announce, settings, needs_setup))
@@ -90,11 +91,14 @@ def serve(app: Flask) -> None:
 
 
 def load(settings: Settings, parent: int) -> WSGIApplication:
-    """Build the application in a worker; the worker ends when its parent has."""
+    """Build the application in a worker, and see to it that the worker ends when it should."""
     # The package imports this module, so it can only be imported once that is done.
     from app import create_app  # noqa: PLC0415
 
+    # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
+    os.setsid()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    _deliver_signals()
     app = create_app(settings)
     return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
 
@@ -243,3 +247,21 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_SECONDS)
     os._exit(1)
+
+
+def _deliver_signals() -> None:
+    """See to it that a signal is acted on at once, whichever thread the kernel gave it to.
+
+    Only the main thread runs Python's handlers, and the server library has it sleep on a lock that
+    a signal to another thread does not interrupt: SIGTERM was lost that way. So it is woken often.
+    """
+    signal.signal(signal.SIGUSR1, lambda _number, _frame: None)
+    main = threading.main_thread().ident
+    assert main is not None  # noqa: S101 - for the type checker: a running thread has one
+
+    def wake() -> None:
+        while True:
+            time.sleep(0.2)
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+    threading.Thread(target=wake, daemon=True).start()
