@@ -1,0 +1,195 @@
+"""Starting and stopping: requests in flight finish, and nothing serves unwatched."""
+
+import fcntl
+import os
+import signal
+import sqlite3
+import threading
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from tests.support.serving import refused_start, serving, start, until, unused_port
+
+ADMIN = {"username": "ada", "password": "correct horse battery"}
+
+
+def is_healthy(served):
+    try:
+        return served.request("GET", "/healthz", timeout=2).status == 200
+    except OSError:
+        return False
+
+
+def is_running(process):
+    return psutil.pid_exists(process) and psutil.Process(process).status() != "zombie"
+
+
+@contextmanager
+def writers_wait(instance):
+    """Hold SQLite's writer lock, so that a request that writes stays in flight."""
+    with (instance / "docket.db.write").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def in_flight(served, answers):
+    """Send a request that writes, and return once the server works on it."""
+
+    def send():
+        answers.append(served.request("POST", "/api/v1/setup/admin", ADMIN))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    connections = psutil.Process(served.workers()[0]).net_connections
+    until(lambda: [one for one in connections("tcp") if one.status == "ESTABLISHED"])
+    return thread
+
+
+def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
+    with serving(tmp_path / "instance") as served:
+        assert f"Docket is ready. Set it up at {served.url}/setup\n" in served.output()
+        assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
+        assert served.stop() == 0
+    with serving(tmp_path / "instance") as served:
+        assert f"Docket is ready at {served.url}\n" in served.output()
+
+
+def test_what_is_stored_is_for_its_owner_alone_and_one_file_at_rest(tmp_path):
+    instance = tmp_path / "instance"
+    with serving(instance) as served:
+        assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
+        modes = {path.name: path.stat().st_mode & 0o077 for path in instance.iterdir()}
+        assert {"docket.db", "docket.db-wal", "secret_key"} <= modes.keys()
+        assert set(modes.values()) == {0}
+        assert served.stop() == 0
+    log = instance / "docket.db-wal"
+    assert not log.exists() or log.stat().st_size == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_request_in_flight_finishes_before_the_server_ends(tmp_path, how):
+    instance = tmp_path / "instance"
+    with serving(instance) as served:
+        answers = []
+        with writers_wait(instance):
+            sending = in_flight(served, answers)
+            served.process.send_signal(how)
+            until(lambda: not is_healthy(served))
+        sending.join()
+        assert answers[0].status == 201
+        assert served.process.wait(timeout=20) == 0
+
+
+def test_ctrl_c_in_a_terminal_goes_to_the_whole_group_and_still_finishes_requests(tmp_path):
+    instance = tmp_path / "instance"
+    with serving(instance) as served:
+        answers = []
+        with writers_wait(instance):
+            sending = in_flight(served, answers)
+            os.killpg(served.process.pid, signal.SIGINT)
+            until(lambda: not is_healthy(served))
+        sending.join()
+        assert answers[0].status == 201
+        assert served.process.wait(timeout=20) == 0
+
+
+def test_a_service_manager_that_signals_every_process_still_finishes_requests(tmp_path):
+    instance = tmp_path / "instance"
+    with serving(instance) as served:
+        answers = []
+        with writers_wait(instance):
+            sending = in_flight(served, answers)
+            for process in (*served.workers(), served.process.pid):
+                os.kill(process, signal.SIGTERM)
+            until(lambda: not is_healthy(served))
+        sending.join()
+        assert answers[0].status == 201
+        assert served.process.wait(timeout=20) == 0
+
+
+def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_path):
+    with serving(tmp_path / "instance") as served:
+        idle = served.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(15) == b"HTTP/1.1 200 OK"
+        stalled = served.connect(b"POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Le")
+        until(lambda: is_healthy(served))
+        assert served.stop() == 0
+        idle.close()
+        stalled.close()
+
+
+def test_a_second_server_on_the_same_database_is_refused(tmp_path):
+    instance = tmp_path / "instance"
+    with serving(instance) as served:
+        said = refused_start(instance, unused_port())
+        assert said == (
+            f"Error: Another server (process {served.process.pid}) already serves "
+            f"{instance / 'docket.db'}; SQLite allows one."
+        )
+        assert is_healthy(served)
+
+
+def test_a_port_in_use_is_refused(tmp_path):
+    with serving(tmp_path / "one") as served:
+        said = refused_start(tmp_path / "two", served.port)
+        assert said == f"Error: PORT {served.port} is in use; choose another."
+
+
+def test_a_killed_worker_is_replaced(tmp_path):
+    with serving(tmp_path / "instance") as served:
+        (worker,) = served.workers()
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: served.workers() not in ([], [worker]) and is_healthy(served), seconds=5)
+        assert served.stop() == 0
+
+
+def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
+    with serving(tmp_path / "instance") as served:
+        for _ in range(2):
+            (worker,) = until(served.workers)
+            until(lambda: is_healthy(served) or served.process.poll() is not None)
+            os.kill(worker, signal.SIGKILL)
+            until(lambda gone=worker: gone not in served.workers())
+        assert served.process.wait(timeout=20) == 1
+
+
+def test_a_worker_does_not_outlive_its_parent_and_the_next_server_takes_over(tmp_path):
+    instance = tmp_path / "instance"
+    with serving(instance) as killed:
+        (worker,) = killed.workers()
+        os.kill(killed.process.pid, signal.SIGKILL)
+        killed.process.wait()
+        with serving(instance) as served:
+            assert is_healthy(served)
+            assert not is_running(worker)
+
+
+def test_postgresql_may_have_several_workers(tmp_path, cluster):
+    url = cluster.create_database("served")
+    settings = {"DATABASE_URL": url, "SECRET_KEY": "s" * 16, "WORKERS": 2}
+    served = start(tmp_path / "instance", **settings)
+    try:
+        assert len(served.workers()) == 2
+        assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
+        assert served.stop() == 0
+    finally:
+        cluster.drop_database("served")
+
+
+def test_a_database_out_of_reach_is_said_in_a_sentence(tmp_path):
+    url = "postgresql://nobody:hidden-password@127.0.0.1:1/docket"
+    said = refused_start(tmp_path, unused_port(), DATABASE_URL=url, SECRET_KEY="s" * 16)
+    assert said.startswith("Error: The database is out of reach: ")
+    assert "hidden-password" not in said
+
+
+def test_a_database_of_a_newer_release_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / "docket.db") as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+        connection.execute("INSERT INTO alembic_version VALUES ('9999')")
+    connection.close()
+    said = refused_start(tmp_path, unused_port())
+    assert said.startswith("Error: The database cannot be used: ")
+    assert "9999" in said

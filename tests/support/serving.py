@@ -1,0 +1,173 @@
+"""The real server in a process of its own, as ``make run`` starts it."""
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+READY = re.compile(r"^\S.* is ready\b.*$", re.MULTILINE)
+COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response, read whole."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return orjson.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def output(self) -> str:
+        """Everything it has written so far, to either stream."""
+        return self.log.read_text()
+
+    def request(
+        self, method: str, path: str, body: Any = None, timeout: float = 20, **headers: str
+    ) -> Answer:
+        """Send one request on a connection of its own; a body that is not bytes goes as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            if body is not None and not isinstance(body, bytes):
+                body = orjson.dumps(body)
+                sent.setdefault("Content-Type", "application/json")
+            connection.request(method, path, body, sent)
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def connect(self, sent: bytes = b"", timeout: float = 20) -> socket.socket:
+        """Open a connection and send raw bytes."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        connection.sendall(sent)
+        return connection
+
+    def workers(self) -> list[int]:
+        """The ids of its worker processes."""
+        return [child.pid for child in psutil.Process(self.process.pid).children()]
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to stop; its exit code. Fails where it takes over 20 seconds."""
+        self.process.send_signal(how)
+        return self.process.wait(timeout=20)
+
+
+def environment(instance: Path, port: int, **settings: Any) -> dict[str, str]:
+    """This process's environment without settings of ours but those given."""
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    given = {name: str(value) for name, value in settings.items()}
+    return inherited | {"INSTANCE_DIR": str(instance), "PORT": str(port)} | given
+
+
+def unused_port() -> int:
+    """A port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def start(instance: Path, port: int | None = None, **settings: Any) -> Served:
+    """Start a server on its own instance directory, and wait until it says that it is ready."""
+    instance.mkdir(parents=True, exist_ok=True)
+    port = port or unused_port()
+    log = instance.with_name(f"{instance.name}-{port}.log")
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            COMMAND,
+            cwd=ROOT,
+            env=environment(instance, port, **settings),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # Of its own group, so that a test can send a signal to it alone or to all of it.
+            start_new_session=True,
+        )
+    served = Served(process, port, log)
+    try:
+        until(lambda: READY.search(served.output()) or process.poll() is not None)
+        assert process.poll() is None, served.output()
+    except BaseException:
+        end(served)
+        raise
+    return served
+
+
+def end(served: Served) -> None:
+    """End the server and its workers without ceremony."""
+    with suppress(psutil.NoSuchProcess):
+        workers = psutil.Process(served.process.pid).children()
+        served.process.kill()
+        for worker in workers:
+            worker.kill()
+    served.process.wait()
+
+
+@contextmanager
+def serving(instance: Path, **settings: Any) -> Iterator[Served]:
+    """A server for a with-statement."""
+    served = start(instance, **settings)
+    try:
+        yield served
+    finally:
+        end(served)
+
+
+def refused_start(instance: Path, port: int, **settings: Any) -> str:
+    """Start a server that must refuse; what it said."""
+    ended = subprocess.run(
+        COMMAND,
+        cwd=ROOT,
+        env=environment(instance, port, **settings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    return ended.stderr.strip().splitlines()[-1]
+
+
+def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+    """Wait until the condition is true; its value."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.02)
