@@ -5,14 +5,18 @@ from flask import Blueprint
 
 from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin
+from app.accounts.pages import pages as account_pages
 from app.activity.api import api as activity
 from app.bots.api import api as bots
+from app.bots.pages import pages as bot_pages
 from app.projects.api import api as projects
+from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
 from app.tickets.api import api as tickets
 from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
 from app.tickets.cli import import_issues
+from app.tickets.pages import pages as ticket_pages
 
 APIS = (accounts, bots, projects, tickets, ticket_parts, comments, activity)
 
@@ -27,7 +31,7 @@ def routes() -> Registry:
 
 def pages() -> list[Blueprint]:
     """The blueprints of all pages."""
-    return []
+    return [account_pages, project_pages, ticket_pages, bot_pages]
 
 
 def commands() -> list[Command]:

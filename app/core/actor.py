@@ -27,6 +27,8 @@ class Actor:
     kind: ActorKind
     user_id: str | None = None
     username: str = ""
+    # Humans only: how pages greet them.
+    display_name: str = ""
     # Bots only: whether it may write, the projects it may see (empty: all), its credential.
     may_write: bool = True
     allowlist: frozenset[str] = frozenset()

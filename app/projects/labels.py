@@ -1,5 +1,6 @@
 """Labels: a project's tags."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -52,6 +53,12 @@ def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
     if len(found) != len(wanted):
         raise InvalidField("label_ids", "not_found", "label_ids are labels of this project.")
     return [found[label_id] for label_id in wanted]
+
+
+def by_name(project_id: str) -> Sequence[Label]:
+    """The project's labels in the order of their names."""
+    statement = select(Label).where(Label.project_id == project_id)
+    return session.scalars(statement.order_by(Label.name_key, Label.id)).all()
 
 
 @operation(Access.READ)

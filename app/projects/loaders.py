@@ -49,6 +49,16 @@ def check_writable(actor: Actor, project: Project) -> None:
         raise Gone("project", project.id)
 
 
+def visible_by_key(actor: Actor, key: str) -> Project:
+    """The project of this key, as pages name it; raises NotFound or Gone."""
+    project = session.scalars(select(Project).where(Project.key == key)).first()
+    if project is None or not actor.sees_project(project.id):
+        raise NotFound("project", key)
+    if project.is_deleted:
+        raise Gone("project", key)
+    return project
+
+
 def target(project: Project) -> Target:
     """The project as an event's target."""
     return Target("project", project.id, project_id=project.id)

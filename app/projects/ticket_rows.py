@@ -4,10 +4,12 @@ from sqlalchemy import case, column, func, select, table, update
 
 from app.core.clock import now_ms
 from app.core.db import Id, Moment, session
+from app.projects.models import WorkflowState
 
 _tickets = table(
     "tickets",
     column("id", Id),
+    column("project_id", Id),
     column("state_id", Id),
     column("updated_at", Moment),
     column("deleted_at", Moment),
@@ -23,6 +25,41 @@ def live_in_state(state_id: str) -> int:
         .where(_tickets.c.state_id == state_id, _tickets.c.deleted_at.is_(None))
     )
     return session.scalar(statement) or 0
+
+
+def live_by_state(project_id: str) -> dict[str, int]:
+    """How many live tickets each state of a project holds."""
+    statement = (
+        select(_tickets.c.state_id, func.count())
+        .where(_tickets.c.project_id == project_id, _tickets.c.deleted_at.is_(None))
+        .group_by(_tickets.c.state_id)
+    )
+    return dict(session.execute(statement).tuples().all())
+
+
+def live_by_label(project_id: str) -> dict[str, int]:
+    """How many live tickets of a project carry each label."""
+    statement = (
+        select(_ticket_labels.c.label_id, func.count())
+        .join(_tickets, _tickets.c.id == _ticket_labels.c.ticket_id)
+        .where(_tickets.c.project_id == project_id, _tickets.c.deleted_at.is_(None))
+        .group_by(_ticket_labels.c.label_id)
+    )
+    return dict(session.execute(statement).tuples().all())
+
+
+def live_by_category() -> dict[str, dict[str, int]]:
+    """How many live tickets each project has in each category of state."""
+    statement = (
+        select(_tickets.c.project_id, WorkflowState.category, func.count())
+        .join(WorkflowState, WorkflowState.id == _tickets.c.state_id)
+        .where(_tickets.c.deleted_at.is_(None))
+        .group_by(_tickets.c.project_id, WorkflowState.category)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for project_id, category, count in session.execute(statement):
+        found.setdefault(project_id, {})[category] = count
+    return found
 
 
 def touch_labelled(label_id: str) -> None:

@@ -67,6 +67,18 @@ def _project(ticket: Ticket) -> Project:
     return session.get_one(Project, ticket.project_id)
 
 
+def visible_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
+    """The comment and its ticket, if the actor can see them; raises NotFound or Gone."""
+    canonical = as_uuid(comment_id)
+    comment = session.get(Comment, canonical) if canonical else None
+    if comment is None:
+        raise NotFound("comment", comment_id)
+    ticket = visible(actor, comment.ticket_id)
+    if comment.is_deleted:
+        raise Gone("comment", comment_id)
+    return comment, ticket
+
+
 def writable_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
     """The comment and its ticket, if the actor may write there.
 

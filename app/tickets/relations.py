@@ -23,10 +23,10 @@ Other = aliased(Ticket, name="other")
 TARGET_FIELD = "target_ticket_id"
 
 
-def _rows(actor: Actor, ticket: Ticket) -> Any:
+def _rows(actor: Actor, ticket_id: str) -> Any:
     """The ticket's relations whose other end is live and visible."""
     other_id = case(
-        (TicketRelation.source_ticket_id == ticket.id, TicketRelation.target_ticket_id),
+        (TicketRelation.source_ticket_id == ticket_id, TicketRelation.target_ticket_id),
         else_=TicketRelation.source_ticket_id,
     )
     statement = (
@@ -50,8 +50,8 @@ def _rows(actor: Actor, ticket: Ticket) -> Any:
         .outerjoin(WorkflowState, WorkflowState.id == Other.state_id)
         .where(
             or_(
-                TicketRelation.source_ticket_id == ticket.id,
-                TicketRelation.target_ticket_id == ticket.id,
+                TicketRelation.source_ticket_id == ticket_id,
+                TicketRelation.target_ticket_id == ticket_id,
             ),
             Other.deleted_at.is_(None),
             Project.deleted_at.is_(None),
@@ -62,12 +62,18 @@ def _rows(actor: Actor, ticket: Ticket) -> Any:
     return statement
 
 
+def of_ticket(actor: Actor, ticket_id: str) -> list[dict[str, Any]]:
+    """All relations of a ticket that was found before, oldest first."""
+    rows = session.execute(_rows(actor, ticket_id).order_by(TicketRelation.created_at)).all()
+    return [relation_json(row, ticket_id) for row in rows]
+
+
 @operation(Access.READ)
 def list_relations(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
     """Incoming and outgoing relations, newest first."""
     ticket = loaders.visible(actor, reference)
     return page(
-        _rows(actor, ticket),
+        _rows(actor, ticket.id),
         kind="relation",
         sort=TicketRelation.created_at,
         id_column=TicketRelation.id,
@@ -112,7 +118,7 @@ def create_relation(
     with duplicate_is_conflict(TARGET_FIELD, "This relation exists."):
         session.flush()
     _record(actor, "ticket.relation_added", source, relation, source, target)
-    row = session.execute(_rows(actor, source).where(TicketRelation.id == identifier)).one()
+    row = session.execute(_rows(actor, source.id).where(TicketRelation.id == identifier)).one()
     return source, relation_json(row, source.id)
 
 

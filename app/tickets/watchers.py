@@ -19,7 +19,7 @@ from app.tickets.builders import watcher_json
 from app.tickets.models import Ticket, TicketWatcher
 
 
-def _rows(ticket: Ticket) -> Any:
+def _rows(ticket_id: str) -> Any:
     return (
         select(
             TicketWatcher.user_id.label("id"),
@@ -29,8 +29,14 @@ def _rows(ticket: Ticket) -> Any:
             User.display_name,
         )
         .join(User, User.id == TicketWatcher.user_id)
-        .where(TicketWatcher.ticket_id == ticket.id)
+        .where(TicketWatcher.ticket_id == ticket_id)
     )
+
+
+def of_ticket(ticket_id: str) -> list[dict[str, Any]]:
+    """All watchers of a ticket that was found before, oldest first."""
+    rows = session.execute(_rows(ticket_id).order_by(TicketWatcher.created_at)).all()
+    return [_json(row) for row in rows]
 
 
 def _json(row: Any) -> dict[str, Any]:
@@ -43,7 +49,7 @@ def list_watchers(actor: Actor, reference: str, *, limit: int, cursor: str | Non
     """The ticket's watchers, newest first."""
     ticket = loaders.visible(actor, reference)
     return page(
-        _rows(ticket),
+        _rows(ticket.id),
         kind="watcher",
         sort=TicketWatcher.created_at,
         id_column=TicketWatcher.user_id,
@@ -85,7 +91,7 @@ def add_watcher(
             user_id=user.id,
             username=user.username,
         )
-    row = session.execute(_rows(ticket).where(TicketWatcher.user_id == watcher_id)).one()
+    row = session.execute(_rows(ticket.id).where(TicketWatcher.user_id == watcher_id)).one()
     return ticket, _json(row), is_new
 
 

@@ -6,15 +6,24 @@ It knows no domain: who calls, and which pages there are, is passed in by ``crea
 from collections.abc import Callable, Sequence
 
 from flask import Blueprint, Flask, Response
+from werkzeug.routing import BaseConverter
 
 from app.core.errors import DomainError
+from app.core.ids import DISPLAY_ID_PATTERN
 from app.web import assets, errors, filters, guard, render
+
+
+class DisplayId(BaseConverter):
+    """A ticket's display id in an address, such as OPS-12."""
+
+    regex = DISPLAY_ID_PATTERN.pattern
 
 
 def install(
     app: Flask, who: guard.Who, pages: Sequence[Blueprint]
 ) -> Callable[[DomainError], Response]:
     """Put the pages and what they stand on into the application; gives the error page."""
+    app.url_map.converters["display_id"] = DisplayId
     assets.install(app)
     filters.install(app)
     render.install(app)

@@ -108,9 +108,9 @@ def color_sheet(coloured: Iterable[Mapping[str, str]]) -> Markup:
     sheet needs no state and never changes.
     """
     colors = sorted({one["color"].lstrip("#").lower() for one in coloured})
+    sheets = [colors[at : at + SHEET_LENGTH] for at in range(0, len(colors), SHEET_LENGTH)]
     links = [
-        f'<link rel="stylesheet" href="/assets/colors/{"-".join(colors[at : at + SHEET_LENGTH])}.css">'
-        for at in range(0, len(colors), SHEET_LENGTH)
+        f'<link rel="stylesheet" href="/assets/colors/{"-".join(sheet)}.css">' for sheet in sheets
     ]
     return Markup("".join(links))  # noqa: S704 - colours are hex digits, checked on their way in
 

@@ -22,7 +22,9 @@ class Words:
 # What a person may not see looks exactly like what is not there (ui.md 3.1).
 WORDS = {
     403: Words("You cannot do this", ""),
-    404: Words("There is nothing here", "The address may be mistyped, or the thing it named moved."),
+    404: Words(
+        "There is nothing here", "The address may be mistyped, or the thing it named moved."
+    ),
     405: Words("That did not work", "This address does not take that kind of request."),
     409: Words("Something changed meanwhile", ""),
     410: Words("This was deleted", ""),

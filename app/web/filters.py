@@ -72,9 +72,9 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
-def initials(user: Mapping[str, Any]) -> str:
+def initials(user: Mapping[str, str]) -> str:
     """Two letters for an avatar; a bot's leading word ``bot`` says nothing and is left out."""
-    words = _WORD.findall(user["display_name"]) or _WORD.findall(user["username"]) or ["?"]
+    words: list[str] = _WORD.findall(user["display_name"]) or [user["username"]]
     if len(words) > 1 and words[0].lower() == "bot":
         words = words[1:]
     return words[0][0] + words[-1][0] if len(words) > 1 else words[0][:2]

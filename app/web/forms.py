@@ -23,6 +23,7 @@ from app.core.errors import (
     InvalidField,
     PasswordTooShort,
     PasswordUnchanged,
+    RequestInvalid,
 )
 from app.web.guard import write
 
@@ -52,15 +53,24 @@ class Form:
         self.errors.setdefault(name if name in self.shown else "", message)
 
 
-def load_form(schema: type[Schema], **fixed: Any) -> Form:
-    """The form of this request, loaded through a schema; ``fixed`` are fields it does not choose."""
+def load_form(schema: type[Schema], *, keep_empty: bool = False) -> Form:
+    """The form of this request, loaded through a schema.
+
+    An empty text that is not required counts as absent, unless ``keep_empty``: then it empties the
+    field, as a PATCH does.
+    """
     known = schema()
     form = Form(raw=request.form.copy(), shown=frozenset(known.fields))
-    given = {**_as_json(known, request.form), **fixed}
+    given = {
+        name: value
+        for name, value in _as_json(known, request.form).items()
+        if value != "" or keep_empty or known.fields[name].required
+    }
     try:
         form.data = known.load(given)
     except ValidationError as error:
-        for name, messages in error.normalized_messages().items():
+        messages_of: dict[str, Any] = error.normalized_messages()  # type: ignore[no-untyped-call]  # of marshmallow
+        for name, messages in messages_of.items():
             form.refuse(name, _first(messages))
     return form
 
@@ -102,10 +112,15 @@ def _first(messages: Any) -> str:
 
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:
     """Run ``work`` in a transaction; whether it was done. What was refused stands in the form."""
+    return attempt(form, lambda: write(work))
+
+
+def attempt(form: Form, work: Callable[[], Any]) -> bool:
+    """As ``submit``, for verbs that open their own units of work."""
     if form.errors:
         return False
     try:
-        write(work)
+        work()
     except DomainError as error:
         if not explain(form, error):
             raise
@@ -153,6 +168,9 @@ def explain(form: Form, error: DomainError) -> bool:
         form.refuse("current_password", error.message)
     elif isinstance(error, PasswordTooShort | PasswordUnchanged):
         form.refuse("password" if "password" in form.shown else "new_password", error.message)
+    elif isinstance(error, RequestInvalid):
+        for problem in error.errors:
+            form.refuse(str(problem["loc"][-1]), problem["msg"])
     elif isinstance(error, InvalidField | Conflict):
         form.refuse(str(details.get("field", "")), _sentence(error.message))
     else:

@@ -69,7 +69,7 @@ def install(app: Flask) -> None:
                 "id": actor.user_id or "",
                 "type": "human",
                 "username": actor.username,
-                "display_name": actor.username,
+                "display_name": actor.display_name or actor.username,
             },
         }
 
@@ -81,7 +81,7 @@ def theme() -> str:
 
 
 def is_htmx() -> bool:
-    """Whether htmx asks for a fragment. A history restore wants the whole page (django-htmx 410)."""
+    """Whether htmx asks for a fragment; a history restore wants the page (django-htmx 410)."""
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
 
 

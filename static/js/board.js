@@ -21,7 +21,7 @@ export function watchBoard() {
     if (card) rove(card);
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.detail.target.id === "board") rove();
+    if (event.target.id === "board") rove();
   });
 }
 
@@ -43,8 +43,23 @@ function columnAt(x, y) {
   return document.elementFromPoint(x, y)?.closest(".column") ?? null;
 }
 
+/** Put a card where it belongs in a column, and count anew. */
 function put(card, column) {
+  const from = card.closest(".column");
   column.querySelector(".cards").insertBefore(card, spotIn(column, card));
+  if (from !== column) {
+    if (from) count(from, -1);
+    count(column, 1);
+  }
+}
+
+/** Say in the head how many cards there are, and of how many tickets if filters hide some. */
+function count(column, change) {
+  const head = column.querySelector(".count");
+  const total = Number(head.dataset.total) + change;
+  const shown = cardsOf(column).length;
+  head.dataset.total = total;
+  head.textContent = shown === total ? `${total}` : `${shown} of ${total}`;
 }
 
 /** Move a card at once, tell the server, and put it back if the server says no. */
@@ -52,7 +67,6 @@ export async function move(card, column, { force = false } = {}) {
   const from = card.closest(".column");
   if (from === column || !column) return;
   const ref = card.dataset.ref;
-  const neighbour = card.nextElementSibling;
   const hadFocus = card.contains(document.activeElement);
   put(card, column);
   if (hadFocus) linkOf(card).focus();
@@ -75,7 +89,7 @@ export async function move(card, column, { force = false } = {}) {
       ? `${ref} moved to ${place.dataset.name}, ${list.indexOf(fresh) + 1} of ${list.length}`
       : `${ref} was moved by someone else; it is in ${place.dataset.name}`);
   } else {
-    from.querySelector(".cards").insertBefore(fresh, neighbour?.isConnected ? neighbour : spotIn(from, fresh));
+    put(fresh, from);
     speak(`${ref} could not be moved`);
   }
   rove(fresh);
@@ -205,6 +219,7 @@ async function add(form) {
       afterSettleCallback: () => {
         const card = column.querySelector(".cards > .card");
         put(card, column);
+        count(column, 1);
         card.scrollIntoView({ block: "nearest" });
         rove(card);
         speak(`${card.dataset.ref} created in ${column.dataset.name}`);

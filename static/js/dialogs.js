@@ -7,7 +7,8 @@ export async function openSheet(address) {
   await htmx.ajax("GET", address, { target: "#dialog-body", swap: "innerHTML" });
   if (!dialog.querySelector("#dialog-title")) return;
   dialog.showModal();
-  dialog.querySelector("input:checked, input:not([type=hidden]), button[data-close-dialog]")?.focus();
+  const first = ["input:checked", "input:not([type=hidden])", "button[data-close-dialog]"];
+  first.map((one) => dialog.querySelector(one)).find(Boolean)?.focus();
 }
 
 export function closeSheet() {

@@ -22,7 +22,7 @@ function watchEditors() {
     }
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    const place = document.getElementById(event.detail.target.id);
+    const place = document.getElementById(event.detail.target?.id);
     if (!place) return;
     const editor = place.matches("[data-editor]") ? place : place.querySelector("[data-editor]");
     if (editor) {
@@ -30,7 +30,7 @@ function watchEditors() {
       (start?.matches("label") ? start.querySelector("input") : start)?.focus();
     } else if (place.id.startsWith("fact-")) {
       place.querySelector("[data-edit]")?.focus();
-      if (event.detail.requestConfig.verb === "post") saved(place);
+      if (event.detail.requestConfig?.verb === "post") saved(place);
     } else if (document.activeElement === document.body) {
       place.querySelector("h2[tabindex], textarea, a, button")?.focus();
     }

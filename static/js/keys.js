@@ -8,6 +8,14 @@ const GO = {
   l: () => project() && `/projects/${project()}/tickets`,
 };
 
+// What a key does where the page has the thing; on a board, board.js takes `c` and `m`.
+const HERE = {
+  "?": "#keys",
+  e: "#edit-title",
+  m: "#edit-state",
+  c: "body:not(:has(#board)) [data-key=new]",
+};
+
 /** Whether a key press is typing, or meant for something else than us. */
 export function isTaken(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
@@ -33,12 +41,10 @@ export function watchKeys() {
       return;
     }
     going = event.key === "g" ? Date.now() : 0;
-    if (event.key === "?") document.getElementById("keys")?.showModal();
-    else if (event.key === "e") document.getElementById("edit-title")?.click();
-    else if (event.key === "m") document.getElementById("edit-state")?.click();
-    else if (event.key === "c" && !document.getElementById("board")) {
-      document.querySelector("[data-key=new]")?.click();
-    } else return;
+    const target = document.querySelector(HERE[event.key] ?? "#none");
+    if (!target) return;
     event.preventDefault();
+    if (target.matches("dialog")) target.showModal();
+    else target.click();
   });
 }

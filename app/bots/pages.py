@@ -1,0 +1,100 @@
+"""The bots of this installation: making them, their tokens, switching them off."""
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app, g, request
+
+from app.accounts.builders import bot_json
+from app.bots import service
+from app.bots.schemas import BotCreate
+from app.bots.service import IssuedBot
+from app.config import Settings
+from app.core.actor import Actor
+from app.core.db import reading
+from app.core.errors import Conflict
+from app.projects import service as projects
+from app.web.forms import Form, load_form, submit
+from app.web.guard import actor, write
+from app.web.render import go, page
+
+pages = Blueprint("bots_pages", __name__)
+
+SHOWN = 200
+
+
+def _settings() -> Settings:
+    settings: Settings = current_app.config["SETTINGS"]
+    return settings
+
+
+def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
+    """The page; a token just issued is shown in this one answer and never again."""
+    with reading():
+        bots = service.list_bots(actor(), limit=SHOWN, cursor=None).data
+        known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
+    keys = {one["id"]: one["key"] for one in known}
+    reveal = None
+    if issued is not None:
+        g.shows_secret = True
+        reveal = {"bot": bot_json(issued.user, issued.token), "token": issued.plaintext}
+    return page(
+        "bots/index.html",
+        bots=[{**one, "project_keys": _keys(one, keys)} for one in bots],
+        projects=known,
+        form=form,
+        reveal=reveal,
+        base_url=_settings().base_url,
+        status=status,
+    )
+
+
+def _keys(bot: dict[str, Any], keys: dict[str, str]) -> list[str]:
+    """The keys of a bot's allowlist; deleted projects stay in it."""
+    return [keys.get(project_id, "a deleted project") for project_id in bot["project_ids"]]
+
+
+@pages.get("/bots")
+def index() -> Response:
+    """Show all bots, and a form for one more."""
+    return _show(Form())
+
+
+@pages.post("/bots")
+def create() -> Response:
+    """Create a bot and show its token.
+
+    Sent twice, the second is refused for its username: the answer holds a secret, so it is not
+    kept to be replayed.
+    """
+    form = load_form(BotCreate)
+    if not form.data.get("project_ids") and "all_projects" not in request.form:
+        form.refuse("project_ids", "Choose a project, or all of them.")
+    if "all_projects" in request.form:
+        form.data["project_ids"] = []
+    issued: list[IssuedBot] = []
+
+    def work(present: Actor) -> None:
+        issued[:] = [service.create_bot(present, **form.data, settings=_settings())]
+
+    if not submit(form, work):
+        return _show(form, status=422)
+    return _show(Form(), issued=issued[0])
+
+
+@pages.post("/bots/<bot_id>")
+def change(bot_id: str) -> Response:
+    """Issue a new token, revoke the token, or switch the bot on or off."""
+    action = request.form.get("action")
+    if action == "rotate":
+        issued: IssuedBot = write(lambda present: service.rotate_token(present, bot_id))
+        return _show(Form(), issued=issued)
+    if action == "revoke":
+        try:
+            write(lambda present: service.revoke_token(present, bot_id))
+        except Conflict:
+            # It has none: that is what was wanted.
+            return go("/bots")
+    elif action in ("activate", "deactivate"):
+        wanted = action == "activate"
+        write(lambda present: service.update_bot(present, bot_id, is_active=wanted))
+    return go("/bots")

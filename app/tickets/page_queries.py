@@ -1,0 +1,155 @@
+"""What the ticket page reads, in a fixed number of statements.
+
+The API's lists come one by one; a page shows them all at once, so it joins what it can.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, select
+
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User
+from app.audit.catalogue import Category
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import Gone, NotFound
+from app.projects.models import Label, Project, WorkflowState
+from app.tickets import queries
+from app.tickets.builders import comment_json, state_summary, ticket_json
+from app.tickets.models import Comment, Ticket, TicketLabel
+
+# Entries of the activity list on the page.
+EVENTS_SHOWN = 200
+COMMENTS_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A ticket with its project, and all labels of the project by name."""
+
+    ticket: dict[str, Any]
+    project: dict[str, str]
+    labels: list[dict[str, str]]
+
+
+@operation(Access.READ)
+def subject(actor: Actor, reference: str) -> Subject:
+    """The ticket of a display id; raises NotFound or Gone."""
+    row = session.execute(
+        queries.FULL.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
+        .join(Project, Project.id == Ticket.project_id)
+        .where(Ticket.display_id == reference)
+    ).first()
+    if row is None or not actor.sees_project(row.project_id):
+        raise NotFound("ticket", reference)
+    if row.gone_at is not None:
+        raise Gone("project", row.project_id)
+    if row.deleted_at is not None:
+        raise Gone("ticket", reference)
+    rows = session.execute(
+        select(Label.id, Label.name, Label.color, TicketLabel.ticket_id)
+        .outerjoin(
+            TicketLabel, and_(TicketLabel.label_id == Label.id, TicketLabel.ticket_id == row.id)
+        )
+        .where(Label.project_id == row.project_id)
+        .order_by(Label.name_key, Label.id)
+    ).all()
+    labels = [{"id": one.id, "name": one.name, "color": one.color} for one in rows]
+    carried = [label for label, one in zip(labels, rows, strict=True) if one.ticket_id]
+    ticket = ticket_json(tuple(row)[: len(queries.COLUMNS)], carried)  # type: ignore[arg-type]  # plain dicts of that shape
+    return Subject(ticket, {"id": row.project_id, "key": row.key, "name": row.name}, labels)
+
+
+def children(ticket_id: str) -> list[dict[str, Any]]:
+    """The live tickets below this one, oldest first."""
+    rows = session.execute(
+        select(
+            Ticket.id,
+            Ticket.display_id,
+            Ticket.title,
+            WorkflowState.id.label("state_id"),
+            WorkflowState.name,
+            WorkflowState.category,
+            User.id.label("user_id"),
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .outerjoin(User, User.id == Ticket.assignee_user_id)
+        .where(Ticket.parent_ticket_id == ticket_id, Ticket.deleted_at.is_(None))
+        .order_by(Ticket.created_at, Ticket.id)
+    )
+    return [
+        {
+            "id": row.id,
+            "display_id": row.display_id,
+            "title": row.title,
+            "state": state_summary(row.state_id, row.name, row.category),
+            "assignee": _user(row),
+        }
+        for row in rows
+    ]
+
+
+def _user(row: Any) -> UserSummary | None:
+    if row.user_id is None:
+        return None
+    return user_summary(row.user_id, row.type, row.username, row.display_name)
+
+
+def comments_of(ticket_id: str, comment_id: str | None = None) -> list[dict[str, Any]]:
+    """The newest comments on a ticket (or one of them), oldest first, deleted ones too."""
+    statement = (
+        select(Comment, User.id, User.type, User.username, User.display_name)
+        .join(User, User.id == Comment.author_user_id)
+        .where(Comment.ticket_id == ticket_id)
+        .order_by(Comment.created_at.desc(), Comment.id.desc())
+        .limit(COMMENTS_SHOWN)
+    )
+    if comment_id is not None:
+        statement = statement.where(Comment.id == comment_id)
+    rows = session.execute(statement).all()
+    return [
+        comment_json(row.Comment, user_summary(row.id, row.type, row.username, row.display_name))
+        for row in reversed(rows)
+    ]
+
+
+def events_of(ticket_id: str, request_id: str | None = None) -> list[dict[str, Any]]:
+    """The newest events of a ticket (or those of one request), oldest first, with their actors."""
+    statement = (
+        select(
+            AuditEvent.id,
+            AuditEvent.event_type,
+            AuditEvent.payload,
+            AuditEvent.created_at,
+            User.id.label("user_id"),
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .outerjoin(User, User.id == AuditEvent.actor_user_id)
+        .where(
+            AuditEvent.ticket_id == ticket_id,
+            AuditEvent.category == Category.ACTIVITY.value,
+            AuditEvent.event_type.not_like("comment.%"),
+        )
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(EVENTS_SHOWN)
+    )
+    if request_id is not None:
+        statement = statement.where(AuditEvent.request_id == request_id)
+    rows = session.execute(statement).all()
+    return [
+        {
+            "id": row.id,
+            "event_type": row.event_type,
+            "payload": row.payload,
+            "created_at": row.created_at,
+            "actor": _user(row),
+        }
+        for row in reversed(rows)
+    ]

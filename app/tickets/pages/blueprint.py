@@ -1,0 +1,56 @@
+"""The blueprint of these pages, and what several of them need."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from app.tickets.board import Around, all_users, summaries
+from app.tickets.builders import LabelSummary
+from app.web.guard import actor
+
+pages = Blueprint("tickets_pages", __name__)
+
+# The fields of a ticket as pages name them.
+FACTS = {
+    "title": "Title",
+    "body": "Description",
+    "state": "State",
+    "assignee": "Assignee",
+    "priority": "Priority",
+    "labels": "Labels",
+    "due_date": "Due date",
+    "parent": "Parent",
+    "reporter": "Reporter",
+}
+PRIORITIES = ("urgent", "high", "medium", "low")
+KINDS = ("story", "subtask", "epic")
+
+
+def words(values: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Words of a closed set as options."""
+    return [(value, value.capitalize()) for value in values]
+
+
+def may_be_assigned(user: Any, project_id: str) -> bool:
+    """Whether a ticket of this project can be this user's: active, and able to see it."""
+    fenced = user.type == "bot" and user.project_ids and project_id not in user.project_ids
+    return user.is_active and not fenced
+
+
+def user_options(users: Any, project_id: str) -> list[tuple[str, str]]:
+    """Users as options: me first, then people, then bots."""
+    me = actor().id
+    usable = [row for row in users if may_be_assigned(row, project_id)]
+    usable.sort(key=lambda row: row.id != me)
+    return [
+        (row.id, f"{row.display_name} ({'me' if row.id == me else row.type})")
+        if row.id == me or row.type == "bot"
+        else (row.id, row.display_name)
+        for row in usable
+    ]
+
+
+def around(labels: list[LabelSummary]) -> tuple[Around, Any]:
+    """What cards refer to, and all users."""
+    users = all_users()
+    return Around(summaries(users), {label["id"]: label for label in labels}), users

@@ -1,0 +1,206 @@
+"""Editing one field of a ticket in place.
+
+The editor sends what it showed. If the field has another value by now, nothing is written: the
+reader sees what it became and decides. Other fields may change meanwhile without harm.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Response, request
+
+from app.core.actor import Actor
+from app.core.db import reading
+from app.core.errors import InvalidField, NotFound
+from app.projects import states
+from app.rest.fields import load
+from app.tickets import loaders, page_queries, queries, service
+from app.tickets.board import all_users
+from app.tickets.models import Ticket, TicketType
+from app.tickets.page_queries import Subject
+from app.tickets.pages import show
+from app.tickets.pages.blueprint import FACTS, PRIORITIES, may_be_assigned, pages
+from app.tickets.schemas import TicketPatch, Transition
+from app.web.forms import Form, submit
+from app.web.guard import actor
+from app.web.render import go, html, is_htmx, page
+
+# The API's name of each field.
+API_NAMES = {
+    "title": "title",
+    "body": "body",
+    "state": "state_id",
+    "assignee": "assignee_user_id",
+    "priority": "priority",
+    "labels": "label_ids",
+    "due_date": "due_date",
+    "parent": "parent_ticket_id",
+    "reporter": "reporter_user_id",
+}
+# Suggestions for a parent.
+PARENTS = 100
+
+
+def _check_name(name: str) -> None:
+    if name not in FACTS:
+        raise NotFound("route", request.path)
+
+
+def value_of(ticket: dict[str, Any], name: str) -> str:
+    """A field of a ticket as its editor sends it."""
+    if name == "labels":
+        return ",".join(sorted(label["id"] for label in ticket["labels"]))
+    if name == "parent":
+        return ticket["parent"]["display_id"] if ticket["parent"] else ""
+    value: str | None = ticket[API_NAMES[name]]
+    return value or ""
+
+
+def _options(subject: Subject, name: str) -> list[Any]:
+    """What can be chosen for a field; needs a unit of work."""
+    project_id = subject.project["id"]
+    if name == "state":
+        ordered = states.ordered(project_id)
+        return [{"value": one.id, "name": one.name, "category": one.category} for one in ordered]
+    if name == "priority":
+        return [{"value": level} for level in PRIORITIES]
+    if name == "labels":
+        return subject.labels
+    if name == "parent":
+        return _parents(subject)
+    if name in ("assignee", "reporter"):
+        users = [
+            {"value": row.id, "user": row._asdict()}
+            for row in all_users()
+            if may_be_assigned(row, project_id)
+        ]
+        users.sort(key=lambda one: one["value"] != actor().id)
+        return users if name == "reporter" else [{"value": "", "user": None}, *users]
+    return []
+
+
+def _parents(subject: Subject) -> list[dict[str, Any]]:
+    """The newest tickets that may be its parent."""
+    kind = TicketType.EPIC if subject.ticket["type"] == TicketType.STORY else TicketType.STORY
+    return queries.ticket_page(
+        [Ticket.project_id == subject.project["id"], Ticket.type == kind.value],
+        {},
+        limit=PARENTS,
+        cursor=None,
+        include_deleted=False,
+    ).data
+
+
+def _editor(reference: str, name: str, form: Form, *, status: int = 200) -> Response:
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        options = _options(subject, name)
+    current = value_of(subject.ticket, name)
+    return page(
+        "tickets/field.html",
+        block="sheet",
+        project=subject.project,
+        ticket=subject.ticket,
+        name=name,
+        facts=FACTS,
+        options=options,
+        value=current,
+        seen=current,
+        chosen=form.values("value", current.split(",")),
+        form=form,
+        status=status,
+    )
+
+
+@pages.get("/tickets/<reference>/fields/<name>")
+def edit_field(reference: str, name: str) -> Response:
+    """The editor of a field, or with ``view`` the field as it reads."""
+    _check_name(name)
+    if "view" in request.args and is_htmx():
+        with reading():
+            subject = page_queries.subject(actor(), reference)
+        return html(show.fragment("tickets/_fact.html", subject, name=name))
+    return _editor(reference, name, Form())
+
+
+@pages.post("/tickets/<reference>/fields/<name>")
+def save_field(reference: str, name: str) -> Response:
+    """Save a field, unless it changed since the editor showed it."""
+    _check_name(name)
+    form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
+    overtaken: list[str] = []
+
+    def work(present: Actor) -> None:
+        overtaken[:] = []
+        subject = page_queries.subject(present, reference)
+        current = value_of(subject.ticket, name)
+        if _as_sent(current) != _as_sent(form.value("seen", current)):
+            overtaken.append(_told(subject, name))
+            return
+        _save(present, reference, name, form)
+
+    with_field(form, lambda: submit(form, work))
+    if overtaken:
+        form.refuse("", f"This changed meanwhile{overtaken[0]}. Save again to put yours in place.")
+        return _editor(reference, name, form, status=409)
+    if form.errors:
+        return _editor(reference, name, form, status=422)
+    if not is_htmx():
+        return go(f"/tickets/{reference}")
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        shown = show.fragment("tickets/_fact.html", subject, name=name)
+        shown += show.new_events(subject)
+    return html(shown)
+
+
+def _as_sent(value: str) -> str:
+    """Browsers send line ends as CRLF, and textareas drop a newline at the start."""
+    return value.replace("\r\n", "\n").removeprefix("\n")
+
+
+def _told(subject: Subject, name: str) -> str:
+    """What a field became, for fields that fit in a sentence."""
+    ticket = subject.ticket
+    if name == "body":
+        return ""
+    if name == "labels":
+        return f" to {', '.join(one['name'] for one in ticket['labels']) or 'no labels'}"
+    if name in ("state", "assignee", "reporter"):
+        found = ticket[name] or {}
+        return f" to {found.get('display_name') or found.get('name') or 'nobody'}"
+    return f" to {value_of(ticket, name) or 'none'}"
+
+
+def with_field(form: Form, work: Callable[[], Any]) -> None:
+    """Run ``work`` and put what was refused beside the one field there is."""
+    names = frozenset(API_NAMES.values())
+    form.shown |= names
+    work()
+    for name in names & form.errors.keys():
+        form.errors.setdefault("value", form.errors.pop(name))
+
+
+def _save(present: Actor, reference: str, name: str, form: Form) -> None:
+    """Call the verb that changes this field, through the schema that REST uses."""
+    field = API_NAMES[name]
+    value = form.value("value").replace("\r\n", "\n")
+    if name == "state":
+        data = load(Transition, {field: value}, "body")
+        service.transition_ticket(present, reference, **data)
+        return
+    sent: Any = value
+    if name == "labels":
+        sent = form.values("value")
+    elif name == "parent" and value.strip():
+        sent = _parent_id(present, value)
+    elif name in ("assignee", "due_date", "parent"):
+        sent = value.strip() or None
+    service.update_ticket(present, reference, **load(TicketPatch, {field: sent}, "body"))
+
+
+def _parent_id(present: Actor, number: str) -> str:
+    found = loaders.named_in_body(present, number.strip().upper())
+    if found is None:
+        raise InvalidField("parent_ticket_id", "not_found", f"There is no ticket {number.strip()}.")
+    return found.id

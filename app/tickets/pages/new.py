@@ -1,0 +1,118 @@
+"""New tickets: the full form, and the quick one on the board."""
+
+from typing import Any
+
+from flask import Response, request
+
+from app.core.actor import Actor
+from app.core.db import reading
+from app.core.ids import is_display_id
+from app.projects import service as projects
+from app.projects import states
+from app.projects.loaders import visible_by_key
+from app.projects.models import Project
+from app.tickets import board, loaders, service
+from app.tickets.board import all_users
+from app.tickets.models import TicketType
+from app.tickets.pages.blueprint import PRIORITIES, around, pages, user_options, words
+from app.tickets.pages.board import label_summaries
+from app.tickets.schemas import TicketCreate
+from app.web.forms import Form, create, load_form
+from app.web.guard import actor
+from app.web.render import go, html, page, render
+
+PROJECTS = 200
+# What the address may fill in.
+PREFILLED = ("title", "state_id", "assignee_user_id", "priority", "type")
+BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
+
+
+@pages.get("/tickets/new")
+def new() -> Response:
+    """Ask for a new ticket; without a project, ask for that first."""
+    key = request.args.get("project")
+    if not key:
+        with reading():
+            found = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
+        if len(found) == 1:
+            return go(f"/tickets/new?project={found[0]['key']}")
+        return page("tickets/choose_project.html", projects=found)
+    with reading():
+        project = visible_by_key(actor(), key)
+    form = Form()
+    for name in PREFILLED:
+        if request.args.get(name):
+            form.raw.add(name, request.args[name])
+    parent = request.args.get("parent", "")
+    if is_display_id(parent):
+        form.raw.add("parent_ticket_id", parent)
+    return _show(project, form)
+
+
+def _show(project: Project, form: Form) -> Response:
+    with reading():
+        ordered = states.ordered(project.id)
+        labels = label_summaries(project.id)
+        users = all_users()
+        above = loaders.find(form.value("parent_ticket_id"))
+    kind = BELOW.get(TicketType(above.type)) if above else None
+    return page(
+        "tickets/new.html",
+        project=project,
+        form=form,
+        kind_default=str(kind or TicketType.STORY),
+        states=[(one.id, one.name) for one in ordered],
+        priorities=words(PRIORITIES),
+        assignees=[("", "Nobody"), *user_options(users, project.id)],
+        labels=labels,
+        status=422 if form.errors else 200,
+    )
+
+
+def _project_of_form() -> Project:
+    with reading():
+        return visible_by_key(actor(), request.form.get("project", ""))
+
+
+def _load() -> Form:
+    """The form, with a parent named by its number turned into its id."""
+    number = request.form.get("parent_ticket_id", "").strip().upper()
+    if not number:
+        return load_form(TicketCreate)
+    with reading():
+        parent = loaders.named_in_body(actor(), number)
+    form = load_form(TicketCreate)
+    form.errors.pop("parent_ticket_id", None)
+    if parent is None:
+        form.refuse("parent_ticket_id", f"There is no ticket {number}.")
+    else:
+        form.data["parent_ticket_id"] = parent.id
+    return form
+
+
+@pages.post("/tickets/new")
+def create_ticket() -> Response:
+    """Create a ticket and show it."""
+    project = _project_of_form()
+    form = _load()
+    target = create(form, lambda present: _create(present, project, form.data))
+    return go(f"/tickets/{target}") if target else _show(project, form)
+
+
+def _create(present: Actor, project: Project, data: dict[str, Any]) -> str:
+    return service.create_ticket(present, project.id, **data).display_id
+
+
+@pages.post("/tickets/quick")
+def quick_add() -> Response:
+    """Create a ticket from its title alone; the board puts the card that this answers."""
+    project = _project_of_form()
+    form = _load()
+    reference = create(form, lambda present: _create(present, project, form.data))
+    if reference is None:
+        return html(next(iter(form.errors.values())), 422)
+    with reading():
+        known, _ = around(label_summaries(project.id))
+        ticket = loaders.visible(actor(), reference)
+        one = board.card(ticket.id, known)
+    return html(render("tickets/_card.html", one=one, placed=True, fresh=True), 201)
