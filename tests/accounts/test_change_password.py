@@ -118,3 +118,18 @@ def test_of_changes_at_once_one_wins_and_its_password_counts(app, admin):
     assert try_login(app.test_client(), "ada", f"{NEW} {winner}").status_code == 200
     assert browsers[winner].get(ME).status_code == 200
     only(app, "user.updated")
+
+
+def test_of_changes_at_once_in_one_session_one_wins(app, admin):
+    token = cookie_of(admin)
+
+    def one(number):
+        browser = app.test_client()
+        browser.set_cookie("app_session", token)
+        answer = change(browser, new_password=f"{NEW} {number}")
+        return answer.status_code if answer.status_code == 204 else error(answer)
+
+    answers = at_once(6, one)
+    assert answers.count(204) == 1
+    assert answers.count((400, "auth.current_password_invalid")) == 5
+    assert try_login(app.test_client(), "ada", f"{NEW} {answers.index(204)}").status_code == 200

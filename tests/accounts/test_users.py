@@ -267,6 +267,22 @@ def test_two_who_deactivate_each_other_leave_one_active(app, admin, _round):
     assert len(active) == 1
 
 
+@pytest.mark.parametrize("_round", range(5))
+def test_of_all_who_deactivate_themselves_one_stays_active(app, admin, _round):
+    names = ["grace", "hedy", "mary"]
+    pairs = [(admin, admin.get(ME).json["id"])]
+    for name in names:
+        human = new_human(admin, name)
+        pairs.append((logged_in(app, name), human["id"]))
+
+    def deactivate(number):
+        browser, me = pairs[number]
+        return browser.patch(f"{USERS}/{me}", json={"is_active": False}).status_code
+
+    answers = at_once(4, deactivate)
+    assert (answers.count(200), answers.count(409)) == (3, 1)
+
+
 @pytest.mark.parametrize("fields", [{"is_active": False}, {"password": OTHER_PASSWORD}])
 def test_person_who_hammers_is_shut_out_at_once(app, admin, fields):
     grace = new_human(admin, "grace")
