@@ -191,7 +191,7 @@ def add_event_payloads(components: Components) -> None:
 
 
 def _payload_of(event: EventType) -> Json:
-    keys = {key: _PAYLOAD.get(key, _ID if key.endswith("_id") else _TEXT) for key in event.payload}
+    keys = {key: _PAYLOAD.get(key, _ID if _is_id(key) else _TEXT) for key in event.payload}
     return {
         "type": "object",
         "description": f"`{event.name}` ({event.category})",
@@ -201,3 +201,7 @@ def _payload_of(event: EventType) -> Json:
             "payload": {"type": "object", "properties": keys},
         },
     }
+
+
+def _is_id(key: str) -> bool:
+    return key.endswith("_id") and not key.endswith("display_id")

@@ -1,0 +1,126 @@
+"""The OpenAPI document: valid, complete, and true to the specification's promises about it."""
+
+import pytest
+from openapi_spec_validator import validate
+
+from app.config import VERSION
+from app.core.actor import Access
+from app.rest.openapi import document
+from app.rest.routing import Api, Registry
+from tests.support.databases import settings_for
+
+METHODS = {"get", "post", "patch", "delete"}
+
+
+@pytest.fixture(name="content")
+def served(client):
+    return client.get("/api/v1/openapi.json").get_json()
+
+
+def operations(content):
+    for path, methods in content["paths"].items():
+        for method, operation in methods.items():
+            assert method in METHODS
+            yield path, method, operation
+
+
+def test_it_is_a_valid_openapi_3_1_document(content):
+    validate(content)
+    assert content["openapi"].startswith("3.1.")
+    assert content["info"]["version"] == VERSION
+    assert content["servers"] == [{"url": "/api/v1"}]
+
+
+def test_it_needs_no_credential_and_has_an_etag(client):
+    first = client.get("/api/v1/openapi.json")
+    assert first.headers["Cache-Control"] == "private, no-cache"
+    again = client.get("/api/v1/openapi.json", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    other = client.get("/api/v1/openapi.json", headers={"If-None-Match": '"another"'})
+    assert other.status_code == 200
+
+
+def test_every_operation_says_who_may_call_it(content):
+    for path, method, operation in operations(content):
+        access = operation["x-access"]
+        names = [name for one in operation["security"] for name in one]
+        if access == Access.PUBLIC:
+            assert operation["security"] == [], path
+        else:
+            assert names == (["session"] if access == Access.HUMAN else ["session", "apiKey"]), path
+        assert "401" in operation["responses"], (method, path)
+
+
+def test_every_request_body_refuses_unknown_fields(content):
+    for path, _, operation in operations(content):
+        if "requestBody" in operation:
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            name = schema["$ref"].rsplit("/", 1)[-1]
+            assert content["components"]["schemas"][name]["additionalProperties"] is False, path
+
+
+def test_every_create_takes_and_echoes_client_request_id(content):
+    for path, _, operation in operations(content):
+        if "201" not in operation["responses"]:
+            continue
+        name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        body = content["components"]["schemas"][name.rsplit("/", 1)[-1]]
+        assert "client_request_id" in body["properties"], path
+        answer = operation["responses"]["201"]
+        echo = {"$ref": "#/components/schemas/ClientRequestIdEcho"}
+        assert echo in answer["content"]["application/json"]["schema"]["allOf"], path
+        assert "Location" in answer["headers"], path
+
+
+def test_the_headers_stand_where_the_specification_wants_them(content):
+    taking = {}
+    for _, _, operation in operations(content):
+        for parameter in operation["parameters"]:
+            name = parameter.get("$ref", "").rsplit("/", 1)[-1]
+            taking.setdefault(name, set()).add(operation["operationId"])
+    assert taking["If-None-Match"] >= {"tickets.get"}
+    assert taking["If-Match"] >= {"tickets.update", "tickets.delete"}
+    assert taking["X-Requested-By"] == {"auth.change_password"}
+    assert taking["Idempotency-Key"] >= {"tickets.create", "comments.create", "bots.create"}
+    assert not taking["Idempotency-Key"] & {"tickets.transition", "projects.create", "auth.login"}
+
+
+def test_the_unions_map_every_word_to_a_schema(content):
+    schemas = content["components"]["schemas"]
+    for name, discriminator in {"User": "type", "AuditEventPayload": "event_type"}.items():
+        union = schemas[name]
+        assert union["discriminator"]["propertyName"] == discriminator
+        mapping = union["discriminator"]["mapping"]
+        assert sorted(mapping.values()) == sorted(one["$ref"] for one in union["oneOf"])
+        for word, reference in mapping.items():
+            member = schemas[reference.rsplit("/", 1)[-1]]
+            assert member["properties"][discriminator]["const"] == word
+            assert discriminator in member["required"]
+    assert {"$ref": "#/components/schemas/AuditEventPayload"} in schemas["AuditEvent"]["allOf"]
+
+
+def test_nullable_fields_are_types_with_null(content):
+    properties = content["components"]["schemas"]["Ticket"]["properties"]
+    assert properties["due_date"] == {"type": ["string", "null"], "format": "date"}
+    assert properties["assignee_user_id"]["type"] == ["string", "null"]
+    assert {"type": "null"} in properties["assignee"]["anyOf"]
+
+
+def test_a_repeated_operation_id_fails_the_start():
+    api = Api("projects")
+    api.route("GET", "/one", "projects.list", calls=None)(lambda call: None)
+    api.route("GET", "/two", "projects.list", calls=None)(lambda call: None)
+    with pytest.raises(ValueError, match=r"projects\.list is used twice"):
+        Registry().add(api)
+
+
+def test_an_address_described_twice_fails_the_start(app, tmp_path):
+    known = app.config["ROUTES"].routes["tickets.get"]
+    registry = Registry()
+    api = Api("tickets")
+    for name in ("tickets.get", "tickets.fetch"):
+        api.route("GET", known.rule, name, calls=known.calls)(known.view)
+    registry.add(api)
+    with pytest.raises(ValueError, match="described twice"):
+        document(registry, settings_for("sqlite:///none.db", tmp_path))
