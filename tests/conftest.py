@@ -1,15 +1,22 @@
-"""Fixtures for all tests: ``database`` (once per kind of database), ``app``, ``client``, ``cast``.
+"""Fixtures for all tests: ``database``, ``app``, ``client``, ``cast`` and ``empty_url``.
 
 A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL.
 """
 
+import os
+
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from tests.support import databases
 from tests.support.cast import make_cast
-from tests.support.postgres import cluster_or_skip
+from tests.support.postgres import cluster_or_skip, unused_name
 
 KINDS = ("sqlite", "postgresql")
+
+# A slow machine is no failure of the code; time is measured where it is promised.
+hypothesis_settings.register_profile("docket", deadline=None)
+hypothesis_settings.load_profile("docket")
 
 
 def pytest_addoption(parser):
@@ -22,10 +29,18 @@ def pytest_addoption(parser):
 
 
 def pytest_generate_tests(metafunc):
-    if "database" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--db")
-        kinds = KINDS if chosen == "both" else (chosen,)
-        metafunc.parametrize("database", kinds, indirect=True, scope="session")
+    chosen = metafunc.config.getoption("--db")
+    kinds = KINDS if chosen == "both" else (chosen,)
+    for name, scope in (("database", "session"), ("empty_url", "function")):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, kinds, indirect=True, scope=scope)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """In CI nothing may be skipped: a promise that was not looked at is not kept."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") and reporter and reporter.stats.get("skipped") and exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +58,18 @@ def database(request):
     else:
         with databases.postgres_database(request.getfixturevalue("cluster")) as made:
             yield made
+
+
+@pytest.fixture
+def empty_url(request, tmp_path):
+    """The address of a database of the test's own, in which there is nothing yet."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+        return
+    cluster = request.getfixturevalue("cluster")
+    name = unused_name()
+    yield cluster.create_database(name)
+    cluster.drop_database(name)
 
 
 @pytest.fixture
