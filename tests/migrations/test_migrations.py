@@ -1,0 +1,232 @@
+"""The schema: from empty to newest, equal to the models, and append-only where that is promised."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from app import create_app, schema
+from app.audit.models import AuditEvent
+from app.core import ids
+from app.core.clock import now_ms
+from app.core.db import Base, db, run_write, session
+from tests.support.databases import settings_for
+from tests.support.serving import ROOT, environment
+
+
+@pytest.fixture
+def new_app(empty_url, tmp_path):
+    """An application on an empty database, inside its context."""
+    app = create_app(settings_for(empty_url, tmp_path))
+    with app.app_context():
+        yield app
+        session.remove()
+        db.engine.dispose()
+
+
+def config(app):
+    return app.extensions["migrate"].migrate.get_config()
+
+
+def described(engine):
+    """All that the database says of its tables, by table."""
+    found = inspect(engine)
+    ours = [name for name in found.get_table_names() if name != "alembic_version"]
+    return {
+        name: {
+            "columns": [
+                (column["name"], str(column["type"]), column["nullable"], column["default"])
+                for column in found.get_columns(name)
+            ],
+            "key": found.get_pk_constraint(name),
+            "foreign": sorted(found.get_foreign_keys(name), key=str),
+            "unique": sorted(found.get_unique_constraints(name), key=str),
+            "checks": sorted(found.get_check_constraints(name), key=str),
+            "indexes": sorted(
+                (index["name"], index["unique"], index["column_names"], _where(index))
+                for index in found.get_indexes(name)
+            ),
+        }
+        for name in ours
+    }
+
+
+def _where(index):
+    return sorted((name, str(value)) for name, value in index.get("dialect_options", {}).items())
+
+
+def test_an_empty_database_becomes_what_the_models_say(new_app, empty_url, tmp_path, request):
+    schema.upgrade()
+    migrated = described(db.engine)
+    if db.engine.dialect.name == "sqlite":
+        url = f"sqlite:///{tmp_path / 'by_models.db'}"
+    else:
+        url = request.getfixturevalue("cluster").create_database("by_models")
+    engine = create_engine(url)
+    try:
+        Base.metadata.create_all(engine)
+        assert migrated == described(engine)
+    finally:
+        engine.dispose()
+        if db.engine.dialect.name == "postgresql":
+            request.getfixturevalue("cluster").drop_database("by_models")
+    assert set(migrated) == set(Base.metadata.tables)
+
+
+def test_alembic_finds_nothing_to_add(new_app):
+    schema.upgrade()
+    command.check(config(new_app))
+
+
+def test_upgrading_again_changes_nothing(new_app):
+    schema.upgrade()
+    before = described(db.engine)
+    schema.upgrade()
+    assert described(db.engine) == before
+
+
+def test_the_schema_is_ready_only_when_it_is_up_to_date(new_app):
+    client = new_app.test_client()
+    command.upgrade(config(new_app), "0001")
+    assert client.get("/readyz").status_code == 503
+    schema.upgrade()
+    assert client.get("/readyz").status_code == 200
+
+
+def test_there_is_no_way_back(new_app):
+    schema.upgrade()
+    with pytest.raises(RuntimeError, match="restore"):
+        command.downgrade(config(new_app), "-1")
+
+
+def test_a_revision_that_fails_leaves_nothing_behind(new_app, monkeypatch):
+    """The third revision breaks at its end; the tables of the first two must not stay."""
+    import alembic.op
+
+    execute = alembic.op.execute
+
+    def broken(statement, *args, **kwargs):
+        execute(statement, *args, **kwargs)
+        raise RuntimeError("the power went out")
+
+    monkeypatch.setattr(alembic.op, "execute", broken)
+    with pytest.raises(RuntimeError, match="the power went out"):
+        schema.upgrade()
+    assert described(db.engine) == {}
+    monkeypatch.undo()
+    schema.upgrade()
+    assert set(described(db.engine)) == set(Base.metadata.tables)
+
+
+def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):
+    """Processes, since Alembic keeps its state in one place for all threads."""
+    settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "s" * 16}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"],
+            cwd=ROOT,
+            env=environment(tmp_path, 8000, **settings),
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
+    output = b"".join(process.communicate(timeout=60)[1] for process in started)
+    assert [process.returncode for process in started] == [0, 0, 0], output.decode()
+    assert output.count(b'"revision":"0001"') == 1
+
+
+def test_foreign_keys_hold_after_the_migration(app):
+    with app.app_context(), pytest.raises(DBAPIError, match=r"(?i)foreign key"):
+        run_write(lambda: session.execute(text(
+            "INSERT INTO projects (id, key, name, description, owner_user_id, ticket_counter, "
+            "created_at, updated_at) VALUES (:id, 'K1', 'n', '', :id, 0, 1, 1)"
+        ), {"id": ids.new_id()}))  # fmt: skip
+
+
+def test_revisions_are_numbered_without_holes_and_never_import_the_models():
+    revisions = sorted(Path(schema.__file__).parent.parent.glob("migrations/versions/*.py"))
+    for number, path in enumerate(revisions, start=1):
+        source = path.read_text()
+        assert path.name.startswith(f"{number:04d}_")
+        assert f'revision = "{number:04d}"' in source
+        assert "from app" not in source
+        assert "import app" not in source
+
+
+@pytest.fixture
+def event(app):
+    """One audit event that speaks of a tool call."""
+    event = AuditEvent(
+        id=ids.new_id(),
+        workspace_id=ids.new_id(),
+        category="audit_only",
+        event_type="bot.tool_invoked",
+        actor_kind="bot",
+        target_kind="bot",
+        payload={"tool_name": "get_self", "b": 1, "a": 2},
+        tool_invocation_log_id=ids.new_id(),
+        created_at=now_ms(),
+    )
+    with app.app_context():
+        run_write(lambda: session.add(event))
+        yield event.id
+
+
+def change(statement, **values):
+    return run_write(lambda: session.execute(text(statement), values))
+
+
+COLUMNS = [column.name for column in AuditEvent.__table__.columns]
+
+
+def other_value(name):
+    if name == "payload":
+        return '{"forged": true}'
+    if name == "created_at":
+        return 1
+    return ids.new_id() if name.endswith("id") else "forged"
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_no_column_of_an_event_can_be_changed(event, column):
+    cast = "CAST(:value AS uuid)" if column.endswith("id") else ":value"
+    if column == "payload":
+        cast = "CAST(:value AS json)"
+    if db.engine.dialect.name == "sqlite":
+        cast = ":value"
+    with pytest.raises(DBAPIError, match="append-only"):
+        change(f"UPDATE audit_events SET {column} = {cast}", value=other_value(column))
+
+
+def test_only_the_tool_log_entry_can_be_let_go_of(event):
+    change("UPDATE audit_events SET tool_invocation_log_id = NULL")
+    kept = session.get(AuditEvent, event)
+    assert kept is not None
+    assert kept.tool_invocation_log_id is None
+    assert kept.payload == {"tool_name": "get_self", "b": 1, "a": 2}
+
+
+def test_letting_go_cannot_hide_another_change(event):
+    with pytest.raises(DBAPIError, match="append-only"):
+        change("UPDATE audit_events SET tool_invocation_log_id = NULL, event_type = 'forged'")
+
+
+def test_no_event_can_be_deleted(event):
+    with pytest.raises(DBAPIError, match="append-only"):
+        change("DELETE FROM audit_events")
+
+
+def test_no_event_can_be_replaced_or_truncated(event):
+    if db.engine.dialect.name == "sqlite":
+        every = ", ".join(COLUMNS)
+        statement = (
+            f"INSERT OR REPLACE INTO audit_events ({every}) SELECT {every} FROM audit_events"
+        )
+    else:
+        statement = "TRUNCATE audit_events"
+    with pytest.raises(DBAPIError, match="append-only"):
+        change(statement)

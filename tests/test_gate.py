@@ -1,0 +1,136 @@
+"""The gate by itself: whole requests only, and a few at a time."""
+
+import io
+import threading
+import time
+
+import pytest
+
+from app.gate import DRAINED, LIVENESS, gate
+
+LIMIT = 100
+
+
+class Recorder:
+    """An application that remembers the bodies it was given."""
+
+    def __init__(self):
+        self.bodies = []
+        self.closed = 0
+
+    def __call__(self, environ, start_response):
+        self.bodies.append(environ["wsgi.input"].read())
+        start_response("200 OK", [])
+        return Parts(self)
+
+
+class Parts:
+    """An answer in two parts that wants to be closed."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+
+    def __iter__(self):
+        return iter([b"one", b"two"])
+
+    def close(self):
+        self.recorder.closed += 1
+
+
+def call(application, body=b"", path="/", **headers):
+    statuses = []
+    environ = {"PATH_INFO": path, "wsgi.input": io.BytesIO(body), **headers}
+    parts = application(environ, lambda status, _headers: statuses.append(status))
+    return statuses[0], parts
+
+
+def test_the_answer_comes_whole_and_is_closed():
+    recorder = Recorder()
+    assert call(gate(recorder, places=1, max_body=LIMIT)) == ("200 OK", [b"onetwo"])
+    assert recorder.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "arrives"),
+    [
+        (b"abc", {"CONTENT_LENGTH": "3"}, b"abc"),
+        (b"abc", {"HTTP_TRANSFER_ENCODING": "chunked"}, b"abc"),
+        (b"abc", {}, b""),
+        (b"abc", {"CONTENT_LENGTH": "0"}, b""),
+        (b"abc", {"CONTENT_LENGTH": "three"}, b""),
+        (b"x" * 100, {"CONTENT_LENGTH": "100"}, b"x" * 100),
+        (b"x" * 500, {"CONTENT_LENGTH": "500"}, b"x" * 101),
+        (b"x" * 500, {"HTTP_TRANSFER_ENCODING": "Chunked"}, b"x" * 101),
+    ],
+)
+def test_what_arrives(body, headers, arrives):
+    recorder = Recorder()
+    call(gate(recorder, places=1, max_body=LIMIT), body, **headers)
+    assert recorder.bodies == [arrives]
+
+
+def test_a_body_shorter_than_it_said_does_not_arrive():
+    recorder = Recorder()
+    status, _ = call(gate(recorder, places=1, max_body=LIMIT), b"ab", CONTENT_LENGTH="3")
+    assert status == "400 Bad Request"
+    assert recorder.bodies == []
+
+
+def test_an_endless_body_is_not_read_to_its_end():
+    class Endless:
+        given = 0
+
+        def read(self, size):
+            self.given += size
+            return b"x" * size
+
+    endless = Endless()
+    environ = {"PATH_INFO": "/", "wsgi.input": endless, "HTTP_TRANSFER_ENCODING": "chunked"}
+    gate(Recorder(), places=1, max_body=LIMIT)(environ, lambda *_: None)
+    assert endless.given <= LIMIT + 1 + DRAINED
+
+
+class Busy:
+    """An application whose requests stay until told to go."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        self.guard = threading.Lock()
+        self.inside = 0
+        self.most = 0
+
+    def __call__(self, environ, start_response):
+        if environ["PATH_INFO"] != LIVENESS:
+            with self.guard:
+                self.inside += 1
+                self.most = max(self.most, self.inside)
+            self.go.wait(10)
+            with self.guard:
+                self.inside -= 1
+        start_response("200 OK", [])
+        return []
+
+
+def test_only_so_many_are_inside_and_liveness_does_not_wait():
+    busy = Busy()
+    gated = gate(busy, places=3, max_body=LIMIT)
+    threads = [threading.Thread(target=call, args=(gated,)) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    while busy.inside < 3:
+        time.sleep(0.001)
+    assert call(gated, path=LIVENESS)[0] == "200 OK"
+    busy.go.set()
+    for thread in threads:
+        thread.join()
+    assert busy.most == 3
+
+
+def test_a_failure_inside_gives_the_place_back():
+    def failing(environ, start_response):
+        raise RuntimeError("inside")
+
+    gated = gate(failing, places=1, max_body=LIMIT)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="inside"):
+            call(gated)
