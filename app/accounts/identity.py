@@ -23,6 +23,7 @@ from app.rest.routing import Client
 COOKIE = "app_session"
 KEY_HEADER = "X-API-Key"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +78,30 @@ def is_cross_site(request: Request) -> bool:
 def own_origins(request: Request) -> set[str]:
     """The service's own origin: BASE_URL's, and what the request was addressed to locally."""
     settings: Settings = current_app.config["SETTINGS"]
-    return {settings.base_url, request.host_url.rstrip("/")}
+    proto = _forwarded(request, "X-Forwarded-Proto")
+    scheme = proto if proto in DEFAULT_PORTS else request.scheme
+    return {_origin(settings.base_url), _origin(f"{scheme}://{request.host}")}
+
+
+def _origin(address: str) -> str:
+    """As browsers write it: without the port that the scheme implies."""
+    scheme, _, host = address.partition("://")
+    return f"{scheme}://{host.removesuffix(DEFAULT_PORTS[scheme])}"
 
 
 def client(request: Request) -> Client:
     """The peer behind the trusted proxies; X-Forwarded-For counts only as far as it is trusted."""
-    settings: Settings = current_app.config["SETTINGS"]
-    address = request.remote_addr or ""
-    if settings.trusted_proxies:
-        hops = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
-        candidate = hops[-settings.trusted_proxies :][0].strip()
-        address = _as_address(candidate) or address
+    address = _as_address(_forwarded(request, "X-Forwarded-For")) or request.remote_addr or ""
     return Client(address, request.headers.get("User-Agent", "")[:200])
+
+
+def _forwarded(request: Request, header: str) -> str:
+    """What the outermost trusted proxy says in this header; nothing where none is trusted."""
+    settings: Settings = current_app.config["SETTINGS"]
+    if not settings.trusted_proxies:
+        return ""
+    hops = ",".join(request.headers.getlist(header)).split(",")
+    return hops[-settings.trusted_proxies :][0].strip()
 
 
 def _as_address(text: str) -> str | None:

@@ -84,7 +84,7 @@ def _prepare(
 
 def _check_open() -> None:
     if not needs_setup():
-        raise Conflict("invariant_violation", "Docket is set up already; log in.")
+        raise Conflict("invariant_violation", "Setup is over; log in.")
 
 
 def _first_human(prepared: NewHuman, actor: Actor | None) -> User:

@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.accounts.models import BotMode
 from app.accounts.schemas import BotOut
-from app.bots.service import HIGHEST_RATE, LOWEST_RATE
+from app.bots.rules import HIGHEST_RATE, LOWEST_RATE
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 from app.rest.shapes import Nested
 

@@ -13,21 +13,17 @@ from app.accounts import holds, lookup, names, tokens
 from app.accounts.builders import bot_json
 from app.accounts.models import BotToken, User, UserType
 from app.audit.service import Target, record
+from app.bots import rules
 from app.config import Settings
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.db import session
-from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.errors import Conflict, NotFound
 from app.core.ids import as_uuid
 from app.core.pagination import Page, page
 from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
-from app.projects.models import Project
-
-LOWEST_RATE = 1
-HIGHEST_RATE = 1_000_000
-LONGEST_ALLOWLIST = 500
 
 # The names of the API, where the columns are called otherwise.
 COLUMNS = {"mode": "bot_mode"}
@@ -95,10 +91,10 @@ def create_bot(
     """
     username = names.new_username(username)
     shown = text.line(display_name, "display_name") if display_name is not None else username
-    allowlist = _allowlist(project_ids or [], already=())
+    allowlist = rules.allowlist(project_ids or [])
     rate = settings.default_rate_limit_per_minute
     if rate_limit_per_minute is not None:
-        rate = _rate(rate_limit_per_minute)
+        rate = rules.rate(rate_limit_per_minute)
     global_wiki = settings.bot_can_edit_global_wiki_default
     if can_edit_global_wiki is not None:
         global_wiki = can_edit_global_wiki
@@ -150,9 +146,9 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     if "project_ids" in fields:
-        fields["project_ids"] = _new_allowlist(user, fields["project_ids"])
+        fields["project_ids"] = rules.new_allowlist(user, fields["project_ids"])
     if "rate_limit_per_minute" in fields:
-        _rate(fields["rate_limit_per_minute"])
+        rules.rate(fields["rate_limit_per_minute"])
     changed = apply_changes(
         user, {COLUMNS.get(name, name): value for name, value in fields.items()}
     )
@@ -254,42 +250,3 @@ def _issue(user: User) -> tuple[BotToken, str]:
     session.add(token)
     session.flush()
     return token, plaintext
-
-
-def _rate(value: int) -> int:
-    if not LOWEST_RATE <= value <= HIGHEST_RATE:
-        raise InvalidField(
-            "rate_limit_per_minute",
-            "out_of_range",
-            f"rate_limit_per_minute is {LOWEST_RATE} to {HIGHEST_RATE}.",
-        )
-    return value
-
-
-def _new_allowlist(user: User, project_ids: list[str]) -> list[str]:
-    """The allowlist a PATCH asks for; the one there is, where only the order differs."""
-    current = user.project_ids or []
-    wanted = _allowlist(project_ids, already=current)
-    return current if set(wanted) == set(current) else wanted
-
-
-def _allowlist(project_ids: list[str], *, already: list[str] | tuple[()]) -> list[str]:
-    """The projects, each once; raises InvalidField where one does not exist.
-
-    A deleted project counts as missing unless the list holds it already: lists keep those, so that
-    none becomes empty, and so unlimited, by itself (decisions.md, section 2).
-    """
-    wanted = text.unique(project_ids)
-    if len(wanted) > LONGEST_ALLOWLIST:
-        raise InvalidField(
-            "project_ids", "too_long", f"project_ids has at most {LONGEST_ALLOWLIST} entries."
-        )
-    if not wanted:
-        return []
-    live = session.scalars(
-        select(Project.id).where(Project.id.in_(wanted), Project.deleted_at.is_(None))
-    )
-    unknown = set(wanted) - set(live) - set(already)
-    if unknown:
-        raise InvalidField("project_ids", "not_found", "project_ids names an unknown project.")
-    return wanted

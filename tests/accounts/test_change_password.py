@@ -14,7 +14,6 @@ from tests.accounts.helpers import (
     new_bot,
     new_human,
     only,
-    set_up,
     try_login,
 )
 
@@ -22,11 +21,6 @@ CHANGE = f"{API}/auth/change-password"
 ME = f"{API}/auth/me"
 NEW = "another horse battery"
 BODY = {"current_password": PASSWORD, "new_password": NEW}
-
-
-@pytest.fixture
-def admin(app):
-    return set_up(app)
 
 
 def change(client, headers=WEB, **fields):

@@ -19,17 +19,11 @@ from tests.accounts.helpers import (
     new_bot,
     new_human,
     only,
-    set_up,
     try_login,
     write,
 )
 
 LOGIN = f"{API}/auth/login"
-
-
-@pytest.fixture
-def admin(app):
-    return set_up(app)
 
 
 def sessions(app):

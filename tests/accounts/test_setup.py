@@ -209,7 +209,7 @@ def test_command_is_refused_once_a_human_exists(app):
     set_up(app)
     arguments = ["setup-admin", "--username", "eve", "--password", PASSWORD]
     result = app.test_cli_runner().invoke(args=arguments)
-    assert (result.exit_code, result.output) == (1, "Error: Docket is set up already; log in.\n")
+    assert (result.exit_code, result.output) == (1, "Error: Setup is over; log in.\n")
 
 
 def test_command_exits_2_on_wrong_usage(app):

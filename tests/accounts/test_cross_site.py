@@ -1,0 +1,167 @@
+"""Requests that another site causes, and addresses that proxies report."""
+
+import pytest
+from flask import request
+
+from app.accounts import identity
+from tests.accounts.helpers import (
+    API,
+    PASSWORD,
+    details,
+    error,
+    events,
+    key_of,
+    new_bot,
+)
+
+ME = f"{API}/auth/me"
+
+
+OWN = "http://localhost"
+CROSS_SITE = [
+    # Sec-Fetch-Site, Origin, whether the request is refused
+    (None, None, False),
+    ("same-origin", None, False),
+    ("none", None, False),
+    ("same-site", None, True),
+    ("cross-site", None, True),
+    ("", None, True),
+    (None, OWN, False),
+    (None, "https://localhost", True),
+    (None, "http://localhost:8080", True),
+    (None, "http://evil.example", True),
+    (None, "http://localhost.evil.example", True),
+    (None, "null", True),
+    (None, "", True),
+    # The first header decides where it is present.
+    ("same-origin", "http://evil.example", False),
+    ("cross-site", OWN, True),
+]
+
+
+def site_headers(site, origin):
+    given = {"Sec-Fetch-Site": site, "Origin": origin}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@pytest.mark.parametrize(("site", "origin", "refused"), CROSS_SITE)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/auth/logout", None),
+        ("POST", "/users", {"username": "grace", "password": PASSWORD}),
+        ("PATCH", "/users/{me}", {"display_name": "Ada L."}),
+        ("DELETE", "/bots/{bot}", None),
+        ("POST", "/auth/login", {"username": "ada", "password": PASSWORD}),
+    ],
+)
+def test_cross_site_writes_with_a_cookie_are_refused(
+    app, admin, method, path, body, site, origin, refused
+):
+    me = admin.get(ME).json["id"]
+    bot, _ = new_bot(admin)
+    before = len(events(app))
+    answer = admin.open(
+        API + path.format(me=me, bot=bot["id"]),
+        method=method,
+        json=body,
+        headers=site_headers(site, origin),
+    )
+    if refused:
+        assert error(answer) == (403, "auth.forbidden")
+        assert details(answer) == {"reason": "cross_site_request"}
+        assert len(events(app)) == before
+    else:
+        assert answer.status_code in (200, 201, 204)
+
+
+@pytest.mark.parametrize(("site", "origin", "refused"), CROSS_SITE)
+def test_cross_site_reads_keys_and_strangers_are_not_refused(app, admin, site, origin, refused):
+    headers = site_headers(site, origin)
+    assert admin.get(ME, headers=headers).status_code == 200
+    _, token = new_bot(admin)
+    made = new_bot_project(app, admin, token, headers)
+    assert made.status_code == 201
+    stranger = app.test_client().post(
+        f"{API}/auth/login", json={"username": "ada", "password": PASSWORD}, headers=headers
+    )
+    assert stranger.status_code == 200
+
+
+def new_bot_project(app, admin, token, headers):
+    """A write by a bot: a ticket in a fresh project."""
+    project = admin.post(f"{API}/projects", json={"key": "OPS", "name": "Operations"}).json
+    return app.test_client().post(
+        f"{API}/projects/{project['id']}/tickets",
+        json={"title": "From elsewhere"},
+        headers={**headers, **key_of(token)},
+    )
+
+
+def test_cross_site_request_with_a_dead_cookie_is_refused_too(app, admin, client):
+    client.set_cookie("app_session", "garbage")
+    answer = client.post(
+        f"{API}/auth/login",
+        json={"username": "ada", "password": PASSWORD},
+        headers={"Sec-Fetch-Site": "cross-site"},
+    )
+    assert error(answer) == (403, "auth.forbidden")
+
+
+@pytest.mark.parametrize("base_url", ["https://docket.example", "https://docket.example:443"])
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://docket.example", 200),
+        ("https://docket.example:444", 403),
+        ("http://docket.example", 403),
+        # What the request was addressed to.
+        ("http://localhost", 200),
+    ],
+)
+def test_outside_address_is_the_services_own_origin(admin, setting, base_url, origin, status):
+    setting("base_url", base_url)
+    me = admin.get(ME).json["id"]
+    answer = admin.patch(
+        f"{API}/users/{me}", json={"display_name": "Ada"}, headers={"Origin": origin}
+    )
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("proxies", "status"), [(0, 403), (1, 200)])
+def test_trusted_proxy_says_by_which_scheme_it_was_asked(admin, setting, proxies, status):
+    setting("trusted_proxies", proxies)
+    me = admin.get(ME).json["id"]
+    headers = {"Origin": "https://localhost", "X-Forwarded-Proto": "https"}
+    answer = admin.patch(f"{API}/users/{me}", json={"display_name": "Ada"}, headers=headers)
+    assert answer.status_code == status
+
+
+def test_requests_with_two_credentials_are_ambiguous_before_they_are_cross_site(app, admin):
+    _, token = new_bot(admin)
+    headers = {**key_of(token), "Sec-Fetch-Site": "cross-site"}
+    assert error(admin.post(f"{API}/auth/logout", headers=headers)) == (
+        401,
+        "auth.ambiguous_credentials",
+    )
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "proxies", "counted"),
+    [
+        (None, 0, "10.0.0.1"),
+        ("203.0.113.9", 0, "10.0.0.1"),
+        ("203.0.113.9", 1, "203.0.113.9"),
+        ("198.51.100.1, 203.0.113.9", 1, "203.0.113.9"),
+        ("198.51.100.1, 203.0.113.9", 2, "198.51.100.1"),
+        ("garbage", 1, "10.0.0.1"),
+        (None, 1, "10.0.0.1"),
+    ],
+)
+def test_forwarded_address_counts_as_far_as_proxies_are_trusted(
+    app, setting, forwarded, proxies, counted
+):
+    setting("trusted_proxies", proxies)
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    with app.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": "10.0.0.1"}):
+        assert identity.client(request).address == counted
