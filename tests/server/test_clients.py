@@ -98,9 +98,7 @@ def test_a_body_that_breaks_off_changes_nothing(served):
     assert served.request("GET", "/api/v1/setup/status").json == {"needs_setup": True}
 
 
-@pytest.mark.parametrize(
-    "path", ["/%E2%82%AC", "/%FF", "/%00", "/a%2Fb", "//", "/api/v1/%E2%82%AC"]
-)
+@pytest.mark.parametrize("path", ["/%E2%82%AC", "/%FF", "/%00", "/a%2Fb", "/api/v1/%E2%82%AC"])
 def test_odd_addresses_are_not_found(served, path):
     assert served.request("GET", path).status == 404
 
