@@ -16,10 +16,6 @@ from tests.accounts.helpers import (
 
 BOTS = f"{API}/bots"
 NOBODY = "00000000-0000-7000-8000-000000000000"
-    "id", "type", "username", "display_name", "mode", "project_ids", "can_edit_global_wiki",
-    "rate_limit_per_minute", "is_active", "active_token", "created_by_user_id", "created_at",
-    "updated_at",
-]  # fmt: skip
 
 
 CHANGES = {
