@@ -5,12 +5,9 @@ import sys
 from pathlib import Path
 
 import click
-from sqlalchemy import select
 
-from app.accounts.models import User, UserType
-from app.core.actor import Actor, ActorKind
-from app.core.db import reading, session
-from app.projects.models import Project
+from app.core.db import reading
+from app.projects.command_line import acting_human, live_project_id
 from app.tickets.importing.planning import plan
 from app.tickets.importing.reading import read
 from app.tickets.importing.report import Report
@@ -31,8 +28,8 @@ def import_issues(file: Path, key: str, username: str | None, as_json: bool, ver
     Importing the same file again adds nothing twice.
     """
     with reading():
-        actor = _importing_human(username)
-        project_id = _project_id(key)
+        actor = acting_human(username)
+        project_id = live_project_id(key)
     report = Report()
     with file.open("rb") as lines:
         planned = plan(list(read(lines, report)), report)
@@ -40,22 +37,3 @@ def import_issues(file: Path, key: str, username: str | None, as_json: bool, ver
     with click.progressbar(length=len(planned), label="Importing", file=sys.stderr) as bar:
         importer.run(planned, bar.update)
     click.echo(json.dumps(report.as_json()) if as_json else report.as_text(verbose=verbose))
-
-
-def _importing_human(username: str | None) -> Actor:
-    statement = select(User).where(User.type == UserType.HUMAN.value, User.is_active)
-    if username is not None:
-        statement = statement.where(User.username == username)
-    found = session.scalars(statement.limit(2)).all()
-    if not found:
-        raise click.ClickException("There is no such active human; run 'flask setup-admin' first.")
-    if len(found) > 1:
-        raise click.ClickException("There are several humans; say who imports with --as USERNAME.")
-    return Actor(kind=ActorKind.HUMAN, user_id=found[0].id, username=found[0].username)
-
-
-def _project_id(key: str) -> str:
-    project = session.scalars(select(Project).where(Project.key == key)).first()
-    if project is None or project.is_deleted:
-        raise click.ClickException(f"There is no project with the key {key}.")
-    return project.id
