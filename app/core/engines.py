@@ -147,7 +147,10 @@ def writer_lock(engine: Engine) -> Iterator[None]:
     path = f"{engine.url.database}.write"
     with _locks_guard:
         if path not in _locks:
-            _locks[path] = WriterLock(path)
+            try:
+                _locks[path] = WriterLock(path)
+            except OSError as error:
+                raise Unavailable from error
     with _locks[path].hold():
         yield
 

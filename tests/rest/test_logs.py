@@ -1,0 +1,109 @@
+"""No log line, answer or event shows a secret: canaries are sent everywhere and looked for."""
+
+import io
+import logging
+
+import pytest
+
+from app.accounts import tokens
+from app.core.logs import JsonFormatter
+from tests.support.story import events, make_ticket, ok
+
+PASSWORD = "canary-password-1234"
+NEW_PASSWORD = "canary-password-5678"
+
+
+@pytest.fixture(name="lines")
+def _lines():
+    """Everything that is logged during the test, as it would be printed."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield stream
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+def speak_of_secrets(cast):
+    """Use every kind of secret, rightly and wrongly; gives all of them."""
+    made = ok(cast.ada.post("/bots", {"username": "bot-canary-1", "mode": "write"}), 201)
+    token, dead = made["plaintext_token"], tokens.new_bot_token()
+    key = {"X-API-Key": token}
+    ok(cast.nobody.get("/auth/me", headers=key))
+    ok(cast.nobody.get("/auth/me", headers={"X-API-Key": dead}), 401)
+    ok(cast.nobody.get(f"/auth/me?token={token}&password={PASSWORD}"), 401)
+    for path in (f"//mcp/bot/{token}/mcp", f"///mcp//bot/{token}/mcp", f"//mcp/bot/{token}"):
+        assert cast.nobody.post(path).status_code == 404
+    ok(cast.ada.post("/users", {"username": "canary", "password": PASSWORD}), 201)
+    login = {"username": "canary", "password": PASSWORD}
+    session = cast.nobody.post("/auth/login", login).headers["Set-Cookie"].split("=")[1]
+    cookie = session.split(";")[0]
+    ok(cast.nobody.post("/auth/login", login | {"password": NEW_PASSWORD}), 401)
+    change = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
+    headers = {"Cookie": f"app_session={cookie}", "X-Requested-By": "web"}
+    ok(cast.nobody.post("/auth/change-password", change, headers=headers), 204)
+    ok(cast.ada.post("/users", {"username": "x y", "password": PASSWORD}), 422)
+    ok(cast.nobody.get("/auth/me", headers={**headers, **key}), 401)
+    return [token, token[4:], dead, PASSWORD, NEW_PASSWORD, cookie]
+
+
+def test_no_log_line_holds_a_secret(cast, lines):
+    secrets = speak_of_secrets(cast)
+    printed = lines.getvalue()
+    assert printed.count('"message":"request"') >= 12
+    for secret in secrets:
+        assert secret not in printed
+
+
+def test_not_even_the_line_of_a_crash(app, cast, lines, monkeypatch):
+    def fail(*args, **kwargs):
+        raise RuntimeError(f"it was {PASSWORD} with app_{'a' * 32} and Cookie: app_session=xyz")
+
+    monkeypatch.setattr("app.projects.service.visible", fail)
+    monkeypatch.setattr(app, "testing", False)
+    monkeypatch.setitem(app.config, "PROPAGATE_EXCEPTIONS", False)
+    response = cast.smith.get(f"/projects/{cast.open_project}")
+    assert response.status_code == 500
+    printed = lines.getvalue()
+    assert '"exception":' in printed
+    assert "RuntimeError" in printed
+    assert "app_" + "a" * 32 not in printed
+    assert "xyz" not in printed
+    assert cast.smith.token not in printed
+
+
+def test_no_event_holds_a_secret(app, cast):
+    secrets = speak_of_secrets(cast)
+    written = " ".join(str(event.payload) for event in events(app))
+    assert "token_prefix" in written
+    for secret in secrets:
+        assert secret not in written
+
+
+def test_an_mcp_address_is_known_by_no_token(client):
+    response = client.get(f"/mcp/bot/{tokens.new_bot_token()}/mcp")
+    assert response.get_json()["error"]["details"]["id"] == "/mcp/bot/<redacted>/mcp"
+
+
+def test_a_request_is_one_line_that_says_who_and_what(cast, lines):
+    response = cast.smith.post(f"/projects/{cast.open_project}/tickets", {"title": "New"})
+    line = next(line for line in lines.getvalue().splitlines() if '"message":"request"' in line)
+    for part in (
+        '"method":"POST"',
+        '"status":201',
+        '"operation":"tickets.create"',
+        f'"actor_user_id":"{cast.smith.user_id}"',
+        f'"request_id":"{response.headers["X-Request-Id"]}"',
+    ):
+        assert part in line
+    assert "New" not in line
+
+
+def test_a_query_is_not_logged(cast, lines):
+    make_ticket(cast.ada, cast.open_project)
+    ok(cast.ada.get("/tickets?limit=1&note=canary-in-the-query"))
+    assert "canary-in-the-query" not in lines.getvalue()

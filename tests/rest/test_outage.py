@@ -1,0 +1,51 @@
+"""A database that cannot be reached: 503 in the envelope, and health that says so."""
+
+import pytest
+
+from app import create_app
+from tests.support.databases import settings_for
+from tests.support.openapi import CheckedClient
+
+
+@pytest.fixture(name="stranded", params=["postgresql", "sqlite"])
+def _stranded(request, tmp_path):
+    """An application whose database is not there."""
+    url = "postgresql+psycopg://docket@127.0.0.1:1/docket"
+    if request.param == "sqlite":
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        url = f"sqlite:///{folder / 'docket.db'}"
+    app = create_app(settings_for(url, tmp_path))
+    app.test_client_class = CheckedClient
+    if request.param == "sqlite":
+        folder.rmdir()
+    return app.test_client()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/v1/setup/status"),
+        ("GET", "/api/v1/projects"),
+        ("POST", "/api/v1/auth/login"),
+        ("PATCH", "/api/v1/tickets/OPS-1"),
+        ("GET", "/readyz"),
+    ],
+)
+def test_what_needs_the_database_is_unavailable(stranded, method, path):
+    body = {"username": "ada", "password": "x" * 12} if path.endswith("login") else {}
+    options = {"json": body} if method != "GET" else {}
+    key = {} if path.endswith("login") else {"X-API-Key": "app_" + "a" * 32}
+    response = stranded.open(path, method=method, headers=key, **options)
+    assert response.status_code == 503
+    assert response.get_json()["error"] == {
+        "code": "server.unavailable",
+        "message": "The service is not available right now; try again.",
+    }
+
+
+def test_what_does_not_need_it_goes_on(stranded):
+    assert stranded.get("/healthz").get_json() == {"status": "ok"}
+    assert stranded.get("/api/v1/openapi.json").status_code == 200
+    assert stranded.get("/api/v1/projects").status_code == 401
+    assert stranded.get("/api/v1/nowhere").status_code == 404
