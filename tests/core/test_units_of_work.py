@@ -1,0 +1,117 @@
+"""Units of work: what commits, what does not, and what is tried again."""
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm.exc import StaleDataError
+
+from app.accounts.models import User
+from app.core import ids
+from app.core.clock import now_ms
+from app.core.db import ATTEMPTS, reading, run_write, session, transaction
+
+
+def new_user():
+    moment = now_ms()
+    identifier = ids.new_id()
+    return User(
+        id=identifier,
+        type="human",
+        username=f"u{identifier}",
+        display_name="U",
+        is_active=True,
+        created_at=moment,
+        updated_at=moment,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _context(app):
+    with app.app_context():
+        yield
+
+
+def count():
+    with reading():
+        return session.scalar(select(func.count()).select_from(User))
+
+
+def test_a_transaction_commits_at_its_end():
+    with transaction():
+        session.add(new_user())
+    assert count() == 1
+
+
+def test_an_exception_undoes_all_of_it():
+    def work():
+        session.add(new_user())
+        session.flush()
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError):
+        run_write(work)
+    assert count() == 0
+
+
+def test_units_of_work_do_not_nest():
+    with transaction():
+        session.scalar(select(1))
+        with pytest.raises(RuntimeError, match="open already"), transaction():
+            pass
+
+
+def test_a_read_never_turns_into_a_write():
+    with reading():
+        session.add(new_user())
+        with pytest.raises(RuntimeError, match="tried to write"):
+            session.flush()
+    assert count() == 0
+
+
+class Collision(Exception):
+    """What psycopg raises for one of two that collide."""
+
+    sqlstate = "40P01"
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("UPDATE", {}, Collision()), StaleDataError("changed meanwhile")]
+)
+def test_a_collision_runs_the_whole_work_again(error):
+    runs = []
+
+    def work():
+        session.add(new_user())
+        session.flush()
+        runs.append(1)
+        if len(runs) < ATTEMPTS:
+            raise error
+        return "done"
+
+    assert run_write(work) == "done"
+    assert len(runs) == ATTEMPTS
+    assert count() == 1
+
+
+def test_a_collision_that_stays_is_raised():
+    runs = []
+
+    def work():
+        runs.append(1)
+        raise StaleDataError("again and again")
+
+    with pytest.raises(StaleDataError):
+        run_write(work)
+    assert len(runs) == ATTEMPTS
+
+
+def test_other_errors_are_not_tried_again():
+    runs = []
+
+    def work():
+        runs.append(1)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        run_write(work)
+    assert len(runs) == 1
