@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format docs-renderers lock
+.PHONY: help setup run test check bench format docs-renderers lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: $(V)/.stamp-test ## Format, lint, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(V)/.stamp-test ## Measure the real server (ARGS="--seconds 5 --clients 1 16", see --help)
+	@$(BIN)/python -m tests.bench $(ARGS)
 
 format: $(V)/.stamp-test ## Format the code and repair what ruff can
 	$(BIN)/ruff format .

@@ -1,0 +1,1 @@
+"""How fast the real server answers, measured from outside (`make bench`)."""
