@@ -1,0 +1,114 @@
+"""Two thousand generated requests: none brings a 500, none gets an answer beside the document.
+
+schemathesis makes requests that fit the document and requests that do not; ids of things that exist
+are put in for many of the made-up ones, since a random id only ever meets a 404.
+"""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from app import doors
+from tests.support.story import make_label, make_ticket, ok, state_ids
+
+OPERATIONS = sorted(doors.routes().routes)
+REQUESTS = 2_000
+EACH = -(-REQUESTS // len(OPERATIONS))
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+)
+
+
+@pytest.fixture(name="known")
+def _known(cast):
+    """For each name that a path or body may hold, values that exist."""
+    ada, project = cast.ada, cast.open_project
+    epic = make_ticket(ada, project, "Epic", type="epic")
+    ticket = make_ticket(ada, project, "Story", parent_ticket_id=epic["id"])
+    path = f"/tickets/{ticket['id']}"
+    relation = {"type": "relates_to", "target_ticket_id": epic["id"]}
+    comment = ok(ada.post(f"{path}/comments", {"body": "Words"}), 201)["id"]
+    event = ok(ada.get("/audit?limit=1"))["data"][0]["id"]
+    people = [ada.user_id, cast.bo.user_id, cast.smith.user_id]
+    tickets = [ticket["id"], ticket["display_id"], epic["id"]]
+    return {
+        "/projects/": [project, cast.fenced_project],
+        "/tickets/": tickets,
+        "/comments/": [comment],
+        "/bots/": [cast.smith.user_id, cast.fenced.user_id],
+        "/users/": people,
+        "/audit/": [event],
+        "id_or_display_id": tickets,
+        "project_id": [project],
+        "state_id": state_ids(ada, project),
+        "label_id": [make_label(ada, project, "odd")["id"]],
+        "relation_id": [ok(ada.post(f"{path}/relations", relation), 201)["id"]],
+        "user_id": people,
+        "owner_user_id": people,
+        "assignee_user_id": people,
+        "reporter_user_id": people,
+        "parent_ticket_id": [epic["id"]],
+        "target_ticket_id": tickets,
+    }
+
+
+def cases(app, operation_id):
+    """Cases of an operation, both kinds where there is anything to get wrong."""
+    schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app)
+    operation = schema.find_operation_by_id(operation_id)
+    fitting = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
+    if not operation.body and not list(operation.iter_parameters()):
+        return fitting
+    return st.one_of(fitting, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
+
+
+def put_in_known(case, known, choose):
+    """Replace made-up ids, three times out of four, by ones that exist."""
+
+    def chosen(values, present):
+        return choose(values) if choose([True, True, True, False]) else present
+
+    for name, value in (case.path_parameters or {}).items():
+        prefix = case.path.split("{", maxsplit=1)[0]
+        values = known.get(prefix if name == "id" else name)
+        if values:
+            case.path_parameters[name] = chosen(values, value)
+    if isinstance(case.body, dict):
+        for name in known.keys() & case.body.keys():
+            case.body[name] = chosen(known[name], case.body[name])
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_generated_requests_find_no_crash_and_no_surprise(app, cast, known, operation_id):
+    sent = []
+
+    @settings(
+        max_examples=EACH,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=cases(app, operation_id), data=st.data())
+    def explore(case, data):
+        put_in_known(case, known, lambda values: data.draw(st.sampled_from(values)))
+        who = data.draw(st.sampled_from(["ada"] * 6 + ["smith", "nobody"]))
+        caller = getattr(cast, who)
+        cookies = {"app_session": caller.session_token} if caller.session_token else None
+        case.call_and_validate(headers=caller.headers, cookies=cookies, checks=CHECKS)
+        sent.append(who)
+
+    explore()
+    assert sent
