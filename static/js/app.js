@@ -1,5 +1,6 @@
 // The entry of every page. Pages work without any of this; it makes them quicker to use.
 
+import { watchBoard } from "./board.js";
 import { watchDialogs } from "./dialogs.js";
 import { watchEditing } from "./editing.js";
 import { watchKeys } from "./keys.js";
@@ -11,7 +12,4 @@ watchDialogs();
 watchEditing();
 watchKeys();
 
-if (document.getElementById("board")) {
-  const { watchBoard } = await import("./board.js");
-  watchBoard();
-}
+if (document.getElementById("board")) watchBoard();

@@ -3,6 +3,8 @@
 import { speak, step } from "./page.js";
 
 const KEPT_FOR = 500;
+// Where writing begins in an editor: the first of these that it has.
+const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", "button.option, .option input"];
 
 export function watchEditing() {
   watchEditors();
@@ -26,8 +28,8 @@ function watchEditors() {
     if (!place) return;
     const editor = place.matches("[data-editor]") ? place : place.querySelector("[data-editor]");
     if (editor) {
-      const start = editor.querySelector("[aria-invalid=true], [autofocus], [data-start], .option");
-      (start?.matches("label") ? start.querySelector("input") : start)?.focus();
+      const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
+      start?.focus();
     } else if (place.id.startsWith("fact-")) {
       place.querySelector("[data-edit]")?.focus();
       if (event.detail.requestConfig?.verb === "post") saved(place);

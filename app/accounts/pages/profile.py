@@ -3,6 +3,7 @@
 from flask import Response, request
 
 from app.accounts import sessions, users
+from app.accounts.builders import user_json
 from app.accounts.pages.blueprint import pages, settings
 from app.accounts.schemas import ChangePasswordBody, UserPatch
 from app.core.db import reading
@@ -29,7 +30,7 @@ def _show(
         ]
     return page(
         "accounts/profile.html",
-        user=user,
+        user=user_json(user),
         sessions=opened,
         name_form=name_form,
         password_form=password_form,

@@ -1,0 +1,91 @@
+"""A page in a browser, with words for what people do on it, and an eye on the console."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, Request, expect
+
+from tests.browser.furniture import Furnished
+
+# The browser and htmx report every answer of 400 and more; tests ask for some of them.
+REPORTED = ("Failed to load resource", "Response Status Error Code")
+
+
+@dataclass
+class Desk:
+    """A page and what went wrong on it."""
+
+    page: Page
+    base: str
+    problems: list[str] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+    def go(self, path: str, status: int = 200) -> None:
+        """Open an address of this server."""
+        answer = self.page.goto(self.base + path)
+        assert answer is not None
+        assert answer.status == status, f"{path}: {answer.status}"
+
+    def column(self, name: str) -> Locator:
+        """A column of the board."""
+        return self.page.locator(f'.column[data-name="{name}"]')
+
+    def card(self, reference: str) -> Locator:
+        """A card on the board, wherever it is."""
+        return self.page.locator(f'.card[data-ref="{reference}"]:not(.ghost)')
+
+    def card_in(self, name: str, title: str) -> Locator:
+        """A card in a column, by its title."""
+        return self.column(name).locator(".card", has_text=title)
+
+    def card_at(self, name: str, reference: str) -> Locator:
+        """A card in a column, by its display id."""
+        return self.column(name).locator(f'.card[data-ref="{reference}"]')
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def focused(self) -> str:
+        """What has the focus: its name for those who do not see it, or its text."""
+        return self.page.evaluate(
+            "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText"
+        )
+
+    def toast(self) -> Locator:
+        """The messages at the edge of the page."""
+        return self.page.locator("#toasts .toast")
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than the screen."""
+        return self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def watch(page: Page, problems: list[str]) -> None:
+    """Note errors of scripts and refusals of the content policy."""
+    page.on("pageerror", lambda error: problems.append(f"{page.url}: {error}"))
+
+    def on_console(message: Any) -> None:
+        if message.type in ("error", "warning") and not message.text.startswith(REPORTED):
+            problems.append(f"{page.url}: {message.text}")
+
+    page.on("console", on_console)
+
+
+def open_desk(browser: Browser, furnished: Furnished, **options: Any) -> Iterator[Desk]:
+    """A context of its own, logged in as Ada; fails the test if anything reached the console."""
+    options.setdefault("viewport", {"width": 1440, "height": 900})
+    context = browser.new_context(**options)
+    name, _, value = furnished.cookie.partition("=")
+    context.add_cookies([{"name": name, "value": value, "url": furnished.url}])
+    context.set_default_timeout(10_000)
+    expect.set_options(timeout=10_000)
+    page = context.new_page()
+    desk = Desk(page, furnished.url)
+    watch(page, desk.problems)
+    page.on("request", lambda sent: desk.requests.append(sent))
+    yield desk
+    context.close()
+    assert desk.problems == []

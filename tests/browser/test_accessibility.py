@@ -1,0 +1,111 @@
+"""Every page, in both themes: WCAG 2.2 A and AA by axe, no error, no breach of the policy."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.desk import open_desk
+from tests.support.serving import serving
+
+RULES = {
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    }
+}
+PAGES = (
+    "/",
+    "/projects",
+    "/projects/new",
+    "/projects/DEMO/board",
+    "/projects/DEMO/board?priority=urgent",
+    "/projects/DEMO/board?priority=low",
+    "/projects/DEMO/tickets",
+    "/projects/DEMO/tickets?priority=low",
+    "/projects/DEMO/settings/general",
+    "/projects/DEMO/settings/states",
+    "/projects/DEMO/settings/labels",
+    "/tickets/new",
+    "/tickets/new?project=DEMO",
+    "/tickets/DEMO-2",
+    "/tickets/DEMO-2/move",
+    "/tickets/DEMO-2/delete",
+    "/tickets/DEMO-2/fields/title",
+    "/tickets/DEMO-2/fields/body",
+    "/tickets/DEMO-2/fields/state",
+    "/tickets/DEMO-2/fields/assignee",
+    "/tickets/DEMO-2/fields/labels",
+    "/tickets/DEMO-2/fields/due_date",
+    "/tickets/DEMO-2/fields/parent",
+    "/tickets/DEMO-2/watchers/new",
+    "/tickets/DEMO-99",
+    "/profile",
+    "/people",
+    "/bots",
+)
+MISSING = ("/tickets/DEMO-99",)
+# What opens on a page: the address, and what to click.
+OPENED = (
+    ("/projects/DEMO/board", "[data-add] >> nth=1"),
+    ("/projects/DEMO/board", ".header .face"),
+    ("/projects/DEMO/board", ".switcher summary"),
+    ("/tickets/DEMO-2", "#edit-title"),
+    ("/tickets/DEMO-2", "#edit-body"),
+    ("/tickets/DEMO-2", "#edit-state"),
+    ("/tickets/DEMO-2", "#edit-assignee"),
+    ("/tickets/DEMO-2", "#edit-labels"),
+    ("/tickets/DEMO-2", "#edit-due_date"),
+    ("/tickets/DEMO-2", "#relations summary"),
+    ("/tickets/DEMO-2", "#watchers summary"),
+    ("/tickets/DEMO-2", "a[data-dialog] >> nth=0"),
+)
+
+
+def findings(page) -> list[str]:
+    """What axe finds, one line each."""
+    # Colours are judged at rest.
+    page.emulate_media(reduced_motion="reduce")
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [
+        f"{page.url}: {one['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+@pytest.fixture(params=["light", "dark"])
+def themed(request, browser, furnished):
+    """Ada with a system that asks for this theme."""
+    yield from open_desk(browser, furnished, color_scheme=request.param)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_accessible(themed, path):
+    themed.go(path, 404 if path in MISSING else 200)
+    assert findings(themed.page) == []
+    assert themed.page.locator("h1").count() == 1
+    assert themed.overflow() <= 0
+
+
+@pytest.mark.parametrize(("path", "opener"), OPENED)
+def test_what_opens_is_accessible(themed, path, opener):
+    themed.go(path)
+    themed.page.click(opener)
+    themed.page.wait_for_load_state("networkidle")
+    assert findings(themed.page) == []
+
+
+@pytest.mark.parametrize("path", ["/login", "/tickets/DEMO-2"])
+def test_the_way_in_is_accessible(themed, path):
+    themed.page.context.clear_cookies()
+    themed.go(path)
+    assert "/login" in themed.page.url
+    assert findings(themed.page) == []
+
+
+def test_the_first_page_of_a_new_installation_is_accessible(browser, tmp_path):
+    with serving(tmp_path / "instance") as fresh:
+        page = browser.new_page()
+        page.goto(fresh.url)
+        assert page.url.endswith("/setup")
+        assert findings(page) == []
+        page.close()

@@ -1,0 +1,88 @@
+"""From a fresh installation to a worked ticket, with nothing but the browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.desk import Desk, watch
+from tests.browser.furniture import PASSWORD
+from tests.support.postgres import unused_name
+from tests.support.serving import serving
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def fresh(request, tmp_path):
+    """A server that nobody set up, on either database."""
+    if request.param == "sqlite":
+        with serving(tmp_path / "instance") as running:
+            yield running
+        return
+    cluster, name = request.getfixturevalue("cluster"), unused_name()
+    url = cluster.create_database(name)
+    settings = {"DATABASE_URL": url, "SECRET_KEY": "a secret key for tests only"}
+    with serving(tmp_path / "instance", **settings) as running:
+        yield running
+    cluster.drop_database(name)
+
+
+def test_setup_to_a_worked_ticket(browser, fresh):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    desk = Desk(page, fresh.url)
+    watch(page, desk.problems)
+
+    desk.go("/")
+    assert page.url == f"{fresh.url}/setup"
+    page.fill("#username", "ada")
+    page.fill("#display_name", "Ada Berg")
+    page.fill("#password", PASSWORD)
+    page.click("text=Create account")
+
+    page.click("text=Create your first project")
+    page.fill("#name", "Mobile app")
+    expect(page.locator("#key")).to_have_value("MA")
+    page.click("text=Create project")
+    expect(page).to_have_url(f"{fresh.url}/projects/MA/board")
+
+    page.click('.column[data-name="Backlog"] [data-add]')
+    page.fill("#quick-title", "Draw the icon")
+    desk.press("Enter")
+    expect(desk.card_in("Backlog", "Draw the icon")).to_be_visible()
+    desk.press("Escape")
+
+    drag(desk, "MA-1", "In progress")
+    expect(desk.card_in("In progress", "Draw the icon")).to_be_visible()
+    expect(desk.toast()).to_contain_text("MA-1 moved to In progress")
+
+    desk.card("MA-1").locator(".card-title").click()
+    expect(page.locator("h1")).to_have_text("Draw the icon")
+    page.click("#edit-priority")
+    page.click(".option:has-text('High')")
+    expect(page.locator("#edit-priority")).to_contain_text("High")
+    expect(page.locator("#thread")).to_contain_text("changed the priority from medium to high")
+
+    page.fill("#comment-body", "Round or square?")
+    page.click("text=Comment >> nth=-1")
+    expect(page.locator(".comment-text")).to_have_text("Round or square?")
+    expect(page.locator("#comment-body")).to_have_value("")
+
+    desk.go("/projects/MA/settings/states")
+    page.fill("#states #name", "Shipped")
+    page.select_option("#states #category", "done")
+    page.click("text=Add at the end")
+    expect(page.locator(".state-row")).to_have_count(6)
+    desk.go("/projects/MA/board")
+    expect(page.locator(".column h2").last).to_have_text("Shipped")
+    context.close()
+    assert desk.problems == []
+
+
+def drag(desk: Desk, reference: str, column: str) -> None:
+    """Carry a card to a column with the mouse."""
+    start = desk.card(reference).bounding_box()
+    end = desk.column(column).bounding_box()
+    mouse = desk.page.mouse
+    mouse.move(start["x"] + 40, start["y"] + 20)
+    mouse.down()
+    mouse.move(start["x"] + 60, start["y"] + 40, steps=3)
+    mouse.move(end["x"] + 80, end["y"] + 160, steps=6)
+    mouse.up()

@@ -1,0 +1,84 @@
+"""On a phone: nothing is cut off, everything can be touched, cards are carried by holding them."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.serving import until
+
+PAGES = (
+    "/",
+    "/projects",
+    "/projects/DEMO/board",
+    "/projects/DEMO/tickets",
+    "/projects/DEMO/settings/states",
+    "/projects/DEMO/settings/labels",
+    "/tickets/DEMO-2",
+    "/tickets/new?project=DEMO",
+    "/profile",
+    "/people",
+    "/bots",
+)
+
+
+@pytest.mark.parametrize("width", [390, 320])
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_scrolls_sideways(phone, path, width):
+    phone.page.set_viewport_size({"width": width, "height": 844})
+    phone.go(path)
+    assert phone.overflow() <= 0
+    cut = phone.page.evaluate(
+        """() => [...document.querySelectorAll("main :is(a, button, input, select, textarea, h1)")]
+            .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
+            .filter(one => one.getBoundingClientRect().right > innerWidth + 1)
+            .map(one => one.outerHTML.slice(0, 120))"""
+    )
+    assert cut == []
+
+
+def touch(phone, kind: str, x: float = 0, y: float = 0) -> None:
+    """Put down, move or lift a finger."""
+    points = [] if kind == "touchEnd" else [{"x": x, "y": y}]
+    phone.finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+@pytest.fixture
+def board(phone, furnished):
+    """The board on a phone, with a card in sight."""
+    reference = furnished.ticket("Carried", state_id=furnished.ids["Backlog"])
+    phone.finger = phone.page.context.new_cdp_session(phone.page)
+    phone.go("/projects/DEMO/board")
+    box = phone.card(reference).bounding_box()
+    return phone, reference, box["x"] + 60, box["y"] + 30
+
+
+def test_a_held_card_is_carried_and_the_board_scrolls_at_its_edge(board):
+    phone, reference, x, y = board
+    touch(phone, "touchStart", x, y)
+    expect(phone.page.locator(".ghost")).to_be_visible()
+    touch(phone, "touchMove", 385, y + 60)
+    expect(phone.column("To do")).to_be_in_viewport(ratio=0.5)
+    touch(phone, "touchMove", 200, y + 60)
+    phone.page.wait_for_timeout(100)
+    target = phone.page.locator(".column.over").get_attribute("data-name")
+    touch(phone, "touchEnd")
+    expect(phone.card_at(target, reference)).to_be_visible()
+    assert target != "Backlog"
+
+
+def test_a_swipe_scrolls_and_carries_nothing(board):
+    phone, reference, x, y = board
+    touch(phone, "touchStart", x, y)
+    for step in range(1, 12):
+        touch(phone, "touchMove", x - step * 20, y)
+    touch(phone, "touchEnd")
+    until(lambda: phone.page.evaluate("document.getElementById('board').scrollLeft") > 100)
+    expect(phone.page.locator(".ghost")).to_have_count(0)
+    expect(phone.card_at("Backlog", reference)).to_have_count(1)
+
+
+def test_a_card_moves_without_dragging(board):
+    phone, reference, *_ = board
+    phone.card(reference).locator(".card-more").tap()
+    phone.page.locator("#dialog").get_by_label("In review").check()
+    phone.page.click("#dialog .button.primary")
+    expect(phone.card_at("In review", reference)).to_have_count(1)
