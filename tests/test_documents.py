@@ -1,0 +1,75 @@
+"""What the documents claim about the code is so."""
+
+import re
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import pytest
+
+from app.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+# Not for the environment (app/config.py).
+INTERNAL = ("password_",)
+
+
+def text(name):
+    return (ROOT / name).read_text()
+
+
+def settings_table():
+    rows = re.findall(r"^\| `([A-Z_]+)` \| (.+?) \| (.+?) \|$", text("README.md"), re.MULTILINE)
+    return {name: (default, meaning) for name, default, meaning in rows}
+
+
+def known_settings():
+    return {
+        field.name.upper(): field
+        for field in fields(Settings)
+        if not field.name.startswith(INTERNAL)
+    }
+
+
+def test_the_readme_lists_exactly_the_settings():
+    assert set(settings_table()) == set(known_settings())
+
+
+def test_the_readme_states_the_defaults_that_hold():
+    for name, (shown, meaning) in settings_table().items():
+        default = known_settings()[name].default
+        assert meaning.endswith("."), name
+        if default is MISSING or isinstance(default, Path):
+            assert shown.startswith("("), name
+        else:
+            expected = str(default).lower() if isinstance(default, bool) else str(default)
+            assert shown == f"`{expected}`", name
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_file_and_folder_that_is_named_exists(name):
+    named = set(
+        re.findall(r"`((?:app|tests|migrations|core|rest|audit)/[\w./]*|[A-Z]+\.md)`", text(name))
+    )
+    assert named
+    missing = [
+        path for path in named if not (ROOT / path).exists() and not (ROOT / "app" / path).exists()
+    ]
+    assert missing == []
+
+
+def test_every_package_stands_in_the_architecture():
+    packages = {path.parent.name for path in (ROOT / "app").glob("*/__init__.py")}
+    drawn = text("ARCHITECTURE.md").split("```")[1]
+    assert packages - set(re.findall(r"[a-z_]+", drawn)) == set()
+
+
+def test_every_make_target_that_is_named_exists():
+    targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
+    for name in ("README.md", "CONTRIBUTING.md"):
+        named = set(re.findall(r"(?:`|^    )make ([a-z-]+)", text(name), re.MULTILINE))
+        assert named <= targets, name
+
+
+def test_no_document_names_a_place_outside():
+    for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        assert not re.search(r"/(work|home|root|tmp)/", text(name)), name
