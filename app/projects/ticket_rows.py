@@ -34,7 +34,7 @@ def live_by_state(project_id: str) -> dict[str, int]:
         .where(_tickets.c.project_id == project_id, _tickets.c.deleted_at.is_(None))
         .group_by(_tickets.c.state_id)
     )
-    return dict(session.execute(statement).tuples().all())
+    return dict(session.execute(statement).all())
 
 
 def live_by_label(project_id: str) -> dict[str, int]:
@@ -45,7 +45,7 @@ def live_by_label(project_id: str) -> dict[str, int]:
         .where(_tickets.c.project_id == project_id, _tickets.c.deleted_at.is_(None))
         .group_by(_ticket_labels.c.label_id)
     )
-    return dict(session.execute(statement).tuples().all())
+    return dict(session.execute(statement).all())
 
 
 def live_by_category() -> dict[str, dict[str, int]]:

@@ -53,8 +53,8 @@ class Form:
         self.errors.setdefault(name if name in self.shown else "", message)
 
 
-def load_form(schema: type[Schema], *, keep_empty: bool = False) -> Form:
-    """The form of this request, loaded through a schema.
+def load_form(schema: type[Schema], *, keep_empty: bool = False, **instead: Any) -> Form:
+    """The form of this request, loaded through a schema; ``instead`` replaces what was typed.
 
     An empty text that is not required counts as absent, unless ``keep_empty``: then it empties the
     field, as a PATCH does.
@@ -65,7 +65,7 @@ def load_form(schema: type[Schema], *, keep_empty: bool = False) -> Form:
         name: value
         for name, value in _as_json(known, request.form).items()
         if value != "" or keep_empty or known.fields[name].required
-    }
+    } | instead
     try:
         form.data = known.load(given)
     except ValidationError as error:

@@ -85,7 +85,7 @@ def open_desk(browser: Browser, furnished: Furnished, **options: Any) -> Iterato
     page = context.new_page()
     desk = Desk(page, furnished.url)
     watch(page, desk.problems)
-    page.on("request", lambda sent: desk.requests.append(sent))
+    page.on("request", desk.requests.append)
     yield desk
     context.close()
     assert desk.problems == []

@@ -81,12 +81,9 @@ def _load() -> Form:
         return load_form(TicketCreate)
     with reading():
         parent = loaders.named_in_body(actor(), number)
-    form = load_form(TicketCreate)
-    form.errors.pop("parent_ticket_id", None)
+    form = load_form(TicketCreate, parent_ticket_id=parent.id if parent else None)
     if parent is None:
         form.refuse("parent_ticket_id", f"There is no ticket {number}.")
-    else:
-        form.data["parent_ticket_id"] = parent.id
     return form
 
 

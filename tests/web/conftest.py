@@ -1,0 +1,87 @@
+"""Pages as ada sees them, without a browser."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event
+from werkzeug.test import TestResponse
+
+from app.core.db import db
+from tests.support.cast import Cast
+
+PAGE = {"Accept": "text/html,application/xhtml+xml"}
+HTMX = {"HX-Request": "true"}
+
+
+@dataclass
+class Reader:
+    """Someone with a browser: asks for pages, sends forms."""
+
+    client: FlaskClient
+    app: Flask
+
+    def get(self, path: str, *, htmx: bool = False, **headers: str) -> TestResponse:
+        """Open an address."""
+        return self.client.get(path, headers=PAGE | (HTMX if htmx else {}) | headers)
+
+    def post(self, path: str, *, htmx: bool = False, headers: Any = None, **form: Any) -> Any:
+        """Send a form."""
+        sent = PAGE | (HTMX if htmx else {}) | (headers or {})
+        return self.client.post(path, data=form, headers=sent)
+
+    @contextmanager
+    def statements(self) -> Iterator[list[str]]:
+        """The SQL that runs meanwhile."""
+        seen: list[str] = []
+
+        def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            seen.append(statement)
+
+        with self.app.app_context():
+            engine = db.engine
+        event.listen(engine, "before_cursor_execute", note)
+        try:
+            yield seen
+        finally:
+            event.remove(engine, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def ada(app: Flask, cast: Cast) -> Reader:
+    """Ada in her browser."""
+    return Reader(cast.ada.client, app)
+
+
+@pytest.fixture
+def stranger(app: Flask, cast: Cast) -> Reader:
+    """Someone who is not logged in, where humans exist."""
+    return Reader(app.test_client(), app)
+
+
+@pytest.fixture
+def newcomer(app: Flask) -> Reader:
+    """Someone at an installation that nobody has set up."""
+    return Reader(app.test_client(), app)
+
+
+@pytest.fixture
+def ticket(cast: Cast) -> dict[str, Any]:
+    """A ticket in OPEN with a label, a subtask, a comment, a relation and a watcher."""
+    project = f"/projects/{cast.open_project}"
+    label = cast.ada.post(f"{project}/labels", {"name": "bug", "color": "#d1242f"}).json
+    made = cast.ada.post(
+        f"{project}/tickets", {"title": "A <i>ticket</i>", "label_ids": [label["id"]]}
+    ).json
+    part = {"title": "A part", "type": "subtask", "parent_ticket_id": made["id"]}
+    other = cast.ada.post(f"{project}/tickets", part).json
+    cast.ada.post(f"/tickets/{made['id']}/comments", {"body": "Said."})
+    cast.ada.post(f"/tickets/{made['id']}/watchers")
+    cast.ada.post(
+        f"/tickets/{made['id']}/relations", {"type": "blocks", "target_ticket_id": other["id"]}
+    )
+    return made

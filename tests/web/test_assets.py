@@ -1,0 +1,83 @@
+"""Style sheets, scripts, colours: versioned addresses, and a start that fails without them."""
+
+import re
+
+import pytest
+
+from app.web import assets
+from app.web.assets import AssetMissing, color_sheet, find_htmx, read_all
+
+
+def test_pages_name_assets_that_exist_for_ever(ada):
+    text = ada.get("/projects").text
+    named = set(re.findall(r'(?:src|href)="(/assets/[^"#]+)', text))
+    assert len(named) >= 4
+    for address in named:
+        answer = ada.get(address)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["Cache-Control"]
+
+
+def test_scripts_find_each_other(ada):
+    address = re.search(r'src="(/assets/\w+/)app\.js', ada.get("/projects").text).group(1)
+    seen, left = set(), {"app.js"}
+    while left:
+        name = left.pop()
+        seen.add(name)
+        answer = ada.get(address + name)
+        assert answer.status_code == 200, name
+        assert answer.mimetype == "text/javascript"
+        left |= set(re.findall(r'from "\./([\w.]+)"', answer.text)) - seen
+    assert "board.js" in seen
+
+
+def test_icons_that_templates_use_are_drawn(ada, app):
+    sprite = ada.get("/assets/any/icons.svg").text
+    drawn = set(re.findall(r'id="([\w-]+)"', sprite))
+    root = assets.STATIC.parent / "templates"
+    used = {
+        name
+        for path in root.rglob("*.html")
+        for name in re.findall(r'icon\("([\w-]+)"\)', path.read_text())
+    }
+    assert used
+    assert used <= drawn
+
+
+def test_an_old_address_answers_and_is_not_kept(ada):
+    answer = ada.get("/assets/of-yesterday/app.css")
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-cache"
+    assert ada.get("/assets/any/secrets.txt").status_code == 404
+
+
+def test_own_script_is_small():
+    packed = [
+        one.packed for name, one in read_all().items() if name.endswith(".js") and name != "htmx.js"
+    ]
+    assert sum(map(len, packed)) < 12 * 1024
+
+
+def test_the_start_fails_without_htmx(monkeypatch, tmp_path):
+    monkeypatch.setattr(assets, "CARRIER", "no_such_package")
+    with pytest.raises(AssetMissing, match="htmx is not installed"):
+        find_htmx()
+
+
+def test_the_start_fails_without_style_sheets(tmp_path):
+    with pytest.raises(AssetMissing):
+        read_all(tmp_path)
+
+
+def test_colours_are_classes_of_a_sheet(ada, ticket):
+    text = ada.get("/tickets/OPEN-1").text
+    address = re.search(r'href="(/assets/colors/[^"]+)"', text).group(1)
+    assert ada.get(address).text == ".c-d1242f{--c:#d1242f}"
+    assert 'class="label c-d1242f"' in text
+    assert ada.get("/assets/colors/red;}.css").status_code == 404
+
+
+def test_many_colours_make_several_sheets():
+    colours = [{"color": f"#{number:06x}"} for number in range(250)]
+    assert str(color_sheet(colours)).count("<link") == 3
+    assert str(color_sheet([])) == ""

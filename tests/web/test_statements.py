@@ -1,0 +1,51 @@
+"""Pages read in a fixed number of statements, however much there is to show (ui.md 4.2)."""
+
+import pytest
+
+LIMIT = 8
+PAGES = (
+    "/",
+    "/projects",
+    "/projects/switch",
+    "/projects/new",
+    "/projects/OPEN/board",
+    "/projects/OPEN/board?priority=medium&assignee_user_id=none&ticket_type=story",
+    "/projects/OPEN/tickets",
+    "/projects/OPEN/settings/general",
+    "/projects/OPEN/settings/states",
+    "/projects/OPEN/settings/labels",
+    "/tickets/OPEN-1",
+    "/tickets/OPEN-1/move",
+    "/tickets/OPEN-1/delete",
+    "/tickets/OPEN-1/fields/title",
+    "/tickets/OPEN-1/fields/state",
+    "/tickets/OPEN-1/fields/assignee",
+    "/tickets/OPEN-1/fields/labels",
+    "/tickets/OPEN-1/fields/parent",
+    "/tickets/OPEN-1/watchers/new",
+    "/tickets/new",
+    "/tickets/new?project=OPEN",
+    "/profile",
+    "/people",
+    "/bots",
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_takes_few_statements(ada, ticket, path):
+    with ada.statements() as seen:
+        assert ada.get(path).status_code == 200
+    reads = [one for one in seen if one.lstrip().upper().startswith(("SELECT", "WITH"))]
+    assert 1 <= len(reads) <= LIMIT, "\n\n".join(reads)
+    # Nothing is written by looking.
+    assert not [one for one in seen if one.startswith(("INSERT", "UPDATE", "DELETE"))]
+
+
+def test_more_tickets_take_no_more_statements(ada, cast, ticket):
+    with ada.statements() as before:
+        ada.get("/projects/OPEN/board")
+    for number in range(12):
+        cast.ada.post(f"/projects/{cast.open_project}/tickets", {"title": f"No. {number}"})
+    with ada.statements() as after:
+        ada.get("/projects/OPEN/board")
+    assert len(after) == len(before)
