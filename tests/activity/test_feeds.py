@@ -1,5 +1,8 @@
 """tickets.activity.list and projects.activity.list: what happened, for whoever may see it."""
 
+from app.audit.service import Target, record
+from app.core.actor import SYSTEM
+from tests.support.cast import in_app
 from tests.support.story import events, make_label, make_ticket, ok, refused, walk
 
 
@@ -29,6 +32,15 @@ def test_a_project_shows_the_activity_in_it_and_nothing_administrative(cast):
     ok(cast.ada.delete(f"/tickets/{ticket['id']}"), 204)
     path = f"/projects/{cast.open_project}/activity"
     assert types(cast.scout, path) == ["ticket.deleted", "ticket.created"]
+
+
+def test_what_is_for_the_audit_log_alone_is_in_no_feed(app, cast):
+    ticket = make_ticket(cast.ada, cast.open_project)
+    target = Target("ticket", ticket["id"], cast.open_project, ticket["id"])
+    in_app(app, lambda: record(SYSTEM, "audit.orphaned", target, event_type="x", reason="y"))
+    assert len(ok(cast.ada.get(f"/audit?ticket_id={ticket['id']}"))["data"]) == 2
+    for path in (f"/tickets/{ticket['id']}/activity", f"/projects/{cast.open_project}/activity"):
+        assert types(cast.ada, path) == ["ticket.created"]
 
 
 def test_feeds_lie_behind_the_allowlist(cast):

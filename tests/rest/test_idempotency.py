@@ -66,8 +66,11 @@ def test_another_request_under_the_key_is_a_conflict(cast, tickets):
 
 
 def test_a_key_belongs_to_its_actor(cast, tickets):
-    for caller in (cast.ada, cast.bo, cast.smith):
-        ok(caller.post(tickets, {"title": "Once"}, headers=KEY), 201)
+    callers = (cast.ada, cast.bo, cast.smith)
+    made = [ok(caller.post(tickets, {"title": "Once"}, headers=KEY), 201) for caller in callers]
+    again = [ok(caller.post(tickets, {"title": "Once"}, headers=KEY), 201) for caller in callers]
+    assert again == made
+    assert [ticket["reporter"]["username"] for ticket in made] == ["ada", "bo", "smith"]
     assert count(cast) == 3
 
 
