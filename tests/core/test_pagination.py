@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from app.core import ids, pagination
+from app.core import pagination
 from app.core.errors import InvalidField
 from app.core.pagination import Cursor
 
-ID = ids.new_id()
+ID = "01a1fb55-17ce-7000-acde-7746c12ac29c"
 GOOD = {"kind": "ticket", "id": ID, "created_at": 5}
 
 
