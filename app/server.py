@@ -94,12 +94,14 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     """Build the application in a worker, and see to it that the worker ends when it should."""
     # The package imports this module, so it can only be imported once that is done.
     from app import create_app  # noqa: PLC0415
+    from app.web.render import warm  # noqa: PLC0415
 
     # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
     os.setsid()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _deliver_signals()
     app = create_app(settings)
+    warm(app)
     return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
 
 

@@ -74,6 +74,12 @@ def install(app: Flask) -> None:
         }
 
 
+def warm(app: Flask) -> None:
+    """Compile every template now, so that the first reader does not wait for it."""
+    for name in app.jinja_env.list_templates(extensions=("html",)):
+        app.jinja_env.get_template(name)
+
+
 def theme() -> str:
     """The theme that this browser chose; the system decides where it chose none."""
     chosen = request.cookies.get(THEME_COOKIE, "auto")

@@ -27,12 +27,16 @@ function watchEditors() {
     const place = document.getElementById(event.detail.target?.id);
     if (!place) return;
     const editor = place.matches("[data-editor]") ? place : place.querySelector("[data-editor]");
+    // Whoever has gone on to something else meanwhile is not called back.
+    const free = document.activeElement === document.body || place.contains(document.activeElement);
+    const posted = event.detail.requestConfig?.verb === "post";
+    if (!editor && place.id.startsWith("fact-") && posted) saved(place);
+    if (!free) return;
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
     } else if (place.id.startsWith("fact-")) {
       place.querySelector("[data-edit]")?.focus();
-      if (event.detail.requestConfig?.verb === "post") saved(place);
     } else if (document.activeElement === document.body) {
       place.querySelector("h2[tabindex], textarea, a, button")?.focus();
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Request, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.furniture import Furnished
 
@@ -19,7 +19,6 @@ class Desk:
     page: Page
     base: str
     problems: list[str] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
 
     def go(self, path: str, status: int = 200) -> None:
         """Open an address of this server."""
@@ -85,7 +84,6 @@ def open_desk(browser: Browser, furnished: Furnished, **options: Any) -> Iterato
     page = context.new_page()
     desk = Desk(page, furnished.url)
     watch(page, desk.problems)
-    page.on("request", desk.requests.append)
     yield desk
     context.close()
     assert desk.problems == []
