@@ -12,13 +12,26 @@ from app.bots.pages import pages as bot_pages
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
+from app.sticky_notes.api import api as sticky_notes
 from app.tickets.api import api as tickets
 from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
 from app.tickets.cli import import_issues
 from app.tickets.pages import pages as ticket_pages
+from app.wiki.api import api as wiki
+from app.wiki.cli import import_wiki
 
-APIS = (accounts, bots, projects, tickets, ticket_parts, comments, activity)
+APIS = (
+    accounts,
+    bots,
+    projects,
+    tickets,
+    ticket_parts,
+    comments,
+    wiki,
+    sticky_notes,
+    activity,
+)
 
 
 def routes() -> Registry:
@@ -36,4 +49,4 @@ def pages() -> list[Blueprint]:
 
 def commands() -> list[Command]:
     """The commands of all domains."""
-    return [setup_admin, import_issues]
+    return [setup_admin, import_issues, import_wiki]

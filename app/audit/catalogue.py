@@ -57,6 +57,7 @@ EVENTS: dict[str, EventType] = _events(
     ("label.created", "label_id name color"),
     ("label.updated", "label_id changes"),
     ("label.deleted", "label_id name color"),
+    ("wiki.render_failed", "revision_number error"),
     ("audit.orphaned", "event_type reason"),
 ) | _events(
     Category.ACTIVITY,
@@ -81,4 +82,12 @@ EVENTS: dict[str, EventType] = _events(
     ("comment.created", "comment_id body"),
     ("comment.updated", "comment_id body previous_body"),
     ("comment.deleted", "comment_id body edit_history author_user_id"),
+    ("wiki.created", "slug title project_id revision_id"),
+    ("wiki.updated", "slug changes body_changed revision_id revision_number summary"),
+    ("wiki.deleted", "slug title revision_number"),
+    # Of personal notes these are audit_only, and say nothing of what the note holds.
+    ("sticky_note.created", "body color"),
+    ("sticky_note.updated", "changes fields"),
+    ("sticky_note.deleted", "body color"),
+    ("sticky_note.converted", "sticky_note_id ticket_id display_id"),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from app.audit.catalogue import EVENTS
+from app.audit.catalogue import EVENTS, Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
@@ -28,6 +28,8 @@ class Target:
     id: str | None = None
     project_id: str | None = None
     ticket_id: str | None = None
+    # A personal note: its events are seen in the audit log alone, whatever their type.
+    is_personal: bool = False
 
 
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
@@ -46,7 +48,7 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         insert(AuditEvent).values(
             id=identifier,
             workspace_id=WORKSPACE_ID,
-            category=kind.category.value,
+            category=(Category.AUDIT_ONLY if target.is_personal else kind.category).value,
             event_type=event_type,
             actor_user_id=actor.user_id,
             actor_kind=(actor.kind if named else SYSTEM.kind).value,

@@ -96,11 +96,13 @@ def page(
     cursor: str | None,
     build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]],
     ascending: bool = False,
+    id_key: str = "id",
 ) -> Page:
     """One page of ``statement`` in the order (sort, id), newest first unless ``ascending``.
 
     ``sort`` is an integer column (``created_at`` in milliseconds, or a position) that the statement
-    selects as ``sort_value``; the id is selected as ``id``. Raises InvalidField for a bad cursor.
+    selects under its own name; the row's id is selected as ``id_key``. Raises InvalidField for a
+    bad cursor.
     """
     if cursor is not None:
         statement = statement.where(_beyond(decode(cursor, kind), sort, id_column, ascending))
@@ -110,7 +112,7 @@ def page(
     next_cursor = None
     if len(rows) > limit:
         last = shown[-1]._mapping
-        next_cursor = encode(Cursor(kind=kind, id=last["id"], at=last[sort.key]))
+        next_cursor = encode(Cursor(kind=kind, id=last[id_key], at=last[sort.key]))
     return Page(build(shown), next_cursor)
 
 

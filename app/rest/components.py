@@ -44,6 +44,9 @@ _CHANGES: Json = {
 _PAYLOAD: dict[str, Json] = {
     "changes": _CHANGES,
     "password_changed": {"type": "boolean"},
+    "body_changed": {"type": "boolean"},
+    "revision_number": {"type": "integer"},
+    "fields": {"type": "array", "items": {"type": "string"}},
     "can_edit_global_wiki": {"type": "boolean"},
     "retry_after_seconds": {"type": "integer"},
     "position": {"type": "integer"},

@@ -91,6 +91,13 @@ HEADERS: dict[str, Json] = {
 }
 
 
+# Path variables that take more than a UUID.
+REFERENCES = {
+    "id_or_display_id": "A UUID or a display id such as `OPS-12`.",
+    "slug_or_id": "A UUID or a slug.",
+}
+
+
 def path_of(route: Route) -> str:
     """The path as interface.md writes it: the first variable is the resource's own ``id``."""
     names = iter(path_names(route))
@@ -100,7 +107,7 @@ def path_of(route: Route) -> str:
 def path_names(route: Route) -> list[str]:
     """The names of the path's variables in the document."""
     found: list[str] = _VARIABLE.findall(route.rule)
-    if found:
+    if found and found[0] not in REFERENCES:
         found[0] = "id_or_display_id" if found[0] == "ticket_id" else "id"
     return found
 
@@ -151,9 +158,7 @@ def _parameters(route: Route, components: Components) -> list[Json]:
 
 def _path_parameter(name: str) -> Json:
     made: Json = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    if name == "id_or_display_id":
-        return made | {"description": "A UUID or a display id such as `OPS-12`."}
-    return made | {"description": "A UUID; anything else is not found."}
+    return made | {"description": REFERENCES.get(name, "A UUID; anything else is not found.")}
 
 
 def _body(schema: type[Schema], components: Components) -> Json:

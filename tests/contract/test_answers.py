@@ -94,11 +94,41 @@ def bots(ada, project_id):
     ok(ada.delete(path), 204)
 
 
+def wiki(ada, project_id):
+    page = ok(ada.post("/wiki/pages", {"title": "Page", "project_id": project_id}), 201)
+    ok(ada.post("/wiki/pages", {"title": "Other", "body": f"[[{page['slug']}]] [[no]]"}), 201)
+    path = f"/wiki/pages/{page['id']}"
+    tag = ada.get(path).headers["ETag"]
+    assert ada.get(path, headers={"If-None-Match": tag}).status_code == 304
+    ok(ada.get(f"/wiki/pages/{page['slug']}"))
+    ok(ada.patch(path, {"body": "Words", "summary": "More"}))
+    ok(ada.get("/wiki/pages"))
+    revisions = ok(ada.get(f"{path}/revisions"))["data"]
+    ok(ada.get(f"{path}/revisions/{revisions[0]['id']}"))
+    ok(ada.get(f"{path}/backlinks"))
+    ok(ada.get("/wiki/broken-links"))
+    ok(ada.delete(path), 204)
+
+
+def notes(ada, project_id):
+    mine = ok(ada.post("/sticky-notes", {"body": "Mine"}), 201)
+    ok(ada.get("/sticky-notes"))
+    path = f"/projects/{project_id}/sticky-notes"
+    ok(ada.post(path, {"body": "Ours", "color": "#ffee00"}), 201)
+    ok(ada.get(path))
+    note = f"/sticky-notes/{mine['id']}"
+    ok(ada.patch(note, {"color": "#00ffee"}))
+    ok(ada.post(f"{note}/convert-to-ticket", {"project_id": project_id}), 201)
+    ok(ada.delete(note), 204)
+
+
 def test_every_success_in_the_document_is_met(app, client, database, cast):
     document = document_of(app)
     document.seen.clear()
     project_id, label_id = projects(cast.ada)
     tickets(cast.ada, cast.bo, project_id, label_id)
+    wiki(cast.ada, project_id)
+    notes(cast.ada, project_id)
     people(cast)
     bots(cast.ada, project_id)
     event = ok(cast.ada.get("/audit?limit=200"))["data"][0]

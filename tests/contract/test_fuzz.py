@@ -41,6 +41,9 @@ def _known(cast):
     path = f"/tickets/{ticket['id']}"
     relation = {"type": "relates_to", "target_ticket_id": epic["id"]}
     comment = ok(ada.post(f"{path}/comments", {"body": "Words"}), 201)["id"]
+    note = ok(ada.post(f"/projects/{project}/sticky-notes", {"body": "Words"}), 201)["id"]
+    page = ok(ada.post("/wiki/pages", {"title": "Words", "body": "[[other]]"}), 201)
+    revisions = ok(ada.get(f"/wiki/pages/{page['id']}/revisions"))["data"]
     event = ok(ada.get("/audit?limit=1"))["data"][0]["id"]
     people = [ada.user_id, cast.bo.user_id, cast.smith.user_id]
     tickets = [ticket["id"], ticket["display_id"], epic["id"]]
@@ -51,6 +54,10 @@ def _known(cast):
         "/bots/": [cast.smith.user_id, cast.fenced.user_id],
         "/users/": people,
         "/audit/": [event],
+        "/sticky-notes/": [note],
+        "/wiki/pages/": [page["id"]],
+        "slug_or_id": [page["id"], page["slug"]],
+        "revision_id": [revisions[0]["id"]],
         "id_or_display_id": tickets,
         "project_id": [project],
         "state_id": state_ids(ada, project),

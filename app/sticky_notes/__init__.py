@@ -1,0 +1,1 @@
+"""Sticky notes: personal ones, which only their creator sees, and those of a project."""

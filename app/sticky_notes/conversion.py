@@ -1,0 +1,101 @@
+"""Turning a sticky note into a ticket, once."""
+
+import re
+from typing import Any
+
+from app.audit.service import Target, record
+from app.core import text
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import Conflict, InvalidField
+from app.core.versions import apply_changes
+from app.projects import loaders as projects
+from app.sticky_notes.models import StickyNote
+from app.sticky_notes.service import writable
+from app.tickets import service as tickets
+from app.tickets.models import Ticket
+
+ELLIPSIS = "…"
+
+# What may stand before the words of a line: quotes, headings, list markers, task boxes.
+_LEADING = re.compile(
+    r"(?:>|#{1,6}(?=\s|$)|[-*+](?=\s)|[0-9]{1,9}[.)](?=\s)|\[[ xX]\](?=\s|$)|\s)+"
+)
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\S*\s*")
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
+
+
+def default_title(body: str) -> str:
+    """The first line that says something, its Markdown markers taken off, cut at 200.
+
+    decisions.md, section 2, Sticky note.
+    """
+    for line in body.splitlines():
+        title = _plain(line)
+        if title:
+            if len(title) <= text.NAME_LENGTH:
+                return title
+            return title[: text.NAME_LENGTH - 1].rstrip() + ELLIPSIS
+    return ""
+
+
+def _plain(line: str) -> str:
+    # Longer lines could only be cut anyway; this bounds the work on hostile ones.
+    line = line[:2000]
+    if _FENCE.fullmatch(line):
+        return ""
+    line = _LEADING.sub("", line, count=1) if _LEADING.match(line) else line
+    for _ in range(3):
+        line = _EMPHASIS.sub(r"\2", line)
+    return line.strip()
+
+
+@operation(Access.WRITE)
+def convert_note(
+    actor: Actor,
+    note_id: str,
+    /,
+    *,
+    project_id: str | None = None,
+    title: str | None = None,
+    **fields: Any,
+) -> Ticket:
+    """Create a ticket from the note; the note stays and names it.
+
+    A personal note needs ``project_id``; a project's note allows only its own. Raises Conflict
+    ``already_converted``, InvalidField, and what creating a ticket raises.
+    """
+    note = writable(actor, note_id)
+    if note.converted_to_ticket_id is not None:
+        raise Conflict(
+            "already_converted",
+            "This note became a ticket already.",
+            ticket_id=note.converted_to_ticket_id,
+        )
+    into = _project_of(note, project_id)
+    if title is None:
+        title = default_title(note.body) or note.body.strip()[: text.NAME_LENGTH]
+    ticket = tickets.create_ticket(actor, into, title=title, body=note.body, **fields)
+    apply_changes(note, {"converted_to_ticket_id": ticket.id})
+    session.flush()
+    record(
+        actor,
+        "sticky_note.converted",
+        Target("sticky_note", note.id, project_id=ticket.project_id, ticket_id=ticket.id),
+        sticky_note_id=note.id,
+        ticket_id=ticket.id,
+        display_id=ticket.display_id,
+    )
+    return ticket
+
+
+def _project_of(note: StickyNote, project_id: str | None) -> str:
+    if note.project_id is not None:
+        if project_id not in (None, note.project_id):
+            raise InvalidField("project_id", "wrong_project", "The note belongs to a project.")
+        return note.project_id
+    if project_id is None:
+        raise InvalidField("project_id", "required", "A personal note needs a project_id.")
+    if projects.find(project_id) is None:
+        raise InvalidField("project_id", "not_found", "There is no such project.")
+    return project_id

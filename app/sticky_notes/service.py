@@ -1,0 +1,137 @@
+"""Sticky note verbs. Another person's personal note is not there, for reads and writes alike."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from app.audit.service import Target, record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.core.errors import NotFound
+from app.core.ids import as_uuid
+from app.core.pagination import Page
+from app.core.pagination import page as paginate
+from app.core.versions import apply_changes
+from app.projects import loaders as projects
+from app.projects.models import Project
+from app.sticky_notes.builders import note_json
+from app.sticky_notes.models import StickyNote
+
+
+def writable(actor: Actor, note_id: str) -> StickyNote:
+    """The note, locked, if the actor may change it; raises NotFound, OutsideAllowlist or Gone."""
+    identifier = as_uuid(note_id)
+    note = None
+    if identifier is not None:
+        statement = select(StickyNote).where(StickyNote.id == identifier)
+        note = session.scalars(statement.with_for_update(key_share=True)).first()
+    if note is None or (note.is_personal and note.created_by_user_id != actor.user_id):
+        raise NotFound("sticky_note", note_id)
+    if note.project_id is not None:
+        projects.check_writable(actor, session.get_one(Project, note.project_id))
+    return note
+
+
+def target(note: StickyNote) -> Target:
+    """The note as an event's target."""
+    return Target("sticky_note", note.id, project_id=note.project_id, is_personal=note.is_personal)
+
+
+@operation(Access.READ)
+def list_personal(actor: Actor, *, limit: int, cursor: str | None) -> Page:
+    """The actor's personal notes, newest first; bots have none."""
+    return _page(
+        select(StickyNote).where(
+            StickyNote.project_id.is_(None), StickyNote.created_by_user_id == actor.id
+        ),
+        limit,
+        cursor,
+    )
+
+
+@operation(Access.READ)
+def list_of_project(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
+    """A project's notes, newest first."""
+    project = projects.visible(actor, project_id)
+    return _page(select(StickyNote).where(StickyNote.project_id == project.id), limit, cursor)
+
+
+def _page(statement: Any, limit: int, cursor: str | None) -> Page:
+    return paginate(
+        statement.add_columns(StickyNote.id, StickyNote.created_at),
+        kind="sticky_note",
+        sort=StickyNote.created_at,
+        id_column=StickyNote.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [note_json(row.StickyNote) for row in rows],
+    )
+
+
+@operation(Access.HUMAN, reason="bots_have_no_personal_notes")
+def create_personal(actor: Actor, *, body: str, color: str | None = None) -> StickyNote:
+    """Create a note that only its creator sees; raises InvalidField."""
+    return _create(actor, None, body, color)
+
+
+@operation(Access.WRITE)
+def create_in_project(
+    actor: Actor, project_id: str, *, body: str, color: str | None = None
+) -> StickyNote:
+    """Create a note on a project's wall; raises InvalidField."""
+    project = projects.writable(actor, project_id)
+    return _create(actor, project.id, body, color)
+
+
+def _create(actor: Actor, project_id: str | None, body: str, color: str | None) -> StickyNote:
+    text.filled_body(body)
+    if color is not None:
+        text.color(color)
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    note = StickyNote(
+        id=identifier,
+        project_id=project_id,
+        body=body,
+        color=color,
+        created_by_user_id=actor.id,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(note)
+    session.flush()
+    record(actor, "sticky_note.created", target(note), **_contents(note))
+    return note
+
+
+def _contents(note: StickyNote) -> dict[str, Any]:
+    """What an event says of the note: of a personal one nothing, since all humans read events."""
+    return {} if note.is_personal else {"body": note.body, "color": note.color}
+
+
+@operation(Access.WRITE)
+def update_note(actor: Actor, note_id: str, /, **fields: Any) -> StickyNote:
+    """Change body or color; a change of nothing records nothing. Raises InvalidField."""
+    note = writable(actor, note_id)
+    if "body" in fields:
+        text.filled_body(fields["body"])
+    if fields.get("color") is not None:
+        text.color(fields["color"])
+    changed = apply_changes(note, fields)
+    if changed:
+        session.flush()
+        said: dict[str, Any] = {"fields": sorted(changed)}
+        if not note.is_personal:
+            said["changes"] = changed
+        record(actor, "sticky_note.updated", target(note), **said)
+    return note
+
+
+@operation(Access.WRITE)
+def delete_note(actor: Actor, note_id: str) -> None:
+    """Delete a note for good."""
+    note = writable(actor, note_id)
+    session.delete(note)
+    session.flush()
+    record(actor, "sticky_note.deleted", target(note), **_contents(note))

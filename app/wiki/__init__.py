@@ -1,0 +1,1 @@
+"""Wiki pages with their revisions and the graph of links between them."""

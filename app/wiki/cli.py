@@ -1,0 +1,29 @@
+"""Commands about the wiki."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from app.core.db import reading
+from app.projects.command_line import acting_human, live_project_id
+from app.wiki.importing import Report, read, run
+
+
+@click.command("import-wiki")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--project", "key", help="The key of the project to import into; global if absent.")
+@click.option("--as", "username", help="The human who imports; needed if there are several.")
+def import_wiki(folder: Path, key: str | None, username: str | None) -> None:
+    """Import a folder of Markdown files as wiki pages.
+
+    Importing the same folder again changes nothing; a file that changed becomes a new revision.
+    """
+    with reading():
+        actor = acting_human(username)
+        project_id = live_project_id(key) if key else None
+    report = Report()
+    sources = read(folder, report)
+    with click.progressbar(length=len(sources), label="Importing", file=sys.stderr) as bar:
+        run(actor, project_id, sources, report, bar.update)
+    click.echo(report.as_text())

@@ -1,0 +1,119 @@
+"""Finding wiki pages: by id, or by a slug whose scope is known or has to be found.
+
+``visible`` is what an actor can see, ``writable`` what it may change.
+"""
+
+from sqlalchemy import ColumnElement, and_, or_, select
+
+from app.audit.service import Target
+from app.core.actor import Actor
+from app.core.db import session
+from app.core.errors import Forbidden, Gone, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.projects import loaders as projects
+from app.projects.models import Project
+from app.wiki import slugs
+from app.wiki.models import WikiPage
+
+# The scope of global pages, as it stands in a query: ``project_id=null``.
+GLOBAL = "null"
+
+
+def seen_by(actor: Actor) -> ColumnElement[bool]:
+    """Pages of live projects that the actor can see, and all global ones."""
+    deleted = select(Project.id).where(Project.deleted_at.is_not(None))
+    conditions = [WikiPage.project_id.not_in(deleted)]
+    if actor.allowlist:
+        conditions.append(WikiPage.project_id.in_(actor.allowlist))
+    return or_(WikiPage.project_id.is_(None), and_(*conditions))
+
+
+def visible(
+    actor: Actor, reference: str, *, project_id: str | None = None, include_deleted: bool = False
+) -> WikiPage:
+    """The page of an id or slug; ``project_id`` (an id or ``null``) settles a slug's scope.
+
+    Raises NotFound, Gone, and InvalidField ``ambiguous_slug`` where several scopes have the slug.
+    """
+    identifier = as_uuid(reference)
+    if identifier is None:
+        return _by_slug(actor, reference, project_id, include_deleted)
+    page = session.get(WikiPage, identifier)
+    if page is None or not _sees(actor, page):
+        raise NotFound("wiki_page", reference)
+    if not include_deleted:
+        _check_live(page, reference)
+    return page
+
+
+def _sees(actor: Actor, page: WikiPage) -> bool:
+    return page.project_id is None or actor.sees_project(page.project_id)
+
+
+def _check_live(page: WikiPage, reference: str) -> None:
+    if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
+        raise Gone("project", page.project_id)
+    if page.is_deleted:
+        raise Gone("wiki_page", reference)
+
+
+def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: bool) -> WikiPage:
+    """The live page of the slug in its scope; else, if there was one, the deleted one."""
+    if not slugs.is_slug(slug):
+        raise NotFound("wiki_page", slug)
+    statement = select(WikiPage).where(WikiPage.slug == slug, seen_by(actor))
+    if project_id == GLOBAL:
+        statement = statement.where(WikiPage.project_id.is_(None))
+    elif project_id is not None:
+        statement = statement.where(
+            or_(WikiPage.project_id == project_id, WikiPage.project_id.is_(None))
+        )
+    found = session.scalars(
+        statement.order_by(WikiPage.created_at.desc(), WikiPage.id.desc())
+    ).all()
+    live = [page for page in found if not page.is_deleted]
+    if project_id not in (None, GLOBAL):
+        live.sort(key=lambda page: page.project_id is None)
+    elif len(live) > 1:
+        raise InvalidField(
+            "slug", "ambiguous_slug", "Several scopes have this slug; say which by project_id."
+        )
+    if live:
+        return live[0]
+    if not found:
+        raise NotFound("wiki_page", slug)
+    if not include_deleted:
+        raise Gone("wiki_page", slug)
+    return found[0]
+
+
+def writable(actor: Actor, page_id: str) -> WikiPage:
+    """The page, locked, if the actor may change it.
+
+    Raises NotFound, OutsideAllowlist, Forbidden ``bot_cannot_edit_global_wiki`` or Gone.
+    """
+    identifier = as_uuid(page_id)
+    page = None
+    if identifier is not None:
+        statement = select(WikiPage).where(WikiPage.id == identifier)
+        page = session.scalars(statement.with_for_update(key_share=True)).first()
+    if page is None:
+        raise NotFound("wiki_page", page_id)
+    if page.project_id is None:
+        check_global(actor)
+    else:
+        projects.check_writable(actor, session.get_one(Project, page.project_id))
+    if page.is_deleted:
+        raise Gone("wiki_page", page_id)
+    return page
+
+
+def check_global(actor: Actor) -> None:
+    """Refuse a bot that may not write global pages (interface.md, Authorization rule 5)."""
+    if actor.is_bot and not actor.can_edit_global_wiki:
+        raise Forbidden("bot_cannot_edit_global_wiki")
+
+
+def target(page: WikiPage) -> Target:
+    """The page as an event's target."""
+    return Target("wiki_page", page.id, project_id=page.project_id)

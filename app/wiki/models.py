@@ -1,0 +1,101 @@
+"""Wiki pages, revisions and links."""
+
+from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Base, Id, Moment, id_key, short_text
+from app.core.etag import etag
+
+
+def _live_slug(name: str, scope: str, *columns: str) -> Index:
+    """A slug is unique among the live pages of its scope; null scopes need their own index."""
+    condition = text(f"deleted_at IS NULL AND {scope}")
+    return Index(
+        f"uq_wiki_pages_{name}",
+        *columns,
+        unique=True,
+        sqlite_where=condition,
+        postgresql_where=condition,
+    )
+
+
+class WikiPage(Base):
+    """A page of a project, or a global one (``project_id`` null). Its slug is fixed."""
+
+    __tablename__ = "wiki_pages"
+    __table_args__ = (
+        _live_slug("project_slug", "project_id IS NOT NULL", "project_id", "slug"),
+        _live_slug("global_slug", "project_id IS NULL", "slug"),
+        Index(None, "slug"),
+        Index(None, "created_at", "id"),
+        Index(None, "project_id", "created_at", "id"),
+    )
+
+    id: Mapped[str] = id_key()
+    project_id: Mapped[str | None] = mapped_column(Id, ForeignKey("projects.id"))
+    slug: Mapped[str] = mapped_column(short_text(128))
+    title: Mapped[str] = mapped_column(short_text())
+    body: Mapped[str] = mapped_column(Text)
+    revision_number: Mapped[int]
+    created_by_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    updated_by_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
+    deleted_at: Mapped[int | None] = mapped_column(Moment)
+
+    __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the page was deleted."""
+        return self.deleted_at is not None
+
+    @property
+    def etag(self) -> str:
+        """The weak ETag of this version."""
+        return etag(self.updated_at, self.id)
+
+
+class WikiRevision(Base):
+    """What a page said after one save; append-only, survives the page's deletion."""
+
+    __tablename__ = "wiki_revisions"
+    __table_args__ = (
+        UniqueConstraint("page_id", "revision_number"),
+        Index(None, "page_id", "created_at", "id"),
+    )
+
+    id: Mapped[str] = id_key()
+    page_id: Mapped[str] = mapped_column(Id, ForeignKey("wiki_pages.id"))
+    revision_number: Mapped[int]
+    title: Mapped[str] = mapped_column(short_text())
+    body: Mapped[str] = mapped_column(Text)
+    summary: Mapped[str] = mapped_column(short_text())
+    author_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    created_at: Mapped[int] = mapped_column(Moment)
+
+
+class WikiLink(Base):
+    """A ``[[slug]]`` in a page's body. Which page it means is decided when it is read."""
+
+    __tablename__ = "wiki_links"
+    __table_args__ = (
+        UniqueConstraint("page_id", "target_slug"),
+        Index(None, "target_slug"),
+        Index(None, "created_at", "id"),
+    )
+
+    id: Mapped[str] = id_key()
+    page_id: Mapped[str] = mapped_column(Id, ForeignKey("wiki_pages.id"))
+    target_slug: Mapped[str] = mapped_column(short_text(128))
+    created_at: Mapped[int] = mapped_column(Moment)
+
+
+class WikiTicketLink(Base):
+    """A ticket that a page's body names, by its display id."""
+
+    __tablename__ = "wiki_ticket_links"
+    __table_args__ = (Index(None, "display_id"),)
+
+    page_id: Mapped[str] = mapped_column(Id, ForeignKey("wiki_pages.id"), primary_key=True)
+    display_id: Mapped[str] = mapped_column(short_text(32), primary_key=True)

@@ -1,0 +1,132 @@
+"""Shapes of wiki pages, revisions and links in requests and answers."""
+
+from typing import Any
+
+from marshmallow import Schema
+
+from app.accounts.schemas import UserSummaryOut
+from app.rest.fields import (
+    CreateSchema,
+    DeletedPageQuery,
+    DeletedQuery,
+    Identifier,
+    StrictSchema,
+    Text,
+    Whole,
+)
+from app.rest.shapes import Nested, Stamp
+
+TITLE = {"minLength": 1, "maxLength": 200}
+BODY = {"maxLength": 1048576, "description": "Markdown, kept exactly as sent."}
+SLUG = {"pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 128}
+
+
+class Scope(Text):
+    """A project's id, or ``null`` for global pages."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        return value if value == "null" else UUID._deserialize(value, attr, data, **kwargs)
+
+
+UUID = Identifier()
+SCOPE = Scope(
+    load_default=None,
+    metadata={"description": "A project's id, or `null` for global pages."},
+)
+
+
+class WikiPageRowOut(Schema):
+    """A page as lists show it: without its body."""
+
+    id = Identifier(required=True)
+    slug = Text(required=True, metadata=SLUG)
+    title = Text(required=True)
+    project_id = Identifier(required=True, allow_none=True)
+    revision_number = Whole(required=True)
+    created_by_user_id = Identifier(required=True)
+    updated_by_user_id = Identifier(required=True)
+    created_at = Stamp(required=True)
+    updated_at = Stamp(required=True)
+    deleted_at = Stamp(required=True, allow_none=True)
+
+
+class WikiPageOut(WikiPageRowOut):
+    """A wiki page."""
+
+    body = Text(required=True)
+
+
+class WikiPageCreate(CreateSchema):
+    """A new page."""
+
+    title = Text(required=True, metadata=TITLE)
+    slug = Text(metadata={**SLUG, "description": "Made from the title if absent."})
+    body = Text(metadata=BODY)
+    project_id = Identifier(allow_none=True, metadata={"description": "Null: a global page."})
+
+
+class WikiPagePatch(StrictSchema):
+    """A save: a new revision if it changes anything."""
+
+    immutable = (
+        "id",
+        "slug",
+        "project_id",
+        "revision_number",
+        "created_by_user_id",
+        "updated_by_user_id",
+        "created_at",
+        "updated_at",
+        "deleted_at",
+    )
+
+    title = Text(metadata=TITLE)
+    body = Text(metadata=BODY)
+    summary = Text(metadata={"maxLength": 200, "description": "A note on the revision."})
+
+
+class PageFilters(DeletedPageQuery):
+    """Which pages a list shows."""
+
+    project_id = SCOPE
+
+
+class PageLookup(DeletedQuery):
+    """Which scope a slug means."""
+
+    project_id = SCOPE
+
+
+class WikiRevisionRowOut(Schema):
+    """A revision as lists show it: without its body."""
+
+    id = Identifier(required=True)
+    page_id = Identifier(required=True)
+    revision_number = Whole(required=True)
+    title = Text(required=True)
+    summary = Text(required=True)
+    author_user_id = Identifier(required=True)
+    author = Nested(UserSummaryOut, required=True)
+    created_at = Stamp(required=True)
+
+
+class WikiRevisionOut(WikiRevisionRowOut):
+    """A revision."""
+
+    body = Text(required=True)
+
+
+class WikiPageSummaryOut(Schema):
+    """A page where a link names one."""
+
+    id = Identifier(required=True)
+    slug = Text(required=True)
+    title = Text(required=True)
+    project_id = Identifier(required=True, allow_none=True)
+
+
+class BrokenLinkOut(Schema):
+    """A link that means no page."""
+
+    target_slug = Text(required=True)
+    page = Nested(WikiPageSummaryOut, required=True)

@@ -1,0 +1,213 @@
+"""Wiki page verbs. Every save that changes something is a revision."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from app.audit.service import record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.core.clock import next_version
+from app.core.db import session
+from app.core.errors import Conflict, InvalidField
+from app.core.etag import check_if_match
+from app.core.locks import Lock, hold
+from app.core.pagination import Page
+from app.core.pagination import page as paginate
+from app.core.unique import duplicate_is_conflict
+from app.core.versions import apply_changes
+from app.projects import loaders as projects
+from app.wiki import links, loaders, slugs
+from app.wiki.builders import row_json
+from app.wiki.models import WikiPage, WikiRevision
+
+BODY_LENGTH = 1_048_576
+SUMMARY_LENGTH = 200
+
+
+@operation(Access.READ)
+def list_pages(
+    actor: Actor,
+    *,
+    limit: int,
+    cursor: str | None,
+    project_id: str | None = None,
+    include_deleted: bool = False,
+) -> Page:
+    """Pages that the actor can see, newest first; ``project_id`` is an id or ``null``."""
+    columns = [column for column in WikiPage.__table__.columns if column.name != "body"]
+    statement = select(*columns)
+    if not include_deleted:
+        statement = statement.where(loaders.seen_by(actor), WikiPage.deleted_at.is_(None))
+    if project_id == loaders.GLOBAL:
+        statement = statement.where(WikiPage.project_id.is_(None))
+    elif project_id is not None:
+        statement = statement.where(WikiPage.project_id == project_id)
+    return paginate(
+        statement,
+        kind="wiki_page",
+        sort=WikiPage.created_at,
+        id_column=WikiPage.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [row_json(row) for row in rows],
+    )
+
+
+@operation(Access.READ)
+def get_page(
+    actor: Actor, reference: str, *, project_id: str | None = None, include_deleted: bool = False
+) -> WikiPage:
+    """One page, by id or slug."""
+    return loaders.visible(actor, reference, project_id=project_id, include_deleted=include_deleted)
+
+
+@operation(Access.WRITE)
+def create_page(
+    actor: Actor,
+    *,
+    title: str,
+    slug: str | None = None,
+    body: str = "",
+    project_id: str | None = None,
+) -> WikiPage:
+    """Create a page with its first revision; the slug is made from the title unless given.
+
+    Raises InvalidField, Conflict ``duplicate_key`` for a slug that is taken in its scope, and
+    OutsideAllowlist or Forbidden for a bot that may not write there.
+    """
+    _check_scope(actor, project_id)
+    title = text.line(title, "title")
+    text.body(body, "body", BODY_LENGTH)
+    hold(Lock.WIKI_SLUGS)
+    if slug is None:
+        slug = slugs.from_title(title, project_id)
+    elif _is_taken(slugs.checked(slug), project_id):
+        raise Conflict("duplicate_key", f"The slug {slug} is taken.", field="slug")
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    page = WikiPage(
+        id=identifier,
+        project_id=project_id,
+        slug=slug,
+        title=title,
+        body=body,
+        revision_number=1,
+        created_by_user_id=actor.id,
+        updated_by_user_id=actor.id,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(page)
+    with duplicate_is_conflict("slug", f"The slug {slug} is taken."):
+        session.flush()
+    revision = _add_revision(actor, page, "")
+    links.store(page)
+    record(
+        actor,
+        "wiki.created",
+        loaders.target(page),
+        slug=slug,
+        title=title,
+        project_id=project_id,
+        revision_id=revision.id,
+    )
+    return page
+
+
+def _check_scope(actor: Actor, project_id: str | None) -> None:
+    """A project that does not exist is the body's mistake; one that does is a write to it."""
+    if project_id is None:
+        loaders.check_global(actor)
+        return
+    project = projects.find(project_id)
+    if project is None:
+        raise InvalidField("project_id", "not_found", "There is no such project.")
+    projects.check_writable(actor, project)
+
+
+def _is_taken(slug: str, project_id: str | None) -> bool:
+    scope = WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
+    found = select(WikiPage.id).where(WikiPage.slug == slug, scope, WikiPage.deleted_at.is_(None))
+    return session.scalar(found) is not None
+
+
+def _add_revision(actor: Actor, page: WikiPage, summary: str) -> WikiRevision:
+    identifier = ids.new_id()
+    revision = WikiRevision(
+        id=identifier,
+        page_id=page.id,
+        revision_number=page.revision_number,
+        title=page.title,
+        body=page.body,
+        summary=summary,
+        author_user_id=actor.id,
+        created_at=ids.created_ms(identifier),
+    )
+    session.add(revision)
+    session.flush()
+    return revision
+
+
+@operation(Access.WRITE)
+def update_page(
+    actor: Actor,
+    page_id: str,
+    *,
+    if_match: str | None = None,
+    title: str | None = None,
+    body: str | None = None,
+    summary: str = "",
+) -> WikiPage:
+    """Save a page as a new revision; a save that changes nothing makes none and records nothing.
+
+    ``summary`` is a note on the revision. Raises Conflict ``etag_mismatch``, InvalidField.
+    """
+    page = loaders.writable(actor, page_id)
+    check_if_match(if_match, page.etag)
+    wanted: dict[str, Any] = {}
+    if title is not None:
+        wanted["title"] = text.line(title, "title")
+    if body is not None:
+        wanted["body"] = text.body(body, "body", BODY_LENGTH)
+    text.checked(summary, "summary", SUMMARY_LENGTH)
+    changed = apply_changes(page, wanted)
+    if not changed:
+        return page
+    page.revision_number += 1
+    page.updated_by_user_id = actor.id
+    session.flush()
+    revision = _add_revision(actor, page, summary.strip())
+    body_changed = changed.pop("body", None) is not None
+    if body_changed:
+        links.store(page)
+    record(
+        actor,
+        "wiki.updated",
+        loaders.target(page),
+        slug=page.slug,
+        changes=changed,
+        # Bodies can be a megabyte: the event names the revision that holds this one.
+        body_changed=body_changed,
+        revision_id=revision.id,
+        revision_number=page.revision_number,
+        summary=revision.summary,
+    )
+    return page
+
+
+@operation(Access.WRITE)
+def delete_page(actor: Actor, page_id: str, *, if_match: str | None = None) -> None:
+    """Soft-delete a page; its revisions stay and links to it break."""
+    page = loaders.writable(actor, page_id)
+    check_if_match(if_match, page.etag)
+    page.deleted_at = page.updated_at = next_version(page.updated_at)
+    session.flush()
+    record(
+        actor,
+        "wiki.deleted",
+        loaders.target(page),
+        slug=page.slug,
+        title=page.title,
+        revision_number=page.revision_number,
+    )

@@ -1,0 +1,95 @@
+"""``flask import-wiki``."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.support.cast import Cast
+from tests.support.story import ok, walk
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "wiki"
+
+
+def run(app: Flask, folder: Path, *options: str) -> Any:
+    result = app.test_cli_runner().invoke(
+        args=["import-wiki", str(folder), "--as", "ada", *options]
+    )
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def write(folder: Path, name: str, content: str) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+
+
+def pages(cast: Cast) -> dict[str, Any]:
+    rows = walk(cast.ada, "/wiki/pages", 200)
+    return {row["slug"]: ok(cast.ada.get(f"/wiki/pages/{row['id']}")) for row in rows}
+
+
+def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "index.md",
+        "---\ntitle: 'Start here'\nslug: /\n---\n\nSee [set up](guide/set-up.md#x).",
+    )
+    write(
+        tmp_path,
+        "guide/set-up.md",
+        "# Setting *up*\n\n[back](../index.md) [next](./go-on.md) [web](https://a.b/c.md) "
+        "[gone](nope.md) ![i](x.md) `[code](go-on.md)`\n\n```\n[code](go-on.md)\n```\n",
+    )
+    write(tmp_path, "guide--go-on.md", "No heading. [up](set-up.md)")
+    output = run(app, tmp_path)
+    found = pages(cast)
+    assert set(found) == {"index", "guide-set-up", "guide-go-on"}
+    assert found["index"]["title"] == "Start here"
+    assert found["index"]["body"] == "See [[guide-set-up|set up]]."
+    assert found["guide-set-up"]["title"] == "Setting *up*"
+    assert found["guide-set-up"]["body"] == (
+        "# Setting *up*\n\n[[index|back]] [[guide-go-on|next]] [web](https://a.b/c.md) "
+        "[gone](nope.md) ![i](x.md) `[code](go-on.md)`\n\n```\n[code](go-on.md)\n```\n"
+    )
+    assert found["guide-go-on"]["title"] == "go-on"
+    assert "3 pages made" in output
+    assert "guide/set-up: links to a file that is not there (nope.md)" in output
+
+
+def test_again_changes_nothing_and_a_change_is_a_revision(cast: Cast, app, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "# A\none")
+    write(tmp_path, "b.md", "# B")
+    run(app, tmp_path, "--project", "OPEN")
+    assert "2 pages unchanged" in run(app, tmp_path, "--project", "OPEN")
+    write(tmp_path, "a.md", "# A\ntwo")
+    assert "1 pages with a new revision" in run(app, tmp_path, "--project", "OPEN")
+    page = pages(cast)["a"]
+    assert (page["revision_number"], page["project_id"]) == (2, cast.open_project)
+
+
+def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
+    (tmp_path / "bad.md").write_bytes(b"\xff\xfe")
+    write(tmp_path, "one.md", "---\nslug: same\n---\nx")
+    write(tmp_path, "two.md", "---\nslug: same\n---\ny")
+    output = run(app, tmp_path)
+    assert "bad.md: cannot be read" in output
+    assert "two.md: has the slug of another file (same); left out" in output
+    assert set(pages(cast)) == {"same"}
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real pages are only where Docket is developed")
+def test_the_real_pages(cast: Cast, app) -> None:
+    output = run(app, REAL)
+    assert "72 pages made" in output
+    # The export holds part of the documentation: what is told to be missing is missing.
+    missing = re.findall(r"not there \(\./(.+)\)", output)
+    assert missing
+    assert not [name for name in missing if (REAL / f"cli-reference--{name}").exists()]
+    assert walk(cast.ada, "/wiki/broken-links", 200) == []
+    index = pages(cast)["cli-reference-index"]
+    assert "[[cli-reference-assign|" in index["body"]
+    assert "72 pages unchanged" in run(app, REAL)
