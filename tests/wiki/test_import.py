@@ -81,7 +81,7 @@ def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
     assert set(pages(cast)) == {"same"}
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the real pages are only where Docket is developed")
+@pytest.mark.real_data
 def test_the_real_pages(cast: Cast, app) -> None:
     output = run(app, REAL)
     assert "72 pages made" in output
