@@ -91,11 +91,13 @@ HEADERS: dict[str, Json] = {
 }
 
 
-# Path variables that take more than a UUID.
+# What the first variable of a path takes, where it is more than a UUID.
 REFERENCES = {
-    "id_or_display_id": "A UUID or a display id such as `OPS-12`.",
+    "ticket_id": "A UUID or a display id such as `OPS-12`.",
     "slug_or_id": "A UUID or a slug.",
 }
+# One address has one template in the document, whatever its methods take (OpenAPI, Paths Object).
+SHARED = {"/wiki/pages/<page_id>": "slug_or_id"}
 
 
 def path_of(route: Route) -> str:
@@ -106,9 +108,16 @@ def path_of(route: Route) -> str:
 
 def path_names(route: Route) -> list[str]:
     """The names of the path's variables in the document."""
+    variables = _variables(route)
+    if not variables:
+        return []
+    known = {"ticket_id": "id_or_display_id", "slug_or_id": "slug_or_id"}
+    first = SHARED.get(route.rule) or known.get(variables[0], "id")
+    return [first, *variables[1:]]
+
+
+def _variables(route: Route) -> list[str]:
     found: list[str] = _VARIABLE.findall(route.rule)
-    if found and found[0] not in REFERENCES:
-        found[0] = "id_or_display_id" if found[0] == "ticket_id" else "id"
     return found
 
 
@@ -132,7 +141,8 @@ def operation(route: Route, components: Components, versioned: set[type[Schema]]
 
 
 def _parameters(route: Route, components: Components) -> list[Json]:
-    found = [_path_parameter(name) for name in path_names(route)]
+    named = zip(path_names(route), _variables(route), strict=True)
+    found = [_path_parameter(name, variable) for name, variable in named]
     if route.query is not None:
         for name, field in instance(route.query).fields.items():
             schema = components.property(field)
@@ -156,9 +166,15 @@ def _parameters(route: Route, components: Components) -> list[Json]:
     ]
 
 
-def _path_parameter(name: str) -> Json:
-    made: Json = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    return made | {"description": REFERENCES.get(name, "A UUID; anything else is not found.")}
+def _path_parameter(name: str, variable: str) -> Json:
+    taken = REFERENCES.get(variable, "A UUID; anything else is not found.")
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string"},
+        "description": taken,
+    }
 
 
 def _body(schema: type[Schema], components: Components) -> Json:

@@ -1,5 +1,7 @@
 """The OpenAPI document: valid, complete, and true to the specification's promises about it."""
 
+import re
+
 import pytest
 from openapi_spec_validator import validate
 
@@ -29,6 +31,17 @@ def test_it_is_a_valid_openapi_3_1_document(content):
     assert content["openapi"].startswith("3.1.")
     assert content["info"]["version"] == VERSION
     assert content["servers"] == [{"url": "/api/v1"}]
+
+
+def test_no_two_paths_differ_in_the_names_of_their_variables_alone(content):
+    shapes = [re.sub(r"\{[^}]+\}", "{}", path) for path in content["paths"]]
+    assert len(shapes) == len(set(shapes))
+
+
+def test_each_path_declares_exactly_its_variables(content):
+    for path, _, operation in operations(content):
+        declared = [one["name"] for one in operation["parameters"] if one.get("in") == "path"]
+        assert declared == re.findall(r"\{([^}]+)\}", path), path
 
 
 def test_it_needs_no_credential_and_has_an_etag(client):
