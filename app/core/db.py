@@ -155,9 +155,9 @@ def _outages() -> Iterator[None]:
 def run_write(work: Callable[[], T]) -> T:
     """Run ``work`` in a transaction, again when the database asks for it.
 
-    PostgreSQL answers 40001 and 40P01 to one of two that collide, and a row that changed between
-    being read and written is a StaleDataError: the whole of the work runs anew, at most three
-    times more. ``work`` must have no effect outside the database.
+    PostgreSQL refuses one of two that collide (``engines.is_retryable``), and a row that changed
+    between being read and written is a StaleDataError: the whole of the work runs anew, at most
+    three times more. ``work`` must have no effect outside the database.
     """
     for attempt in range(ATTEMPTS):
         try:

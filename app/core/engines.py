@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.exc import DBAPIError, InterfaceError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 
 from app.core.errors import Unavailable
 
@@ -187,7 +187,19 @@ def _lost(error: DBAPIError) -> bool:
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
 
 
+# Serialization failure, deadlock, and a row that was deleted after it was read and before another
+# row came to refer to it. Run anew, the work finds out and says so.
+_RETRYABLE_STATES = frozenset({"40001", "40P01", "23503"})
+
+
 def is_retryable(error: Exception) -> bool:
-    """Whether PostgreSQL asks to run the transaction anew (serialization failure, deadlock)."""
+    """Whether PostgreSQL's refusal is the mark of a collision, so that the work runs anew."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
-    return state in {"40001", "40P01"}
+    return state in _RETRYABLE_STATES
+
+
+def is_unique_violation(error: IntegrityError) -> bool:
+    """Whether a unique index refused the row."""
+    state = getattr(error.orig, "sqlstate", None)
+    name = getattr(error.orig, "sqlite_errorname", "") or ""
+    return state == "23505" or name in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}

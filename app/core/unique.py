@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import IntegrityError
 
+from app.core.engines import is_unique_violation
 from app.core.errors import Conflict
 
 
@@ -18,4 +19,6 @@ def duplicate_is_conflict(field: str, message: str) -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
+        if not is_unique_violation(error):
+            raise
         raise Conflict("duplicate_key", message, field=field) from error

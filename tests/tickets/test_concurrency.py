@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.support.cast import Cast
-from tests.support.story import events, make_ticket, ok, state_ids
+from tests.support.story import events, make_label, make_ticket, ok, state_ids, walk
 
 CALLERS = 64
 
@@ -75,19 +75,36 @@ def test_writers_of_one_ticket_without_if_match_all_succeed(cast: Cast, app) -> 
 
 def test_a_state_in_use_is_never_deleted(cast: Cast) -> None:
     project = cast.open_project
-    states = state_ids(cast.ada, project)
-    tickets = [make_ticket(cast.ada, project)["display_id"] for _ in range(8)]
+    for state in state_ids(cast.ada, project)[1:4]:
+        tickets = [make_ticket(cast.ada, project)["display_id"] for _ in range(8)]
 
-    def race(number: int) -> Any:
-        if number == 4:
-            return cast.ada.delete(f"/projects/{project}/workflow-states/{states[1]}")
-        path = f"/tickets/{tickets[number % 8]}/transition"
-        return cast.smith.post(path, {"state_id": states[1]})
+        def race(number: int, state: str = state, tickets: list[str] = tickets) -> Any:
+            if number == 4:
+                return cast.ada.delete(f"/projects/{project}/workflow-states/{state}")
+            path = f"/tickets/{tickets[number % 8]}/transition"
+            return cast.smith.post(path, {"state_id": state})
 
-    answers = at_once(9, race)
-    assert {answer.status_code for answer in answers} <= {200, 204, 409, 422}
-    for display_id in tickets:
-        assert ok(cast.ada.get(f"/tickets/{display_id}"))["state"] is not None
+        answers = at_once(9, race)
+        assert {answer.status_code for answer in answers} <= {200, 204, 409, 422}
+        for display_id in tickets:
+            assert ok(cast.ada.get(f"/tickets/{display_id}"))["state"] is not None
+
+
+def test_a_label_may_go_while_tickets_take_it(cast: Cast) -> None:
+    project = cast.open_project
+    for name in ("one", "two", "three"):
+        label = make_label(cast.ada, project, name)["id"]
+
+        def race(number: int, label: str = label) -> Any:
+            if number == 4:
+                return cast.ada.delete(f"/projects/{project}/labels/{label}")
+            body = {"title": "x", "label_ids": [label]}
+            return cast.smith.post(f"/projects/{project}/tickets", body)
+
+        answers = at_once(9, race)
+        assert {answer.status_code for answer in answers} <= {201, 204, 422}
+    rows = walk(cast.ada, f"/projects/{project}/tickets", 200)
+    assert all(row["labels"] == [] for row in rows)
 
 
 def test_blocks_edges_never_close_a_cycle(cast: Cast) -> None:
