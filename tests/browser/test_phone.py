@@ -35,6 +35,38 @@ def test_no_page_scrolls_sideways(phone, path, width):
     assert cut == []
 
 
+@pytest.fixture(scope="module")
+def endless(furnished):
+    """A project, a ticket and a label whose names are single words, as long as may be."""
+    body = {"key": "LONG", "name": "W" * 200}
+    project = furnished.call("POST", "/projects", body)["id"]
+    path = f"/projects/{project}"
+    label = furnished.call("POST", f"{path}/labels", {"name": "L" * 200})["id"]
+    ticket = {"title": "T" * 200, "body": "B" * 500, "label_ids": [label]}
+    furnished.call("POST", f"{path}/tickets", ticket)
+    yield
+    furnished.call("DELETE", path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/projects",
+        "/projects/LONG/board",
+        "/projects/LONG/tickets",
+        "/projects/LONG/settings/labels",
+        "/tickets/LONG-1",
+        "/tickets/new?project=LONG",
+        "/bots",
+    ],
+)
+@pytest.mark.usefixtures("endless")
+def test_words_without_end_widen_nothing(phone, path):
+    phone.go(path)
+    assert phone.overflow() <= 0
+
+
 def touch(phone, kind: str, x: float = 0, y: float = 0) -> None:
     """Put down, move or lift a finger."""
     points = [] if kind == "touchEnd" else [{"x": x, "y": y}]
