@@ -20,6 +20,7 @@ from app.tickets.cli import import_issues
 from app.tickets.pages import pages as ticket_pages
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
+from app.wiki.pages import pages as wiki_pages
 
 APIS = (
     accounts,
@@ -44,7 +45,7 @@ def routes() -> Registry:
 
 def pages() -> list[Blueprint]:
     """The blueprints of all pages."""
-    return [account_pages, project_pages, ticket_pages, bot_pages]
+    return [account_pages, project_pages, ticket_pages, wiki_pages, bot_pages]
 
 
 def commands() -> list[Command]:

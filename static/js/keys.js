@@ -6,12 +6,15 @@ const GO = {
   p: () => "/projects",
   b: () => project() && `/projects/${project()}/board`,
   l: () => project() && `/projects/${project()}/tickets`,
+  w: () => (project() ? `/projects/${project()}/wiki` : "/wiki"),
 };
 
 // What a key does where the page has the thing; on a board, board.js takes `c` and `m`.
 const HERE = {
   "?": "#keys",
-  e: "#edit-title",
+  e: "#edit-title, [data-key=edit]",
+  h: "[data-key=history]",
+  n: "[data-key=note]",
   m: "#edit-state",
   c: "body:not(:has(#board)) [data-key=new]",
 };

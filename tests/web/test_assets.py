@@ -1,6 +1,7 @@
 """Style sheets, scripts, colours: versioned addresses, and a start that fails without them."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -51,11 +52,35 @@ def test_an_old_address_answers_and_is_not_kept(ada):
     assert ada.get("/assets/any/secrets.txt").status_code == 404
 
 
+def loaded(entry: str) -> set[str]:
+    """The scripts that an entry brings along, itself among them."""
+    scripts = read_all()
+    found: set[str] = set()
+    waiting = [entry]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += re.findall(r'from "\./([\w.-]+)"', scripts[name].content.decode())
+    return found
+
+
 def test_own_script_is_small():
-    packed = [
-        one.packed for name, one in read_all().items() if name.endswith(".js") and name != "htmx.js"
-    ]
-    assert sum(map(len, packed)) < 12 * 1024
+    sizes = {name: len(one.packed) for name, one in read_all().items() if name.endswith(".js")}
+    everywhere = loaded("app.js")
+    assert sum(sizes[name] for name in everywhere) < 12 * 1024
+    # Some pages have an entry of their own beside it.
+    root = Path(__file__).parents[2] / "templates"
+    entries = {
+        name
+        for path in root.rglob("*.html")
+        for name in re.findall(r"asset\('([\w.-]+\.js)'\)", path.read_text())
+    } - {"htmx.js"}
+    assert "app.js" in entries
+    for entry in entries:
+        assert sum(sizes[name] for name in everywhere | loaded(entry)) < 15 * 1024, entry
+    # Nothing lies about that no page loads.
+    assert set().union(*map(loaded, entries)) == sizes.keys() - {"htmx.js"}
 
 
 def test_the_start_fails_without_htmx(monkeypatch, tmp_path):

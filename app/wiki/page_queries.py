@@ -1,0 +1,273 @@
+"""What the wiki's pages for people read, in a fixed number of statements.
+
+The API's lists come a page at a time; an index, a tree or a reader shows all of it at once.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Integer, cast, exists, func, or_, select
+from sqlalchemy.orm import aliased
+
+from app.accounts import lookup
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User
+from app.core.actor import Access, Actor, operation
+from app.core.db import AnyRow, session
+from app.core.errors import Gone, NotFound
+from app.core.ids import as_uuid
+from app.projects.models import Project
+from app.tickets.models import Ticket
+from app.wiki import loaders
+from app.wiki.models import WikiLink, WikiPage, WikiRevision
+
+# Pages that an index shows, revisions that a history shows at once, links that one page resolves.
+INDEX_SHOWN = 2000
+REVISIONS_SHOWN = 50
+COMPLETIONS = 8
+# Pages of one slug: a live one in each scope, and deleted ones.
+PLACES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The page of a reference in a scope, who edited it last, and its namesakes elsewhere."""
+
+    page: WikiPage
+    editor: UserSummary
+    elsewhere: list[dict[str, Any]]
+
+
+def _scope(project_id: str | None) -> Any:
+    return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
+
+
+def _rows(actor: Actor, condition: ColumnElement[bool]) -> Sequence[AnyRow]:
+    """Pages that the actor can see with their projects and last editors, live ones first."""
+    return session.execute(
+        select(
+            WikiPage,
+            Project.key,
+            Project.name,
+            User.id.label("user_id"),
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .join(User, User.id == WikiPage.updated_by_user_id)
+        .outerjoin(Project, Project.id == WikiPage.project_id)
+        .where(condition, loaders.seen_by(actor))
+        .order_by(WikiPage.deleted_at.is_not(None), WikiPage.created_at.desc(), WikiPage.id.desc())
+        .limit(PLACES)
+    ).all()
+
+
+def _place(row: AnyRow) -> dict[str, Any]:
+    page = row.WikiPage
+    return {
+        "id": page.id,
+        "slug": page.slug,
+        "title": page.title,
+        "key": row.key,
+        "name": row.name,
+    }
+
+
+@operation(Access.READ)
+def places(actor: Actor, slug: str) -> list[dict[str, Any]]:
+    """The live pages of a slug in all scopes."""
+    rows = _rows(actor, WikiPage.slug == slug)
+    return [_place(row) for row in rows if not row.WikiPage.is_deleted]
+
+
+@operation(Access.READ)
+def find(actor: Actor, reference: str, project_id: str | None) -> Found:
+    """The live page of a slug or id in exactly this scope; raises NotFound or Gone."""
+    identifier = as_uuid(reference)
+    named = WikiPage.id == identifier if identifier else WikiPage.slug == reference
+    rows = _rows(actor, named)
+    here = [row for row in rows if row.WikiPage.project_id == project_id]
+    if not here:
+        raise NotFound("wiki_page", reference)
+    page = here[0].WikiPage
+    if page.is_deleted:
+        raise Gone("wiki_page", reference)
+    row = here[0]
+    return Found(
+        page,
+        user_summary(row.user_id, row.type, row.username, row.display_name),
+        [
+            _place(other)
+            for other in rows
+            if other.WikiPage.id != page.id and not other.WikiPage.is_deleted
+        ],
+    )
+
+
+@operation(Access.READ)
+def index(actor: Actor, project_id: str | None, *, orphans: bool = False) -> Sequence[AnyRow]:
+    """The live pages of a scope by title, with who edited them last; only so many."""
+    statement = (
+        select(
+            WikiPage.id,
+            WikiPage.slug,
+            WikiPage.title,
+            WikiPage.updated_at,
+            WikiPage.revision_number,
+            User.display_name,
+        )
+        .join(User, User.id == WikiPage.updated_by_user_id)
+        .where(_scope(project_id), WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
+        .order_by(func.lower(WikiPage.title), WikiPage.id)
+        .limit(INDEX_SHOWN)
+    )
+    if orphans:
+        source = aliased(WikiPage, name="source")
+        linked = exists(
+            select(WikiLink.id)
+            .join(source, source.id == WikiLink.page_id)
+            .where(
+                WikiLink.target_slug == WikiPage.slug,
+                source.id != WikiPage.id,
+                source.deleted_at.is_(None),
+                or_(source.project_id == WikiPage.project_id, WikiPage.project_id.is_(None)),
+            )
+        )
+        statement = statement.where(~linked)
+    return session.execute(statement).all()
+
+
+@operation(Access.READ)
+def history(
+    actor: Actor, page: WikiPage, *, before: int | None = None
+) -> tuple[list[dict[str, Any]], bool]:
+    """The page's revisions without their bodies, newest first, and whether there are older ones."""
+    statement = (
+        select(
+            WikiRevision.id,
+            WikiRevision.revision_number,
+            WikiRevision.title,
+            WikiRevision.summary,
+            WikiRevision.created_at,
+            cast(func.length(WikiRevision.body), Integer).label("length"),
+            User.id.label("user_id"),
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .join(User, User.id == WikiRevision.author_user_id)
+        .where(WikiRevision.page_id == page.id)
+        .order_by(WikiRevision.revision_number.desc())
+        # One more gives the length that the last one shown grew from.
+        .limit(REVISIONS_SHOWN + 1)
+    )
+    if before is not None:
+        statement = statement.where(WikiRevision.revision_number < before)
+    rows = session.execute(statement).all()
+    lengths = [row.length for row in rows[1:]] + [0]
+    shown = [
+        {
+            "id": row.id,
+            "revision_number": row.revision_number,
+            "title": row.title,
+            "summary": row.summary,
+            "created_at": row.created_at,
+            "grown": row.length - earlier,
+            "author": user_summary(row.user_id, row.type, row.username, row.display_name),
+        }
+        for row, earlier in zip(rows, lengths, strict=True)
+    ]
+    return shown[:REVISIONS_SHOWN], len(shown) > REVISIONS_SHOWN
+
+
+@operation(Access.READ)
+def numbered(actor: Actor, page: WikiPage, *numbers: int) -> list[dict[str, Any]]:
+    """The page's revisions of these numbers, in that order, with their bodies; raises NotFound."""
+    rows = {
+        row.revision_number: row
+        for row in session.scalars(
+            select(WikiRevision).where(
+                WikiRevision.page_id == page.id, WikiRevision.revision_number.in_(numbers)
+            )
+        )
+    }
+    missing = [number for number in numbers if number not in rows]
+    if missing:
+        raise NotFound("revision", str(missing[0]))
+    authors = lookup.summaries(row.author_user_id for row in rows.values())
+    return [
+        {
+            "id": row.id,
+            "revision_number": row.revision_number,
+            "title": row.title,
+            "body": row.body,
+            "summary": row.summary,
+            "created_at": row.created_at,
+            "author": authors[row.author_user_id],
+        }
+        for row in (rows[number] for number in numbers)
+    ]
+
+
+@operation(Access.READ)
+def completions(actor: Actor, project_id: str | None, typed: str) -> list[dict[str, Any]]:
+    """Pages that a link being typed may mean: of the project and global ones, best first."""
+    wanted = typed.strip().lower()
+    scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
+    if project_id is not None:
+        scope = or_(scope, WikiPage.project_id == project_id)
+    statement = select(WikiPage.slug, WikiPage.title, WikiPage.project_id).where(
+        scope, WikiPage.deleted_at.is_(None), loaders.seen_by(actor)
+    )
+    title = func.lower(WikiPage.title)
+    starts = or_(
+        WikiPage.slug.startswith(wanted, autoescape=True), title.startswith(wanted, autoescape=True)
+    )
+    if wanted:
+        statement = statement.where(
+            or_(
+                WikiPage.slug.contains("-".join(wanted.split()), autoescape=True),
+                title.contains(wanted, autoescape=True),
+            )
+        ).order_by(starts.desc(), title)
+    else:
+        statement = statement.order_by(WikiPage.updated_at.desc(), WikiPage.id)
+    found: dict[str, dict[str, Any]] = {}
+    # A project's page hides the global page of its slug.
+    for row in session.execute(statement.limit(2 * COMPLETIONS)):
+        if row.slug not in found or row.project_id is not None:
+            found[row.slug] = dict(row._mapping)
+    return list(found.values())[:COMPLETIONS]
+
+
+def keys_of(project_ids: Iterable[str | None]) -> dict[str | None, str]:
+    """The keys of these projects by id."""
+    wanted = {one for one in project_ids if one is not None}
+    if not wanted:
+        return {}
+    rows = session.execute(select(Project.id, Project.key).where(Project.id.in_(wanted)))
+    return {row.id: row.key for row in rows}
+
+
+@operation(Access.READ)
+def tickets_like(actor: Actor, project_id: str | None, typed: str) -> list[dict[str, Any]]:
+    """Tickets that a link being typed may mean, those of the project first, the newest first."""
+    wanted = typed.strip()
+    statement = (
+        select(Ticket.display_id, Ticket.title)
+        .join(Project, Project.id == Ticket.project_id)
+        .where(
+            Ticket.deleted_at.is_(None),
+            Project.deleted_at.is_(None),
+            or_(
+                Ticket.display_id.startswith(wanted.upper(), autoescape=True),
+                func.lower(Ticket.title).contains(wanted.lower(), autoescape=True),
+            ),
+        )
+        .order_by((Ticket.project_id == project_id).desc(), Ticket.created_at.desc(), Ticket.id)
+        .limit(COMPLETIONS)
+    )
+    if actor.allowlist:
+        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    return [dict(row._mapping) for row in session.execute(statement)]

@@ -1,0 +1,95 @@
+"""The blueprint of these pages, and the two scopes that all of them work in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response
+
+from app.core.errors import Gone, NotFound
+from app.projects.loaders import visible_by_key
+from app.projects.models import Project
+from app.web.guard import actor
+from app.wiki import page_queries, slugs
+from app.wiki.models import WikiPage
+from app.wiki.page_queries import Found
+
+pages = Blueprint("wiki_pages", __name__)
+
+View = Callable[..., Response]
+
+# Slugs that are addresses of our own below /wiki: such a page is reached by its id.
+TAKEN = frozenset({"new", "broken-links", "complete", "preview"})
+
+
+def address_of(key: str | None, slug: str, page_id: str = "") -> str:
+    """Where people read a page; ``key`` is its project's, None for a global page."""
+    base = f"/projects/{key}/wiki" if key else "/wiki"
+    return f"{base}/{page_id if slug in TAKEN and page_id else slug}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The global wiki, or that of a project."""
+
+    project: Project | None
+
+    @property
+    def id(self) -> str | None:
+        """The project's id."""
+        return self.project.id if self.project else None
+
+    @property
+    def key(self) -> str | None:
+        """The project's key."""
+        return self.project.key if self.project else None
+
+    @property
+    def base(self) -> str:
+        """The address of the index."""
+        return f"/projects/{self.project.key}/wiki" if self.project else "/wiki"
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.project.name if self.project else "Workspace"
+
+    def address(self, page: Any) -> str:
+        """Where a page of this scope is read."""
+        return address_of(self.key, page.slug, page.id)
+
+
+def both(rule: str, *methods: str) -> Callable[[View], View]:
+    """Serve a view below /wiki and below each project's wiki; ``key`` is None in the first."""
+
+    def add(view: View) -> View:
+        for base in ("/wiki", "/projects/<key>/wiki"):
+            pages.add_url_rule(base + rule, view_func=view, methods=list(methods) or ["GET"])
+        return view
+
+    return add
+
+
+def scope_of(key: str | None) -> Scope:
+    """The scope of an address, in a unit of work; raises NotFound or Gone."""
+    return Scope(visible_by_key(actor(), key) if key else None)
+
+
+def page_of(scope: Scope, reference: str) -> WikiPage:
+    """The page of an address, in a unit of work; raises NotFound or Gone."""
+    return page_queries.find(actor(), reference, scope.id).page
+
+
+def found_or_missing(scope: Scope, reference: str) -> Found | NotFound | Gone:
+    """The page, or why there is none, where the reference could be a page's slug."""
+    try:
+        return page_queries.find(actor(), reference, scope.id)
+    except (NotFound, Gone) as error:
+        if not slugs.is_slug(reference):
+            raise
+        return error
+
+
+def title_of(slug: str) -> str:
+    """The title that a slug suggests."""
+    return slug.replace("-", " ").capitalize()

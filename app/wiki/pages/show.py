@@ -1,0 +1,74 @@
+"""Reading one page."""
+
+from flask import Response
+
+from app.core.db import reading
+from app.core.errors import Gone, NotFound
+from app.web.guard import actor
+from app.web.render import page
+from app.wiki import links, page_queries
+from app.wiki.page_queries import Found
+from app.wiki.pages import rendering
+from app.wiki.pages.blueprint import (
+    Scope,
+    address_of,
+    both,
+    found_or_missing,
+    scope_of,
+    title_of,
+)
+
+BACKLINKS_SHOWN = 100
+
+
+@both("/<reference>")
+def show(reference: str, key: str | None = None) -> Response:
+    """Show a page; where there is none, say so and offer to write it."""
+    with reading():
+        scope = scope_of(key)
+        found = found_or_missing(scope, reference)
+        if not isinstance(found, Found):
+            return _missing(scope, reference, found)
+        one = found.page
+        shown = rendering.rendered(actor(), scope, one.body)
+        backlinks = links.list_backlinks(actor(), one.id, limit=BACKLINKS_SHOWN, cursor=None).data
+        origins = page_queries.keys_of(link["project_id"] for link in backlinks)
+    rendering.audit_failure(actor(), one, shown)
+    return page(
+        "wiki/show.html",
+        project=scope.project,
+        scope=scope,
+        page=one,
+        shown=shown,
+        editor=found.editor,
+        backlinks=[
+            {
+                "title": link["title"],
+                "address": address_of(origins.get(link["project_id"]), link["slug"], link["id"]),
+                "project": origins.get(link["project_id"]) if scope.project is None else None,
+            }
+            for link in backlinks
+        ],
+        elsewhere=[_elsewhere(other) for other in found.elsewhere],
+    )
+
+
+def _elsewhere(other: dict[str, str]) -> dict[str, str]:
+    return {
+        "title": other["title"],
+        "address": address_of(other["key"], other["slug"], other["id"]),
+        "scope": other["name"] or "the workspace's wiki",
+    }
+
+
+def _missing(scope: Scope, slug: str, error: NotFound | Gone) -> Response:
+    return page(
+        "wiki/missing.html",
+        project=scope.project,
+        scope=scope,
+        slug=slug,
+        title=title_of(slug),
+        deleted=isinstance(error, Gone),
+        elsewhere=[_elsewhere(other) for other in page_queries.places(actor(), slug)],
+        status=error.status,
+    )

@@ -1,0 +1,19 @@
+// Reading a wiki page: the table of contents marks the heading that is being read.
+
+export function watchReading() {
+  const links = [...document.querySelectorAll(".toc a")];
+  const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))).filter(Boolean);
+  if (!headings.length) return;
+  if (matchMedia("(max-width: 900px)").matches) document.querySelector("details.toc").open = false;
+  const mark = () => {
+    const top = document.querySelector(".header").offsetHeight + 40;
+    const past = headings.filter((heading) => heading.getBoundingClientRect().top <= top);
+    const current = past.at(-1) ?? headings[0];
+    for (const link of links) {
+      if (decodeURIComponent(link.hash.slice(1)) === current.id) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  mark();
+  document.addEventListener("scroll", mark, { passive: true });
+}

@@ -1,0 +1,101 @@
+// Writing a wiki page: saving by key, marks around the selection, and a word before text is lost.
+
+import { toast } from "./page.js";
+
+export function watchWriting() {
+  const form = document.querySelector("form[data-guarded]");
+  if (!form) return;
+  guard(form);
+  offerOlderDraft(form);
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    event.preventDefault();
+    form.requestSubmit(form.querySelector("button.primary"));
+  });
+  form.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-mark]");
+    if (button) mark(form.elements.body, button.dataset.mark);
+  });
+}
+
+/** Ask before a page with text that was not saved is left; a draft of it is kept all the same. */
+function guard(form) {
+  let leaving = false;
+  const first = new Map([...form.elements].map((field) => [field, field.defaultValue]));
+  const isDirty = () =>
+    "dirty" in form.dataset || [...first].some(([field, value]) => field.type !== "hidden" && field.value !== value);
+  window.addEventListener("beforeunload", (event) => {
+    if (!leaving && isDirty()) event.preventDefault();
+  });
+  form.addEventListener("submit", () => (leaving = true));
+  document.addEventListener("submit", (event) => {
+    if (event.target.getAttribute("action") === "/logout") leaving = true;
+  });
+  window.addEventListener("pageshow", () => (leaving = false));
+  // Cancel says it already: nothing is asked twice, and the draft goes.
+  form.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-leave]")) return;
+    if (isDirty() && !confirm("Leave without saving? What you wrote is dropped.")) {
+      event.preventDefault();
+      return;
+    }
+    leaving = true;
+    for (const area of form.querySelectorAll("[data-draft]")) sessionStorage.removeItem(area.dataset.draft);
+  });
+}
+
+/** Put marks around the selection; `~` in the pattern is where it stands. */
+function mark(area, pattern) {
+  const at = pattern.indexOf("~");
+  const [before, after] = at < 0 ? [pattern, ""] : [pattern.slice(0, at), pattern.slice(at + 1)];
+  const chosen = area.value.slice(area.selectionStart, area.selectionEnd);
+  const start = area.selectionStart;
+  insert(area, before + chosen + after, start, area.selectionEnd);
+  area.setSelectionRange(start + before.length, start + before.length + chosen.length);
+}
+
+/** Replace a stretch of the text such that Ctrl+Z takes it back, and say that it changed. */
+export function insert(area, text, from, to) {
+  area.focus();
+  area.setSelectionRange(from, to);
+  if (!document.execCommand("insertText", false, text)) {
+    area.setRangeText(text, from, to, "end");
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}
+
+/** Text begun on an older revision comes back with that revision, so saving shows both texts. */
+function offerOlderDraft(form) {
+  const area = form.elements.body;
+  const [kind, page, revision] = (area.dataset.draft ?? "").split(":");
+  if (kind !== "wiki" || !revision || !form.elements.base) return;
+  const older = Object.keys(sessionStorage)
+    .filter((key) => key.startsWith(`${kind}:${page}:`) && key !== area.dataset.draft)
+    .pop();
+  if (!older) return;
+  const note = document.createElement("p");
+  note.className = "notice warn";
+  note.append("You began to change an earlier revision of this page, and did not save. ");
+  for (const [words, act] of [["Bring my text back", restore], ["Discard it", () => {}]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button tiny";
+    button.textContent = words;
+    button.addEventListener("click", () => {
+      act();
+      sessionStorage.removeItem(older);
+      note.remove();
+      area.focus();
+    });
+    note.append(button, " ");
+  }
+  form.prepend(note);
+
+  function restore() {
+    area.value = JSON.parse(sessionStorage.getItem(older))[0];
+    form.elements.base.value = older.split(":")[2];
+    form.elements.etag.value = '"older"';
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+    toast("Your text is back. Saving shows what changed meanwhile.");
+  }
+}

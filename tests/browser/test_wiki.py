@@ -1,0 +1,195 @@
+"""The wiki in a browser: writing with completion and preview, and losing nothing."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_accessibility import findings, themed
+
+__all__ = ["themed"]
+
+WIKI = "/projects/DEMO/wiki"
+
+
+@pytest.fixture(scope="module")
+def furnished(furnished):
+    """With a few pages."""
+    project = furnished.ids["project"]
+    body = "".join(f"## Part {number}\n\n{'Words. ' * 120}\n\n" for number in range(1, 6))
+    for title, text in (
+        (
+            "Setup guide",
+            f"{body}[[no-such-page]] [[ticket:DEMO-2]]\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+        ),
+        ("Setup of servers", "See [[setup-guide]]."),
+        ("Setup of desks", "See [[setup-guide]]."),
+        ("Crowded", "One\n\nTwo\n"),
+    ):
+        made = furnished.call(
+            "POST", "/wiki/pages", {"title": title, "body": text, "project_id": project}
+        )
+        furnished.ids[title] = made["id"]
+    furnished.call(
+        "PATCH",
+        f"/wiki/pages/{furnished.ids['Crowded']}",
+        {"body": "One\n\nTwo and a half\n", "summary": "By a bot"},
+        as_bot=True,
+    )
+    return furnished
+
+
+PAGES = (
+    "/wiki",
+    WIKI,
+    f"{WIKI}?view=recent",
+    f"{WIKI}/setup-guide",
+    f"{WIKI}/setup-guide/edit",
+    f"{WIKI}/crowded/history",
+    f"{WIKI}/crowded/history/1",
+    f"{WIKI}/crowded/history/1?as=source",
+    f"{WIKI}/crowded/diff",
+    f"{WIKI}/crowded/delete",
+    f"{WIKI}/new",
+    "/wiki/broken-links",
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_wiki_is_accessible(themed, path):
+    themed.go(path)
+    assert findings(themed.page) == []
+    assert themed.page.locator("h1").count() >= 1
+    assert themed.overflow() <= 0
+
+
+def test_a_page_that_is_missing_is_accessible(themed):
+    themed.go(f"{WIKI}/nope", 404)
+    assert findings(themed.page) == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_wiki_fits_a_phone(phone, path):
+    phone.go(path)
+    assert phone.overflow() <= 0
+
+
+def test_a_link_is_completed_by_keys(desk):
+    desk.go(f"{WIKI}/new")
+    area = desk.page.locator("#body")
+    area.fill("")
+    area.press_sequentially("See [[setup of")
+    options = desk.page.locator(".completions [role=option]")
+    expect(options).to_have_count(2)
+    desk.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    chosen = options.nth(1).get_attribute("data-insert")
+    desk.press("Enter")
+    expect(area).to_have_value(f"See [[{chosen}]]")
+    expect(desk.page.locator(".completions")).to_be_hidden()
+    area.press_sequentially(" and [[ticket:rich")
+    expect(options.first).to_contain_text("A rich ticket")
+    assert findings(desk.page) == []
+    desk.press("Escape")
+    expect(desk.page.locator(".completions")).to_be_hidden()
+    expect(area).to_be_focused()
+    assert area.input_value().endswith("[[ticket:rich")
+    area.fill("")
+
+
+def test_the_preview_follows_the_text(desk):
+    desk.go(f"{WIKI}/new")
+    desk.page.locator("#body").press_sequentially("Hello preview")
+    expect(desk.page.locator("#preview")).to_contain_text("Hello preview")
+    expect(desk.page.locator("#body")).to_be_focused()
+    desk.page.locator("#body").fill("")
+
+
+def test_a_mark_goes_around_the_selection(desk):
+    desk.go(f"{WIKI}/new")
+    area = desk.page.locator("#body")
+    area.fill("bold word")
+    area.evaluate("area => area.setSelectionRange(0, 4)")
+    desk.page.get_by_role("button", name="Bold").click()
+    expect(area).to_have_value("**bold** word")
+    desk.press("Control+z")
+    expect(area).to_have_value("bold word")
+    area.fill("")
+
+
+def test_ctrl_s_saves_and_e_edits(desk):
+    desk.go(f"{WIKI}/crowded")
+    desk.press("e")
+    desk.page.wait_for_url("**/edit")
+    desk.page.locator("#body").fill("One\n\nSaved by a key\n")
+    desk.press("Control+s")
+    desk.page.wait_for_url(f"**{WIKI}/crowded")
+    expect(desk.page.locator(".wiki-main")).to_contain_text("Saved by a key")
+
+
+def test_leaving_with_unsaved_text_asks(desk):
+    desk.go(f"{WIKI}/crowded/edit")
+    asked = []
+
+    def answer(dialog):
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    desk.page.on("dialog", answer)
+    desk.page.locator("#body").press_sequentially("More")
+    desk.page.get_by_role("link", name="My work").or_(desk.page.locator(".brand")).first.click()
+    desk.page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    assert desk.page.url.endswith("/edit")
+    desk.page.get_by_role("link", name="Cancel").click()
+    assert asked == ["beforeunload", "confirm"]
+    assert desk.page.url.endswith("/edit")
+    desk.page.remove_listener("dialog", answer)
+    desk.page.on("dialog", lambda dialog: dialog.accept())
+    desk.page.get_by_role("link", name="Cancel").click()
+    desk.page.wait_for_url(f"**{WIKI}/crowded")
+
+
+def test_two_people_save_and_nothing_is_lost(desk, furnished):
+    page = furnished.call("POST", "/wiki/pages", {"title": "Shared", "body": "One\n\nTwo\n"})
+    desk.go("/wiki/shared/edit")
+    area = desk.page.locator("#body")
+    area.fill("One\n\nTwo by Ada\n")
+    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
+    desk.press("Control+s")
+    expect(desk.page.locator("h1")).to_contain_text("Someone saved this page before you")
+    expect(desk.page.locator("#body")).to_have_value("One by another\n\nTwo by Ada\n")
+    assert findings(desk.page) == []
+    desk.page.get_by_role("button", name="Save both together").click()
+    desk.page.wait_for_url("**/wiki/shared")
+    saved = furnished.call("GET", f"/wiki/pages/{page['id']}")["body"]
+    assert saved == "One by another\n\nTwo by Ada\n"
+
+
+def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(desk, furnished):
+    page = furnished.call("POST", "/wiki/pages", {"title": "Drafted", "body": "One\n\nTwo\n"})
+    desk.go("/wiki/drafted/edit")
+    desk.page.locator("#body").fill("One\n\nTwo in a draft\n")
+    desk.page.wait_for_timeout(700)
+    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One anew\n\nTwo\n"})
+    desk.page.on("dialog", lambda dialog: dialog.accept())
+    desk.go("/wiki/drafted/edit")
+    expect(desk.page.locator("#body")).to_have_value("One anew\n\nTwo\n")
+    desk.page.get_by_role("button", name="Bring my text back").click()
+    desk.press("Control+s")
+    expect(desk.page.locator("#body")).to_have_value("One anew\n\nTwo in a draft\n")
+
+
+def test_writing_works_without_a_script(plain):
+    plain.go("/wiki/new")
+    plain.page.fill("#title", "Plain page")
+    plain.page.fill("#body", "Written without a script")
+    plain.page.get_by_role("button", name="Create page").click()
+    expect(plain.page.locator("h1")).to_have_text("Plain page")
+    plain.page.get_by_role("link", name="Edit").click()
+    plain.page.fill("#body", "Changed without a script")
+    plain.page.get_by_role("button", name="Save page").click()
+    expect(plain.page.locator(".wiki-main")).to_contain_text("Changed without")
+    plain.page.get_by_role("link", name="History").click()
+    plain.page.get_by_role("button", name="Compare the two chosen").click()
+    expect(plain.page.locator(".diff del")).to_contain_text("Written")
+    plain.page.get_by_role("button", name="Restore r1").click()
+    expect(plain.page.locator(".wiki-main")).to_contain_text("Written without")

@@ -1,0 +1,383 @@
+"""The pages of the wiki, without a browser."""
+
+import re
+from html import unescape
+from types import SimpleNamespace
+
+import pytest
+
+from app.wiki.pages.tree import grow
+from tests.support.story import events
+
+WIKI = "/projects/OPEN/wiki"
+
+
+@pytest.fixture
+def guide(cast):
+    """A page of OPEN with three revisions; the second is by a bot."""
+    made = cast.ada.post(
+        "/wiki/pages",
+        {
+            "title": "Set up",
+            "body": "First line\n\nSecond [[nowhere]]\n",
+            "project_id": cast.open_project,
+        },
+    ).json
+    path = f"/wiki/pages/{made['id']}"
+    cast.smith.patch(path, {"body": "First line\n\nSecond words\n", "summary": "No link"})
+    cast.ada.patch(path, {"title": "Setting up"})
+    return made
+
+
+def field(text: str, name: str) -> str:
+    """The value of a hidden field."""
+    return unescape(re.search(rf'name="{name}" value="([^"]*)"', text).group(1))
+
+
+def area(text: str, name: str) -> str:
+    """What stands in a text area."""
+    found = re.search(rf'<textarea[^>]* name="{name}"[^>]*>\n(.*?)</textarea>', text, re.DOTALL)
+    return unescape(found.group(1))
+
+
+def body_of(cast, page) -> str:
+    return cast.ada.get(f"/wiki/pages/{page['id']}").json["body"]
+
+
+def test_reading_shows_who_wrote_it_and_what_links_here(ada, cast, guide):
+    cast.ada.post(
+        "/wiki/pages",
+        {"title": "Home", "body": "See [[set-up]].", "project_id": cast.open_project},
+    )
+    text = ada.get(f"{WIKI}/set-up").text
+    assert '<h1 id="wiki-title">Setting up</h1>' in text
+    assert "Edited by Ada" in text
+    assert f'<a href="{WIKI}/home">Home</a>' in text
+    assert f'href="{WIKI}/set-up/history">3 revisions</a>' in text
+
+
+def test_what_is_written_is_never_markup(ada, cast):
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    cast.ada.post("/wiki/pages", {"title": evil, "slug": "evil", "body": evil})
+    for path in (
+        "/wiki",
+        "/wiki?view=title",
+        "/wiki/evil",
+        "/wiki/evil/edit",
+        "/wiki/evil/history",
+        "/wiki/evil/history/1",
+        "/wiki/evil/history/1?as=source",
+        "/wiki/evil/diff",
+        "/wiki/evil/delete",
+    ):
+        text = ada.get(path).text
+        assert "<script>alert" not in text, path
+        assert "<img src=x" not in text, path
+
+
+def test_a_page_of_the_same_name_elsewhere_is_named(ada, cast, guide):
+    cast.ada.post("/wiki/pages", {"title": "Set up"})
+    assert (
+        'There is another page of this name in Open project: <a href="/projects/OPEN/wiki/set-up">'
+        in ada.get("/wiki/set-up").text
+    )
+    assert '<a href="/wiki/set-up">' in ada.get(f"{WIKI}/set-up").text
+
+
+def test_a_page_that_is_not_there_can_be_written(ada, guide):
+    answer = ada.get("/wiki/release-notes")
+    assert answer.status_code == 404
+    assert 'href="/wiki/release-notes/edit"' in answer.text
+    form = ada.get("/wiki/release-notes/edit").text
+    assert 'value="release-notes"' in form
+    assert 'value="Release notes"' in form
+    other = ada.get("/wiki/set-up")
+    assert other.status_code == 404
+    assert "In Open project there is one" in other.text
+
+
+def test_what_is_no_name_of_a_page_is_just_not_there(ada, guide):
+    assert "There is nothing here" in ada.get("/wiki/Not_a_slug").text
+    assert ada.get("/wiki/Not_a_slug/edit").status_code == 404
+    assert ada.get("/projects/NOPE/wiki").status_code == 404
+    assert ada.get(f"/wiki/{guide['id']}").status_code == 404
+    assert ada.get(f"{WIKI}/{guide['id']}").status_code == 200
+
+
+def test_a_deleted_page_says_so_and_can_be_begun_anew(ada, cast, guide):
+    etag = field(ada.get(f"{WIKI}/set-up/delete").text, "etag")
+    assert ada.post(f"{WIKI}/set-up/delete", etag=etag).location == WIKI
+    gone = ada.get(f"{WIKI}/set-up")
+    assert gone.status_code == 410
+    assert "This page was deleted" in gone.text
+    made = ada.post(f"{WIKI}/new", title="Anew", slug="set-up", body="New text")
+    assert made.location == f"{WIKI}/set-up"
+    assert ada.get(made.location).status_code == 200
+
+
+def test_deleting_says_how_many_links_break(ada, cast, guide):
+    for title in ("One", "Two"):
+        cast.ada.post(
+            "/wiki/pages",
+            {"title": title, "body": "[[set-up]]", "project_id": cast.open_project},
+        )
+    assert "2 pages link here" in ada.get(f"{WIKI}/set-up/delete").text
+
+
+def test_a_page_that_changed_meanwhile_is_not_deleted(ada, cast, guide):
+    etag = field(ada.get(f"{WIKI}/set-up/delete").text, "etag")
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "Changed"})
+    assert ada.post(f"{WIKI}/set-up/delete", etag=etag).status_code == 409
+    assert ada.get(f"{WIKI}/set-up").status_code == 200
+
+
+def test_creating_a_page(ada, cast):
+    made = ada.post("/wiki/new", title="Über uns", body="a\r\nb", idempotency_key="k")
+    assert (made.status_code, made.location) == (303, "/wiki/uber-uns")
+    again = ada.post("/wiki/new", title="Über uns", body="a\r\nb", idempotency_key="k")
+    assert again.location == made.location
+    (page,) = cast.ada.get("/wiki/pages").json["data"]
+    assert body_of(cast, page) == "a\nb"
+
+
+def test_a_refused_page_keeps_what_was_typed(ada, cast):
+    cast.ada.post("/wiki/pages", {"title": "Taken"})
+    answer = ada.post("/wiki/new", title="Mine", slug="taken", body="A long text")
+    assert answer.status_code == 422
+    assert "The slug taken is taken." in answer.text
+    assert area(answer.text, "body").strip() == "A long text"
+
+
+def test_pages_named_like_our_addresses_are_reached_by_id(ada):
+    for title in ("New", "Broken links", "Preview", "Complete"):
+        made = ada.post("/wiki/new", title=title, body="Text of it")
+        assert re.fullmatch(r"/wiki/[0-9a-f-]{36}", made.location)
+        assert title in ada.get(made.location).text
+        assert f'href="{made.location}"' in ada.get("/wiki").text
+
+
+def test_saving_makes_a_revision(ada, cast, guide, app):
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    answer = ada.post(
+        f"{WIKI}/set-up/edit",
+        etag=field(form, "etag"),
+        base=field(form, "base"),
+        title="Setting up",
+        body="Other text",
+        summary="Rewritten",
+    )
+    assert (answer.status_code, answer.location) == (303, f"{WIKI}/set-up")
+    assert body_of(cast, guide) == "Other text"
+    assert "Rewritten" in ada.get(f"{WIKI}/set-up/history").text
+
+
+def test_saving_without_a_change_makes_no_revision(ada, cast):
+    made = cast.smith.post("/wiki/pages", {"title": "W", "body": "a\r\nb\r\n"})
+    assert made.status_code == 403
+    made = cast.ada.post("/wiki/pages", {"title": "Windows", "body": "a\r\nb\r\n"}).json
+    form = ada.get("/wiki/windows/edit").text
+    ada.post("/wiki/windows/edit", etag=field(form, "etag"), title="Windows", body="a\r\nb\r\n")
+    assert cast.ada.get(f"/wiki/pages/{made['id']}").json["revision_number"] == 1
+    assert body_of(cast, made) == "a\r\nb\r\n"
+
+
+def test_an_empty_title_is_said_at_the_field(ada, guide):
+    answer = ada.post(f"{WIKI}/set-up/edit", title=" ", body="Kept text")
+    assert answer.status_code == 422
+    assert 'id="title-problem"' in answer.text
+    assert area(answer.text, "body").strip() == "Kept text"
+
+
+def overtaken(ada, cast, guide, body: str):
+    """Ada's save after Bo changed the first line."""
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    sent = {"etag": field(form, "etag"), "base": field(form, "base")}
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "First line by Bo\n\nSecond words\n"})
+    return ada.post(f"{WIKI}/set-up/edit", title="Setting up", body=body, summary="Mine", **sent)
+
+
+def test_two_changes_at_once_lose_nothing(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line\n\nSecond words and more\n")
+    assert answer.status_code == 409
+    assert body_of(cast, guide) == "First line by Bo\n\nSecond words\n"
+    assert "Bo saved revision 4" in answer.text
+    assert "<ins> by Bo</ins>" in answer.text
+    assert area(answer.text, "mine").strip() == "First line\n\nSecond words and more"
+    both = area(answer.text, "body")
+    assert both.strip() == "First line by Bo\n\nSecond words and more"
+    saved = ada.post(
+        f"{WIKI}/set-up/edit",
+        etag=field(answer.text, "etag"),
+        base=field(answer.text, "base"),
+        take="merged",
+        title="Setting up",
+        body=both,
+        mine="x",
+    )
+    assert saved.status_code == 303
+    assert body_of(cast, guide) == both
+
+
+def test_one_s_own_text_can_be_taken(ada, cast, guide):
+    mine = "All my own\n"
+    answer = overtaken(ada, cast, guide, mine)
+    sent = {name: field(answer.text, name) for name in ("etag", "base", "my_title")}
+    saved = ada.post(
+        f"{WIKI}/set-up/edit",
+        take="mine",
+        title="Another",
+        body="Merged",
+        mine=area(answer.text, "mine"),
+        **sent,
+    )
+    assert saved.status_code == 303
+    assert body_of(cast, guide) == mine
+    assert "Setting up" in ada.get(f"{WIKI}/set-up").text
+
+
+def test_changes_of_one_place_are_both_shown(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
+    both = area(answer.text, "body")
+    assert "First line by Ada" in both
+    assert "First line by Bo" in both
+    assert "1 place was changed by both of you" in answer.text
+
+
+def test_a_third_change_is_met_again(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line\n\nSecond words and more\n")
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "Third\n"})
+    again = ada.post(
+        f"{WIKI}/set-up/edit",
+        etag=field(answer.text, "etag"),
+        base=field(answer.text, "base"),
+        title="Setting up",
+        body=area(answer.text, "body"),
+    )
+    assert again.status_code == 409
+    assert body_of(cast, guide) == "Third\n"
+
+
+def test_a_made_up_base_still_shows_both_texts(ada, cast, guide):
+    for base in ("", "x", "99", "-1"):
+        answer = ada.post(
+            f"{WIKI}/set-up/edit", etag='W/"1-x"', base=base, title="T", body="Mine entirely"
+        )
+        assert answer.status_code == 409
+        assert "Mine entirely" in area(answer.text, "body")
+
+
+def test_history_and_diff(ada, cast, guide):
+    text = ada.get(f"{WIKI}/set-up/history").text
+    assert text.count('class="row revision"') == 3
+    assert "No link" in text
+    diff = ada.get(f"{WIKI}/set-up/diff?from=1&to=2").text
+    assert "<del>[[nowhere]]</del>" in diff
+    assert "<ins>words</ins>" in diff
+    # The order of the two does not matter, and the newest change is what is shown unasked.
+    swapped = ada.get(f"{WIKI}/set-up/diff?from=2&to=1").text
+    assert "<del>[[nowhere]]</del>" in swapped
+    assert "<ins>Setting up</ins>" in ada.get(f"{WIKI}/set-up/diff").text
+    for wrong in ("from=1&to=9", "from=x", "from=-1", "to=1e3", "from=99999999999999999999"):
+        assert ada.get(f"{WIKI}/set-up/diff?{wrong}").status_code == 404
+    assert ada.get(f"{WIKI}/set-up/history/9").status_code == 404
+
+
+def test_a_long_history_has_pages(ada, cast, guide, monkeypatch):
+    monkeypatch.setattr("app.wiki.page_queries.REVISIONS_SHOWN", 2)
+    text = ada.get(f"{WIKI}/set-up/history").text
+    assert text.count('class="row revision"') == 2
+    older = re.search(r'href="([^"]*before=\d+)"', text).group(1)
+    text = ada.get(older).text
+    assert text.count('class="row revision"') == 1
+    assert "Newest" in text
+
+
+def test_restoring_is_a_new_revision(ada, cast, guide):
+    old = ada.get(f"{WIKI}/set-up/history/1").text
+    answer = ada.post(f"{WIKI}/set-up/history/1/restore", etag=field(old, "etag"))
+    assert answer.location == f"{WIKI}/set-up"
+    page = cast.ada.get(f"/wiki/pages/{guide['id']}").json
+    assert (page["title"], page["revision_number"]) == ("Set up", 4)
+    assert "[[nowhere]]" in page["body"]
+    newest = cast.ada.get(f"/wiki/pages/{guide['id']}/revisions").json["data"][0]
+    assert newest["summary"] == "restore of r1"
+    stale = ada.post(f"{WIKI}/set-up/history/2/restore", etag=field(old, "etag"))
+    assert stale.status_code == 409
+
+
+def test_broken_links_name_their_pages(ada, cast, guide):
+    assert "Every link leads somewhere" in ada.get("/wiki/broken-links").text
+    cast.ada.post("/wiki/pages", {"title": "A", "body": "[[gone]] [[new]]"})
+    cast.ada.post(
+        "/wiki/pages", {"title": "B", "body": "[[gone]]", "project_id": cast.open_project}
+    )
+    text = ada.get("/wiki/broken-links").text
+    assert 'href="/wiki/gone/edit"' in text
+    assert f'href="{WIKI}/gone/edit"' in text
+    assert f'<a href="{WIKI}/b">B</a>' in text
+    assert ada.get("/wiki/new/edit").status_code == 200
+    assert ada.get("/wiki/broken-links?cursor=nonsense").location == "/wiki/broken-links"
+
+
+def test_the_index_in_its_orders(ada, cast, guide):
+    for title, body in (("Alpha", "[[beta]]"), ("beta", ""), ("Gamma", "")):
+        cast.ada.post("/wiki/pages", {"title": title, "body": body})
+    names = re.compile(r'stretched" href="[^"]*">([^<]*)<')
+    assert names.findall(ada.get("/wiki?view=title").text) == ["Alpha", "beta", "Gamma"]
+    assert names.findall(ada.get("/wiki?view=recent").text) == ["Gamma", "beta", "Alpha"]
+    assert names.findall(ada.get("/wiki?view=orphans").text) == ["Alpha", "Gamma"]
+    assert "Alpha" in ada.get("/wiki?view=nonsense").text
+    assert "Setting up" not in ada.get("/wiki").text
+    assert "Setting up" in ada.get(WIKI).text
+
+
+def test_the_tree_groups_slugs_that_begin_alike():
+    pages = [
+        SimpleNamespace(slug=slug, title=slug.title())
+        for slug in ("guide", "guide-setup", "api-a", "api-b", "api-c-d", "how-to-x", "how-to-y")
+    ]
+    shown = [(one.name, [below.name for below in one.children]) for one in grow(pages)]
+    assert shown == [
+        ("Api", ["Api-A", "Api-B", "Api-C-D"]),
+        ("Guide", ["Guide-Setup"]),
+        ("How-To-X", []),
+        ("How-To-Y", []),
+    ]
+
+
+def test_completion_offers_pages_of_the_project_before_global_ones(ada, cast, guide):
+    cast.ada.post("/wiki/pages", {"title": "Set up everything", "slug": "set-up"})
+    cast.ada.post("/wiki/pages", {"title": "A setting", "slug": "else"})
+    found = ada.get(f"{WIKI}/complete?q=sett").json
+    assert [(one["insert"], one["note"]) for one in found] == [("set-up", ""), ("else", "global")]
+    assert ada.get("/wiki/complete?q=SET UP").json == [
+        {"insert": "set-up", "title": "Set up everything", "note": ""}
+    ]
+    assert len(ada.get(f"{WIKI}/complete?q=").json) == 2
+    assert ada.get("/wiki/complete?q=100%25_").json == []
+
+
+def test_completion_of_tickets(ada, ticket):
+    found = ada.get("/wiki/complete?q=ticket:open-1").json
+    assert found == [{"insert": "ticket:OPEN-1", "title": "A <i>ticket</i>", "note": "ticket"}]
+    assert ada.get("/wiki/complete?q=ticket:part").json[0]["insert"] == "ticket:OPEN-2"
+
+
+def test_the_preview_is_a_fragment(ada):
+    answer = ada.post("/wiki/preview", htmx=True, body="Some words")
+    assert answer.status_code == 200
+    assert "Some words" in answer.text
+    assert "<html" not in answer.text
+
+
+def test_strangers_see_no_wiki(stranger, guide):
+    assert stranger.get("/wiki").location == "/login?next=/wiki"
+    assert stranger.get("/wiki/complete?q=a").status_code == 303
+    assert stranger.post("/wiki/preview", body="x").status_code in (303, 401)
+
+
+def test_pages_record_nothing_by_being_read(ada, guide, app):
+    before = len(events(app))
+    ada.get(f"{WIKI}/set-up")
+    ada.get(WIKI)
+    assert len(events(app)) == before
