@@ -6,13 +6,13 @@ from sqlalchemy import select
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, User
-from app.core.db import session
+from app.core.db import by_id, session
 from app.core.errors import InvalidField
 
 
 def find(user_id: str) -> User | None:
     """The user of this id, of any kind and state."""
-    return session.get(User, user_id)
+    return by_id(User, user_id)
 
 
 def active_human(user_id: str, field: str) -> User:

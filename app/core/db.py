@@ -31,8 +31,10 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.core.engines import WRITES, is_outage, is_retryable, writer_lock
 from app.core.errors import Unavailable
+from app.core.ids import as_uuid
 
 T = TypeVar("T")
+Model = TypeVar("Model", bound="Base")
 
 # A query, and a row of one, with any columns.
 AnySelect = Select[*tuple[Any, ...]]
@@ -95,6 +97,15 @@ db = SQLAlchemy(
     metadata=Base.metadata, session_options={"autoflush": False, "expire_on_commit": False}
 )
 session = cast("Session", db.session)
+
+
+def by_id(model: type[Model], identifier: str) -> Model | None:
+    """The row of this id; None where there is none, or where the text is no id at all.
+
+    REST checks the form of ids before, pages and commands pass on what a person sent.
+    """
+    canonical = as_uuid(identifier)
+    return session.get(model, canonical) if canonical is not None else None
 
 
 @event.listens_for(Session, "before_flush")

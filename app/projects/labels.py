@@ -8,7 +8,7 @@ from sqlalchemy import select
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import by_id, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.pagination import Page, page
@@ -26,8 +26,7 @@ def _target(label: Label) -> Target:
 
 
 def _of_path(project: Project, label_id: str) -> Label:
-    canonical = as_uuid(label_id)
-    label = session.get(Label, canonical) if canonical else None
+    label = by_id(Label, label_id)
     if label is None or label.project_id != project.id:
         raise NotFound("label", label_id)
     return label
@@ -48,7 +47,8 @@ def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
     wanted = text.unique(label_ids)
     if not wanted:
         return []
-    statement = select(Label).where(Label.id.in_(wanted), Label.project_id == project_id)
+    known = [label_id for label_id in wanted if as_uuid(label_id) == label_id]
+    statement = select(Label).where(Label.id.in_(known), Label.project_id == project_id)
     found = {label.id: label for label in session.scalars(statement)}
     if len(found) != len(wanted):
         raise InvalidField("label_ids", "not_found", "label_ids are labels of this project.")

@@ -11,9 +11,8 @@ from sqlalchemy import select
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import by_id, session
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.core.ids import as_uuid
 from app.core.pagination import Page, page
 from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
@@ -81,15 +80,14 @@ def first(project_id: str) -> WorkflowState:
 
 def named_in_body(project_id: str, state_id: str) -> WorkflowState:
     """The state of this project that a body names; raises InvalidField ``state_id``."""
-    state = session.get(WorkflowState, state_id)
+    state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project_id:
         raise InvalidField("state_id", "not_found", "state_id is not a state of this project.")
     return state
 
 
 def _of_path(project: Project, state_id: str) -> WorkflowState:
-    canonical = as_uuid(state_id)
-    state = session.get(WorkflowState, canonical) if canonical else None
+    state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project.id:
         raise NotFound("workflow_state", state_id)
     return state

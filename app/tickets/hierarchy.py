@@ -1,6 +1,6 @@
 """The hierarchy: an epic has no parent, a story may have an epic, a subtask must have a story."""
 
-from app.core.db import session
+from app.core.db import by_id
 from app.core.errors import InvalidField
 from app.projects.models import Project
 from app.tickets.models import Ticket, TicketType
@@ -18,7 +18,7 @@ def checked_parent(project: Project, kind: str, parent_ticket_id: str | None) ->
         return None
     if kind == TicketType.EPIC:
         raise InvalidField(FIELD, "epic_has_no_parent", "An epic cannot have a parent.")
-    parent = session.get(Ticket, parent_ticket_id)
+    parent = by_id(Ticket, parent_ticket_id)
     if parent is None or parent.is_deleted or parent.project_id != project.id:
         raise InvalidField(FIELD, "not_found", "The parent is a live ticket of the same project.")
     wanted = PARENT_TYPE[TicketType(kind)]

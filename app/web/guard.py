@@ -15,7 +15,7 @@ from app.audit.service import record_refusal
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor
 from app.core.db import reading, run_write
-from app.core.errors import DomainError, Forbidden, Unauthenticated
+from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -77,6 +77,7 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         if request.blueprint not in pages:
             return None
         g.operation_id = request.endpoint
+        _refuse_nul(request)
         who.precheck(request)
         if request.method not in SAFE_METHODS and who.cross_site(request):
             raise Forbidden("cross_site_request")
@@ -99,6 +100,14 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
                 response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
             _pack(response)
         return response
+
+
+def _refuse_nul(asked: Request) -> None:
+    """No database stores NUL and no browser sends it; raises InvalidField."""
+    for values in (asked.args, asked.form):
+        for name, value in values.items(multi=True):
+            if "\x00" in value:
+                raise InvalidField(name, "nul_character")
 
 
 def _pack(response: Response) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from app.accounts import lookup
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import by_id
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.core.pagination import Page
@@ -50,8 +50,7 @@ def get_revision(
 ) -> dict[str, Any]:
     """One revision with its body; raises NotFound."""
     page = _page(actor, page_id, include_deleted)
-    canonical = as_uuid(revision_id)
-    revision = session.get(WikiRevision, canonical) if canonical else None
+    revision = by_id(WikiRevision, revision_id)
     if revision is None or revision.page_id != page:
         raise NotFound("revision", revision_id)
     authors = lookup.summaries([revision.author_user_id])
