@@ -1,0 +1,39 @@
+"""Which addresses a link may have: http, https, mailto and relative ones."""
+
+import re
+
+# Browsers drop some of these inside an address, so that "java\tscript:" would be a scheme.
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\xa0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+    "\ufdd0-\ufdef\ufff0-\uffff]"
+)
+_FIRST_SEGMENT = re.compile(r"[^/?#]*")
+_WEB = re.compile(r"https?://[^/?#@:\s]", re.IGNORECASE)
+_MAIL = re.compile(r"mailto:[^/?#\s]", re.IGNORECASE)
+_QUOTED = {" ": "%20", '"': "%22", "<": "%3C", ">": "%3E", "`": "%60", "\\": "%5C"}
+_TO_QUOTE = re.compile(r'[ "<>`\\]')
+
+
+def judged(raw: str) -> str | None:
+    """The address that a link may carry, or None for one that is refused.
+
+    ``//host`` is refused in every spelling that a browser understands: it looks relative and is
+    not. So is ``https:host`` and an address with a part that cannot be seen.
+    """
+    address = raw.strip(" \t\n")
+    if not address or _INVISIBLE.search(address):
+        return None
+    # Browsers read a backslash as a slash.
+    flat = address.replace("\\", "/")
+    if flat.startswith("//"):
+        return None
+    if ":" in _FIRST_SEGMENT.match(flat).group() and not (  # type: ignore[union-attr] # matches ""
+        _WEB.match(flat) or _MAIL.match(flat)
+    ):
+        return None
+    return _TO_QUOTE.sub(lambda found: _QUOTED[found.group()], address)
+
+
+def is_external(address: str) -> bool:
+    """Whether a judged address leads away from here."""
+    return _WEB.match(address) is not None

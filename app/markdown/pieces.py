@@ -1,0 +1,103 @@
+"""The pieces that a text falls into, and the lines that begin one."""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+# A fence, and a backtick behind opening backticks makes them a code span of one line.
+_FENCE = re.compile(r"(`{3,}+(?=[^`]*$)|~{3,}+)[ \t]*+\{?[ \t]*+\.?([\w#+.-]{0,40})")
+HEADING = re.compile(r"(#{1,6})(?:[ \t]++(.*))?$")
+_HEADING_END = re.compile(r"(?<![^ \t])#++[ \t]*+$")
+RULE = re.compile(r"(?:(?:-[ \t]*+){3,}|(?:_[ \t]*+){3,}|(?:\*[ \t]*+){3,})$")
+UNDERLINE = re.compile(r"(?:=++|-{2,}+)[ \t]*+$")
+ITEM = re.compile(r"(?:[-+*]|([0-9]{1,9})[.)])(?:([ \t]++)(.*)|$)")
+_DEFINITION = re.compile(
+    r"\[(?!\^)([^\[\]]{1,200}+)\]:[ \t]*+(?:<([^<>]{0,2000}+)>|([^\s<>]{1,2000}+))"
+    r"(?:[ \t]++(?:\"([^\"]{0,500}+)\"|'([^']{0,500}+)'|\(([^()]{0,500}+)\)))?[ \t]*+$"
+)
+_TAB = 4
+
+
+class Kind(Enum):
+    """What a piece of a text is."""
+
+    TEXT = auto()
+    HEADING = auto()
+    CODE = auto()
+    RULE = auto()
+    GAP = auto()
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some lines that belong together; ``prefix`` is what the library needs before them."""
+
+    kind: Kind
+    prefix: str
+    lines: list[str] = field(default_factory=list)
+    # What further lines of a list item need before them.
+    inner: str = ""
+    # Of a heading.
+    level: int = 0
+    # Of code, as typed.
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """``[name]: address "title"``."""
+
+    name: str
+    address: str
+    title: str
+
+
+def definition(body: str) -> Definition | None:
+    """The definition that a line makes."""
+    found = _DEFINITION.match(body)
+    if found is None:
+        return None
+    name, angled, plain, *titles = found.groups()
+    return Definition(
+        name_of(name), angled if plain is None else plain, next(filter(None, titles), "")
+    )
+
+
+def name_of(label: str) -> str:
+    """The form in which two names of a definition count as the same."""
+    return " ".join(label.casefold().split())
+
+
+def fence(body: str) -> tuple[str, str] | None:
+    """The opening fence and its language."""
+    found = _FENCE.match(body)
+    return (found.group(1), found.group(2)) if found else None
+
+
+def closes(line: str, opening: str) -> bool:
+    """Whether a line ends the code that an opening fence began."""
+    body = line.strip()
+    return len(body) >= len(opening) and body == body[0] * len(body) and body[0] == opening[0]
+
+
+def heading(body: str) -> tuple[int, str] | None:
+    """The level and the words of a heading."""
+    found = HEADING.match(body)
+    if found is None:
+        return None
+    return len(found.group(1)), _HEADING_END.sub("", found.group(2) or "").strip()
+
+
+def indented(line: str) -> str:
+    """The line with spaces for the tabs among the white space it begins with."""
+    body = line.lstrip(" \t")
+    lead = line[: len(line) - len(body)]
+    return lead.expandtabs(_TAB) + body if "\t" in lead else line
+
+
+def without_indent(line: str, columns: int) -> str:
+    """The line without as many columns of white space, if it has them; other tabs stay tabs."""
+    lead = len(line) - len(line.lstrip(" "))
+    if lead >= columns or "\t" not in line[: columns + 1]:
+        return line[min(lead, columns) :]
+    return indented(line)[columns:] if columns else line

@@ -1,0 +1,110 @@
+"""``render``: from what people and bots wrote to HTML that is safe to show."""
+
+import hashlib
+from html import escape
+
+from markupsafe import Markup
+
+from app.markdown import library
+from app.markdown.cache import Cache
+from app.markdown.marks import clean
+from app.markdown.source import Long, Source, links_of, read_any
+from app.markdown.values import Html, Links, Profile, Resolver, Targets, nowhere
+from app.markdown.writing import Page, filled, wiki_link, write
+
+# Raise it whenever the same text would come out differently.
+VERSION = b"1"
+CAPACITY = 16 * 1024 * 1024
+
+_laid_out: Cache[Html] = Cache(CAPACITY)
+_linked: Cache[Links] = Cache(CAPACITY // 8)
+
+
+def render(
+    text: str,
+    profile: Profile = Profile.FULL,
+    resolver: Resolver = nowhere,
+    *,
+    anchor_prefix: str = "h-",
+) -> Html:
+    """Lay out a text; what the resolver raises goes through, nothing else is ever raised.
+
+    *full* is for tickets, comments and wiki pages: everything that Markdown has, with tables, task
+    lists, wiki links and display ids, pictures as links to them and raw HTML as typed. A level-1
+    heading becomes an h2: the title of the page is its only h1.
+
+    *restricted* is for sticky notes (interface.md, Sticky note): h1, h2, tables and pictures are
+    stripped and their text stays; ``[[...]]`` and display ids are text and the resolver is not
+    asked; task boxes are the typed characters. The specification strips h1 and h2 by name only, so
+    h3 to h6 stay headings, without anchors. A note's lines end where they were typed.
+
+    ``anchor_prefix`` stands before every heading's anchor, so that no text takes an id that the
+    page itself uses; several texts on one page need different ones. Links within the text
+    (``#setup``) follow it.
+
+    A text that is too long to be laid out (``source.read_any``) is shown as its source, with its
+    wiki links. So is one, without links, on which a library fails; then ``failed`` is set and
+    nothing is kept.
+    """
+    key = _key(text.encode("utf-8", "surrogatepass"), profile.encode(), anchor_prefix.encode())
+    links = _linked.get(key)
+    reading: Source | Long | None = None
+    if links is None:
+        reading = read_any(clean(text), profile)
+        links = links_of(reading)
+        _linked.put(key, links, 200 + 100 * (len(links.slugs) + len(links.tickets)))
+    targets = resolver(links) if links.slugs or links.tickets else Targets()
+    key = _key(key, _fingerprint(links, targets))
+    kept = _laid_out.get(key)
+    if kept is not None:
+        return kept
+    reading = reading or read_any(clean(text), profile)
+    if isinstance(reading, Long):
+        done = Html(_as_source(reading, targets), links=links, is_source=True)
+    else:
+        try:
+            done = _rendered(reading, profile, links, targets, anchor_prefix)
+        except Exception as error:
+            # Whatever a library raises must not break a page.
+            name = type(error).__name__
+            source = _as_source(Long(clean(text)), Targets())
+            return Html(source, links=links, is_source=True, failed=True, error=name)
+    _laid_out.put(key, done, 200 + 2 * len(done.html))
+    return done
+
+
+def _rendered(
+    source: Source, profile: Profile, links: Links, targets: Targets, anchor_prefix: str
+) -> Html:
+    page = Page(profile, source.tokens, anchor_prefix)
+    written = write(page, library.blocks(source.text, profile), library.shaped)
+    html = library.cleaned(filled(written, source.tokens, targets), profile)
+    # nh3 has cleaned it.
+    return Html(Markup(html), tuple(page.headings), links)  # noqa: S704
+
+
+def _as_source(long: Long, targets: Targets) -> Markup:
+    """The text as typed, with its wiki links."""
+    out: list[str] = []
+    at = 0
+    for start, end, token in long.mentions:
+        out += [escape(long.text[at:start]), wiki_link(token, targets)]
+        at = end
+    out.append(escape(long.text[at:]))
+    return Markup(f'<pre class="source" tabindex="0">{"".join(out)}</pre>')  # noqa: S704 - escaped
+
+
+def _fingerprint(links: Links, targets: Targets) -> bytes:
+    said = (
+        [targets.pages.get(slug) for slug in links.slugs],
+        [targets.tickets.get(display_id) for display_id in links.tickets],
+    )
+    return repr(said).encode("utf-8", "backslashreplace")
+
+
+def _key(*parts: bytes) -> bytes:
+    digest = hashlib.sha256(VERSION)
+    for part in parts:
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.digest()

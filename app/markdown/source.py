@@ -1,0 +1,171 @@
+"""Reading a text: what it links to, and the source that the Markdown library lays out.
+
+In that source each paragraph is one line, lists are nested by four spaces, and everything that is
+no block is a mark: the library sees neither code nor links nor raw HTML, so none of its patterns
+for them, some of which take quadratic time, has anything to do.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from app.markdown import tables
+from app.markdown.layout import lay_out
+from app.markdown.marks import LINE, Block, PageLink, Text, TicketLink, Token, clean, mark
+from app.markdown.pieces import RULE, Kind, Piece
+from app.markdown.spans import MOST_LINKS, Spans, marked, mentions
+from app.markdown.values import Links, Profile
+
+# A text up to SHORT characters is always laid out, one up to LONGEST if it has no more lines and
+# marks than SHORT ones may have, and all others are shown as their source. So the most hostile text
+# takes under a second, and a long page that people wrote is laid out none the less.
+SHORT = 65_536
+LONGEST = 262_144
+MOST_PARTS = 24_000
+
+# What the library would take for a block at the beginning of a line.
+_BLOCK_START = re.compile(r"[#>]|[-+*](?=\s|$)|[0-9]+[.)](?=\s|$)")
+_FENCES = re.compile(r"^[ \t]*+(`{3,}+(?=[^`\n]*$)|~{3,}+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text as the library gets it, with the tokens that its marks stand for."""
+
+    text: str
+    tokens: list[Token]
+    # Lines, marks and what may be emphasis or a cell: what the time to lay it out depends on.
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A text that is not laid out, with the links in it and where they stand."""
+
+    text: str
+    mentions: tuple[tuple[int, int, Token], ...] = ()
+
+
+def parse(text: str) -> Links:
+    """The pages and tickets that a body names: exactly what ``render`` shows as links.
+
+    ``[[slug]]``, ``[[slug|shown text]]``, ``[[ticket:OPS-12]]`` and a bare ``OPS-12`` are links
+    (decisions.md, section 2); in code, addresses and the text of other links they are none. Takes
+    linear time; at most ``spans.MOST_LINKS`` links of one body count.
+    """
+    return links_of(read_any(clean(text), Profile.FULL))
+
+
+def links_of(reading: Source | Long) -> Links:
+    """What a text links to, each once, in the order of the first mention."""
+    tokens: Iterable[Token]
+    if isinstance(reading, Long):
+        tokens = (token for _, _, token in reading.mentions)
+    else:
+        tokens = reading.tokens
+    slugs: dict[str, None] = {}
+    tickets: dict[str, None] = {}
+    for token in tokens:
+        if isinstance(token, PageLink):
+            slugs[token.slug] = None
+        elif isinstance(token, TicketLink):
+            tickets[token.display_id] = None
+    return Links(tuple(slugs), tuple(tickets))
+
+
+def read_any(text: str, profile: Profile) -> Source | Long:
+    """Read a cleaned text: to be laid out, or to be shown as its source."""
+    if len(text) <= LONGEST:
+        source = read(text, profile)
+        if len(text) <= SHORT or source.parts <= MOST_PARTS:
+            return source
+    if profile is Profile.RESTRICTED:
+        return Long(text)
+    found: list[tuple[int, int, Token]] = []
+    for begin, prose in _outside_fences(text):
+        for start, end, token in mentions(prose, MOST_LINKS - len(found)):
+            found.append((begin + start, begin + end, token))
+    return Long(text, tuple(found))
+
+
+def read(text: str, profile: Profile) -> Source:
+    """Read a cleaned text to be laid out."""
+    layout = lay_out(text)
+    writer = _Writer(Spans(layout.definitions, is_restricted=profile is Profile.RESTRICTED))
+    for piece in layout.pieces:
+        writer.write(piece)
+    source = "\n".join(writer.lines)
+    runs = sum(source.count(char) for char in "*_~|")
+    return Source(source, writer.spans.tokens, len(writer.lines) + len(writer.spans.tokens) + runs)
+
+
+def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
+    at = 0
+    while found := _FENCES.search(text, at):
+        yield at, text[at : found.start()]
+        opening = found.group(1)
+        closing = re.compile(rf"^[ \t]*+{opening}{opening[0]}*+[ \t]*$", re.MULTILINE)
+        closed = closing.search(text, found.end())
+        at = closed.end() if closed else len(text)
+    yield at, text[at:]
+
+
+@dataclass(slots=True)
+class _Writer:
+    spans: Spans
+    lines: list[str] = field(default_factory=list)
+    # Cells of tables so far.
+    cells: int = 0
+
+    def write(self, piece: Piece) -> None:
+        """Add the lines of one piece."""
+        match piece.kind:
+            case Kind.GAP:
+                self.lines.append(piece.prefix.rstrip())
+            case Kind.RULE:
+                self.lines.append(f"{piece.prefix}---")
+            case Kind.CODE:
+                code = "".join(f"{line}\n" for line in piece.lines)
+                self._line(piece.prefix, mark(self.spans.tokens, Block(code, piece.language)))
+            case Kind.HEADING:
+                words = self._words("\n".join(piece.lines))
+                # The library takes a # at the end for decoration.
+                end = self._literal("") if words.endswith("#") else ""
+                self._line(f"{piece.prefix}{'#' * piece.level} ", words + end)
+            case Kind.TEXT:
+                self._paragraph(piece)
+
+    def _line(self, prefix: str, words: str) -> None:
+        self.lines.append(prefix + words)
+
+    def _literal(self, words: str) -> str:
+        return mark(self.spans.tokens, Text(words))
+
+    def _words(self, text: str) -> str:
+        return marked(self.spans, text.strip()) or self._literal("")
+
+    def _paragraph(self, piece: Piece) -> None:
+        at = None if self.spans.is_restricted else tables.start(piece.lines)
+        if at is None:
+            self._text(piece.prefix, self._words("\n".join(piece.lines)))
+            return
+        before = self._words("\n".join(piece.lines[:at])) if at else ""
+        rows = [self._words(line) for line in piece.lines[at:]]
+        if not tables.is_table(rows, self.cells):
+            self._text(piece.prefix, LINE.join([before, *rows] if before else rows))
+            return
+        self.cells += tables.columns(rows[0]) * len(rows)
+        if before or piece.inner:
+            self._text(piece.prefix, before or self._literal(""))
+        inner = piece.inner or piece.prefix
+        self.lines.append(inner.rstrip())
+        for row in rows:
+            self._text(inner, row)
+        self.lines.append(inner.rstrip())
+
+    def _text(self, prefix: str, words: str) -> None:
+        words = words.strip(" \t")
+        found = RULE.match(words) or _BLOCK_START.match(words)
+        if found:
+            words = self._literal(found.group()) + words[found.end() :]
+        self._line(prefix, words)

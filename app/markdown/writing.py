@@ -1,0 +1,301 @@
+"""Writing the blocks that the library found as HTML, and the marks in them as what they are.
+
+The tags of blocks are ours alone. What stands inside a paragraph, with the links that people wrote,
+is shaped by bleach, which is slow (a second per megabyte) and takes quadratic time for lists; so it
+gets these runs alone, many at a time. Wiki links and code are ours again and are filled in last.
+nh3 sees everything.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape, unescape
+from xml.etree.ElementTree import Element
+
+from app.markdown.addresses import is_external
+from app.markdown.allowed import REL
+from app.markdown.emphasis import emphasised
+from app.markdown.highlighting import highlighted
+from app.markdown.marks import (
+    LINE,
+    MARK,
+    Block,
+    Break,
+    Code,
+    Link,
+    PageLink,
+    Text,
+    TicketLink,
+    Token,
+)
+from app.markdown.values import Broken, Heading, Profile, Resolved, Target, Targets
+
+LONGEST_ANCHOR = 100
+# Characters that bleach gets at once, and what stands between two runs.
+BATCH = 8192
+BETWEEN = "\ufdd3"
+
+_TASK = re.compile(rf"\[([ xX])\](?:[ {LINE}]+|$)")
+_TAG = re.compile(r"<[^>]*>")
+_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]+")
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_ALIGNED = re.compile(r"text-align: (left|center|right);")
+_AS_THEY_ARE = {"ul", "blockquote", "thead", "tbody", "tr"}
+
+
+@dataclass(slots=True)
+class Page:
+    """A text being written."""
+
+    profile: Profile
+    tokens: list[Token]
+    # Goes before the name of every anchor, so that no text takes an id that a page needs.
+    anchor_prefix: str
+    out: list[str] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
+    anchors: dict[str, int] = field(default_factory=dict)
+    # Which parts of ``out`` are text with tags in it.
+    runs: list[int] = field(default_factory=list)
+
+
+def write(page: Page, root: Element, shaped: Callable[[str], str]) -> str:
+    """The HTML of what stands in ``root``, with marks for code and wiki links."""
+    for child in root:
+        _element(page, child)
+    batch: list[int] = []
+    size = 0
+    for at in page.runs:
+        batch.append(at)
+        size += len(page.out[at])
+        if size > BATCH:
+            _shape(page, batch, shaped)
+            batch, size = [], 0
+    _shape(page, batch, shaped)
+    return "".join(page.out)
+
+
+def _shape(page: Page, batch: list[int], shaped: Callable[[str], str]) -> None:
+    if batch:
+        parts = shaped(BETWEEN.join(page.out[at] for at in batch)).split(BETWEEN)
+        for at, part in zip(batch, parts, strict=True):
+            page.out[at] = part
+
+
+def _element(page: Page, element: Element) -> None:
+    tag = element.tag
+    if tag in _HEADINGS:
+        _heading(page, tag, element.text or "")
+    elif tag == "p":
+        _flow(page, element.text or "", "p")
+    elif tag == "hr":
+        page.out.append("<hr>\n")
+    elif tag == "li":
+        _item(page, element)
+    elif tag in {"td", "th"}:
+        _cell(page, tag, element)
+    else:
+        _around(page, tag, element)
+    if element.tail and element.tail.strip():
+        _flow(page, element.tail.strip(), "")
+
+
+def _around(page: Page, tag: str, element: Element) -> None:
+    attributes = ""
+    if tag == "ol":
+        start = element.get("start", "1")
+        attributes = "" if start == "1" else f' start="{escape(start)}"'
+    elif tag == "table":
+        # What scrolls must be reachable with the keyboard.
+        attributes = ' tabindex="0"'
+    page.out.append(f"<{tag}{attributes}>\n")
+    if element.text and element.text.strip():
+        _flow(page, element.text.strip(), "")
+    for child in element:
+        _element(page, child)
+    page.out.append(f"</{tag}>\n")
+
+
+def _cell(page: Page, tag: str, element: Element) -> None:
+    aligned = _ALIGNED.match(element.get("style", ""))
+    attributes = f' class="align-{aligned.group(1)}"' if aligned else ""
+    page.out.append(f"<{tag}{attributes}>")
+    _run(page, _inline(page, (element.text or "").strip()))
+    page.out.append(f"</{tag}>\n")
+
+
+def _item(page: Page, element: Element) -> None:
+    text = (element.text or "").strip()
+    first = element[0] if len(element) and not text and element[0].tag == "p" else None
+    task = _TASK.match(text if first is None else (first.text or ""))
+    if task is None or page.profile is Profile.RESTRICTED:
+        page.out.append("<li>")
+        box = ""
+    else:
+        done = task.group(1) != " "
+        box = (
+            f'<input type="checkbox" disabled{" checked" if done else ""}'
+            f' aria-label="{"Done" if done else "To do"}">'
+        )
+        page.out.append('<li class="task">')
+        if first is None:
+            text = text[task.end() :]
+        else:
+            first.text = (first.text or "")[task.end() :]
+    page.out.append(box)
+    if text:
+        _flow(page, text, "")
+    for child in element:
+        _element(page, child)
+    page.out.append("</li>\n")
+
+
+def _flow(page: Page, text: str, tag: str) -> None:
+    """Text in paragraphs (or none, in a tight list), code blocks standing between them."""
+    opening, closing = (f"<{tag}>", f"</{tag}>\n") if tag else ("", "")
+    for part in _parts(page, text):
+        words = part.strip(f" \n{LINE}")
+        if MARK.fullmatch(words) and isinstance(_token(page, words), Block):
+            page.out.append(f"{words}\n")
+        elif words:
+            page.out.append(opening)
+            _run(page, _inline(page, words))
+            page.out.append(closing)
+
+
+def _parts(page: Page, text: str) -> list[str]:
+    parts: list[str] = []
+    at = 0
+    for found in MARK.finditer(text):
+        if isinstance(_token(page, found.group()), Block):
+            parts += [text[at : found.start()], found.group()]
+            at = found.end()
+    return [*parts, text[at:]]
+
+
+def _token(page: Page, mark: str) -> Token:
+    return page.tokens[int(mark[1:-1])]
+
+
+def _heading(page: Page, tag: str, text: str) -> None:
+    # The title of the page is its only h1. The restricted profile has neither h1 nor h2: their
+    # text stays.
+    level = max(2, int(tag[1]))
+    html = _inline(page, text.strip())
+    if page.profile is Profile.RESTRICTED:
+        shown = f"h{level}" if level > 2 else "p"
+        page.out.append(f"<{shown}>")
+        _run(page, html)
+        page.out.append(f"</{shown}>\n")
+        return
+    words = " ".join(unescape(_TAG.sub("", MARK.sub(lambda m: _words(page, m), html))).split())
+    anchor = f"{page.anchor_prefix}{_anchor(page, words)}"
+    page.headings.append(Heading(level, words, anchor))
+    page.out.append(f'<h{level} id="{escape(anchor)}">')
+    _run(page, html)
+    page.out.append(f"</h{level}>\n")
+
+
+def _words(page: Page, found: re.Match[str]) -> str:
+    token = _token(page, found.group())
+    return escape(token.shown) if isinstance(token, PageLink | TicketLink) else ""
+
+
+def _anchor(page: Page, words: str) -> str:
+    """The name of a heading's anchor: its words, with ``-2`` where they come again."""
+    plain = _NOT_IN_ANCHORS.sub("", words.lower()).strip().replace(" ", "-")[:LONGEST_ANCHOR]
+    base = plain or "section"
+    number = page.anchors.get(base, 0) + 1
+    name = base if number == 1 else f"{base}-{number}"
+    while number > 1 and name in page.anchors:
+        number += 1
+        name = f"{base}-{number}"
+    page.anchors[base] = number
+    page.anchors.setdefault(name, 1)
+    return name
+
+
+def _run(page: Page, html: str) -> None:
+    if "<" in html:
+        page.runs.append(len(page.out))
+    page.out.append(html)
+
+
+def _inline(page: Page, text: str) -> str:
+    return emphasised(text, lambda part: _plain(page, part))
+
+
+def _plain(page: Page, text: str) -> str:
+    html = escape(text)
+    if "\ufdd0" in html:
+        html = MARK.sub(lambda found: _inline_token(page, found.group()), html)
+    return html.replace(LINE, "\n")
+
+
+def _inline_token(page: Page, mark: str) -> str:
+    match _token(page, mark):
+        case Text(text):
+            return escape(text)
+        case Code(text):
+            return f"<code>{escape(text)}</code>"
+        case Break():
+            return "<br>"
+        case Link(href, title, shown):
+            return _link(page, href, title, _inline(page, shown))
+        case _:
+            return mark
+
+
+def _link(page: Page, href: str, title: str, html: str) -> str:
+    if href.startswith("#") and page.profile is Profile.FULL:
+        href = f"#{page.anchor_prefix}{href[1:]}"
+    said = f' title="{escape(title)}"' if title else ""
+    rel = f' rel="{REL}"' if is_external(href) else ""
+    return f'<a href="{escape(href)}"{said}{rel}>{html}</a>'
+
+
+def filled(html: str, tokens: list[Token], targets: Targets) -> str:
+    """The HTML with code and wiki links in the place of their marks."""
+    spent = 0
+
+    def fill(found: re.Match[str]) -> str:
+        nonlocal spent
+        token = tokens[int(found.group(1))]
+        if isinstance(token, Block):
+            code = highlighted(token.text, token.language, spent)
+            spent += len(token.text)
+            return f'<pre tabindex="0"><code>{code}</code></pre>'
+        return wiki_link(token, targets)
+
+    return MARK.sub(fill, html)
+
+
+def wiki_link(token: Token, targets: Targets) -> str:
+    """A link to a page or ticket; an id that names no ticket is plain text if it stands alone."""
+    target: Target
+    match token:
+        case PageLink(slug, shown):
+            target = targets.pages.get(slug, Broken())
+            return _to_target(target, shown, "wikilink", f"There is no page {slug}")
+        case TicketLink(display_id, shown, is_bare):
+            target = targets.tickets.get(display_id, Broken())
+            if is_bare and isinstance(target, Broken):
+                return escape(shown)
+            return _to_target(target, shown, "ticket-link", f"There is no ticket {display_id}")
+        case _:
+            return ""
+
+
+def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
+    if isinstance(target, Resolved):
+        said = " · ".join(filter(None, (target.title, target.state)))
+        done = " is-done" if target.is_done else ""
+        return (
+            f'<a class="{kind}{done}" href="{escape(target.href)}"'
+            f' title="{escape(said)}">{escape(shown)}</a>'
+        )
+    if target.href is None:
+        return f'<span class="{kind} is-broken" title="{missing}">{escape(shown)}</span>'
+    return (
+        f'<a class="{kind} is-broken" href="{escape(target.href)}"'
+        f' title="{missing}: create it">{escape(shown)}</a>'
+    )
