@@ -124,6 +124,6 @@ def _install_doors(app: Flask) -> None:
     app.register_blueprint(blueprint(registry, who))
     app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"]))
     app.register_blueprint(health)
-    show_error = install_web(app, who, doors.pages())
+    show_error = install_web(app, who, doors.pages(), doors.linker())
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

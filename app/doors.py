@@ -18,9 +18,11 @@ from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
 from app.tickets.cli import import_issues
 from app.tickets.pages import pages as ticket_pages
+from app.web.texts import Linker
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
 from app.wiki.pages import pages as wiki_pages
+from app.wiki.targets import targets
 
 APIS = (
     accounts,
@@ -46,6 +48,11 @@ def routes() -> Registry:
 def pages() -> list[Blueprint]:
     """The blueprints of all pages."""
     return [account_pages, project_pages, ticket_pages, wiki_pages, bot_pages]
+
+
+def linker() -> Linker:
+    """What the links in texts lead to."""
+    return targets
 
 
 def commands() -> list[Command]:

@@ -10,7 +10,7 @@ from werkzeug.routing import BaseConverter
 
 from app.core.errors import DomainError
 from app.core.ids import DISPLAY_ID_PATTERN
-from app.web import assets, errors, filters, guard, render
+from app.web import assets, errors, filters, guard, render, texts
 
 
 class DisplayId(BaseConverter):
@@ -20,13 +20,14 @@ class DisplayId(BaseConverter):
 
 
 def install(
-    app: Flask, who: guard.Who, pages: Sequence[Blueprint]
+    app: Flask, who: guard.Who, pages: Sequence[Blueprint], linker: texts.Linker
 ) -> Callable[[DomainError], Response]:
     """Put the pages and what they stand on into the application; gives the error page."""
     app.url_map.converters["display_id"] = DisplayId
     assets.install(app)
     filters.install(app)
     render.install(app)
+    texts.install(app, linker)
     guard.install(app, who, frozenset(page.name for page in pages))
     for blueprint in pages:
         app.register_blueprint(blueprint)

@@ -11,21 +11,13 @@ from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.web.guard import actor
 from app.wiki import page_queries, slugs
+from app.wiki.addresses import address_of
 from app.wiki.models import WikiPage
 from app.wiki.page_queries import Found
 
 pages = Blueprint("wiki_pages", __name__)
 
 View = Callable[..., Response]
-
-# Slugs that are addresses of our own below /wiki: such a page is reached by its id.
-TAKEN = frozenset({"new", "broken-links", "complete", "preview"})
-
-
-def address_of(key: str | None, slug: str, page_id: str = "") -> str:
-    """Where people read a page; ``key`` is its project's, None for a global page."""
-    base = f"/projects/{key}/wiki" if key else "/wiki"
-    return f"{base}/{page_id if slug in TAKEN and page_id else slug}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +80,3 @@ def found_or_missing(scope: Scope, reference: str) -> Found | NotFound | Gone:
         if not slugs.is_slug(reference):
             raise
         return error
-
-
-def title_of(slug: str) -> str:
-    """The title that a slug suggests."""
-    return slug.replace("-", " ").capitalize()

@@ -11,10 +11,12 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import Conflict, NotFound
+from app.markdown import Html
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page
 from app.wiki import page_queries, service
+from app.wiki.addresses import address_of, title_of
 from app.wiki.diff import compare
 from app.wiki.merging import merge
 from app.wiki.models import WikiPage
@@ -22,12 +24,10 @@ from app.wiki.page_queries import Found
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
-    address_of,
     both,
     found_or_missing,
     page_of,
     scope_of,
-    title_of,
 )
 from app.wiki.schemas import WikiPageCreate, WikiPagePatch
 
@@ -55,9 +55,9 @@ def _new(scope: Scope, form: Form) -> Response:
     )
 
 
-def _preview(scope: Scope, body: str) -> rendering.Shown:
+def _preview(scope: Scope, body: str) -> Html:
     with reading():
-        return rendering.rendered(actor(), scope, body)
+        return rendering.rendered(scope, body)
 
 
 @both("/new", "POST")

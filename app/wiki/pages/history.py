@@ -48,7 +48,7 @@ def revision(reference: str, number: int, key: str | None = None) -> Response:
         scope = scope_of(key)
         one = page_of(scope, reference)
         (was,) = page_queries.numbered(actor(), one, number)
-        shown = rendering.rendered(actor(), scope, was["body"])
+        shown = rendering.rendered(scope, was["body"])
     return page(
         "wiki/revision.html",
         project=scope.project,

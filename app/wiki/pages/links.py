@@ -9,7 +9,8 @@ from app.core.errors import InvalidField
 from app.web.guard import actor
 from app.web.render import go, page
 from app.wiki import links, page_queries
-from app.wiki.pages.blueprint import address_of, pages, title_of
+from app.wiki.addresses import address_of, address_of_new, title_of
+from app.wiki.pages.blueprint import pages
 
 SHOWN = 200
 
@@ -45,7 +46,7 @@ def _grouped(rows: list[dict[str, Any]], keys: dict[str | None, str]) -> list[di
                 "slug": slug,
                 "key": key,
                 "title": title_of(slug),
-                "create": f"{address_of(key, slug)}/edit",
+                "create": address_of_new(key, slug),
                 "sources": [],
             },
         )

@@ -7,18 +7,19 @@ from app.core.errors import Gone, NotFound
 from app.web.guard import actor
 from app.web.render import page
 from app.wiki import links, page_queries
+from app.wiki.addresses import address_of, title_of
 from app.wiki.page_queries import Found
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
-    address_of,
     both,
     found_or_missing,
     scope_of,
-    title_of,
 )
 
 BACKLINKS_SHOWN = 100
+# The deepest headings in the table of contents.
+CONTENTS = 3
 
 
 @both("/<reference>")
@@ -30,7 +31,7 @@ def show(reference: str, key: str | None = None) -> Response:
         if not isinstance(found, Found):
             return _missing(scope, reference, found)
         one = found.page
-        shown = rendering.rendered(actor(), scope, one.body)
+        shown = rendering.rendered(scope, one.body)
         backlinks = links.list_backlinks(actor(), one.id, limit=BACKLINKS_SHOWN, cursor=None).data
         origins = page_queries.keys_of(link["project_id"] for link in backlinks)
     rendering.audit_failure(actor(), one, shown)
@@ -40,6 +41,7 @@ def show(reference: str, key: str | None = None) -> Response:
         scope=scope,
         page=one,
         shown=shown,
+        contents=[one for one in shown.headings if one.level <= CONTENTS],
         editor=found.editor,
         backlinks=[
             {

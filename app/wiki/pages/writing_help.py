@@ -6,7 +6,7 @@ from flask import Response, request
 from app.core.db import reading
 from app.web.guard import actor
 from app.web.render import html
-from app.wiki import page_queries
+from app.wiki import completion
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import both, scope_of
 
@@ -20,7 +20,7 @@ def preview(key: str | None = None) -> Response:
     with reading():
         scope = scope_of(key)
         body = request.form.get("body", "").replace("\r\n", "\n")
-        shown = rendering.rendered(actor(), scope, body)
+        shown = rendering.rendered(scope, body)
     return html(str(shown.html))
 
 
@@ -33,7 +33,7 @@ def complete(key: str | None = None) -> Response:
         if typed.startswith(TICKET):
             found = [
                 {"insert": TICKET + row["display_id"], "title": row["title"], "note": "ticket"}
-                for row in page_queries.tickets_like(actor(), scope.id, typed[len(TICKET) :])
+                for row in completion.tickets_like(actor(), scope.id, typed[len(TICKET) :])
             ]
         else:
             found = [
@@ -42,7 +42,7 @@ def complete(key: str | None = None) -> Response:
                     "title": row["title"],
                     "note": "" if row["project_id"] == scope.id else "global",
                 }
-                for row in page_queries.completions(actor(), scope.id, typed)
+                for row in completion.pages_like(actor(), scope.id, typed)
             ]
     return Response(
         orjson.dumps(found), mimetype="application/json", headers={"Cache-Control": "no-store"}

@@ -1,0 +1,42 @@
+"""Texts that people and bots wrote, laid out for a page: all their links looked up at once."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from flask import Flask, current_app
+
+from app.core.actor import Actor
+from app.markdown import Html, Links, Profile, Targets, parse, render
+from app.web.guard import actor
+
+
+class Linker(Protocol):
+    """How pages learn what links lead to; passed in by ``create_app``, as web knows no domain."""
+
+    def __call__(
+        self, actor: Actor, project_id: str | None, key: str | None, links: Links, /
+    ) -> Targets:
+        """The targets, as the actor sees them, of links in a text of this project or of none."""
+
+
+def install(app: Flask, linker: Linker) -> None:
+    """Keep the linker."""
+    app.extensions["docket_linker"] = linker
+
+
+def laid_out(bodies: Mapping[str, str], project_id: str | None, key: str | None) -> dict[str, Html]:
+    """The texts of one page, in a unit of work; one query, however many texts and links.
+
+    Each has a name of its own, with which the anchors of its headings begin.
+    """
+    linker: Linker = current_app.extensions["docket_linker"]
+    found = [parse(body) for body in bodies.values()]
+    every = Links(
+        tuple(dict.fromkeys(slug for links in found for slug in links.slugs)),
+        tuple(dict.fromkeys(display_id for links in found for display_id in links.tickets)),
+    )
+    targets = linker(actor(), project_id, key, every)
+    return {
+        name: render(body, Profile.FULL, lambda _links: targets, anchor_prefix=f"{name}-")
+        for name, body in bodies.items()
+    }
