@@ -13,6 +13,7 @@ from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
 from app.sticky_notes.api import api as sticky_notes
+from app.sticky_notes.pages import pages as note_pages
 from app.tickets.api import api as tickets
 from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
@@ -47,7 +48,7 @@ def routes() -> Registry:
 
 def pages() -> list[Blueprint]:
     """The blueprints of all pages."""
-    return [account_pages, project_pages, ticket_pages, wiki_pages, bot_pages]
+    return [account_pages, project_pages, ticket_pages, wiki_pages, note_pages, bot_pages]
 
 
 def linker() -> Linker:

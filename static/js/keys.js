@@ -7,6 +7,7 @@ const GO = {
   b: () => project() && `/projects/${project()}/board`,
   l: () => project() && `/projects/${project()}/tickets`,
   w: () => (project() ? `/projects/${project()}/wiki` : "/wiki"),
+  s: () => (project() ? `/projects/${project()}/sticky-notes` : "/sticky-notes"),
 };
 
 // What a key does where the page has the thing; on a board, board.js takes `c` and `m`.

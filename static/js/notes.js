@@ -1,0 +1,26 @@
+// A wall of notes: finding by text, colour and author among those that the page has.
+
+watchNotes();
+
+function watchNotes() {
+  const filters = [...document.querySelectorAll("[data-notes]")];
+  const wall = document.getElementById("notes");
+  if (!wall || !filters.length) return;
+  const count = document.getElementById("note-count");
+  const apply = () => {
+    const wanted = Object.fromEntries(filters.map((one) => [one.dataset.notes, one.value.trim()]));
+    let shown = 0;
+    for (const note of wall.children) {
+      const text = note.querySelector(".note-body")?.textContent.toLowerCase() ?? "";
+      note.hidden =
+        !text.includes((wanted.text ?? "").toLowerCase()) ||
+        Boolean(wanted.color && note.dataset.color !== wanted.color) ||
+        Boolean(wanted.author && note.dataset.author !== wanted.author);
+      shown += note.hidden ? 0 : 1;
+    }
+    const all = wall.children.length;
+    count.textContent = shown === all ? String(all) : `${shown} of ${all}`;
+  };
+  for (const one of filters) one.addEventListener("input", apply);
+  document.addEventListener("htmx:afterSettle", apply);
+}

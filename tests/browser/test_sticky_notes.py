@@ -1,0 +1,142 @@
+"""Walls of notes in a browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_accessibility import findings, themed
+
+__all__ = ["themed"]
+
+WALL = "/projects/DEMO/sticky-notes"
+
+
+@pytest.fixture(scope="module")
+def furnished(furnished):
+    """With notes of every kind."""
+    path = f"/projects/{furnished.ids['project']}/sticky-notes"
+    for body, color in (
+        ("Call the *bank*", "#facc15"),
+        ("# Long\n\n" + "Line of words\n\n" * 40, "#60a5fa"),
+        ("`code` and https://example.org\n\n```\nblock\n```\n\n> quote", "#94a3b8"),
+        ("Dark", "#000000"),
+        ("Bright", "#ffffff"),
+        ("No colour", None),
+    ):
+        furnished.call("POST", path, {"body": body, "color": color}, as_bot=True)
+    made = furnished.call("POST", path, {"body": "Became one", "color": "#a78bfa"})
+    furnished.call("POST", f"/sticky-notes/{made['id']}/convert-to-ticket", {})
+    furnished.ids["note"] = furnished.call("POST", path, {"body": "Plain note"})["id"]
+    furnished.call("POST", "/sticky-notes", {"body": "Mine"})
+    return furnished
+
+
+@pytest.mark.parametrize(
+    "path",
+    [WALL, "/sticky-notes", "{note}/edit", "{note}/convert", "{note}/delete"],
+)
+def test_a_wall_is_accessible(themed, furnished, path):
+    themed.go(path.format(note=f"/sticky-notes/{furnished.ids['note']}"))
+    assert findings(themed.page) == []
+    assert themed.page.locator("h1").count() == 1
+    assert themed.overflow() <= 0
+
+
+def test_an_open_dialog_and_editor_are_accessible(themed, furnished):
+    themed.go(WALL)
+    themed.page.click(f"#convert-{furnished.ids['note']}")
+    expect(themed.page.locator("#dialog")).to_be_visible()
+    assert findings(themed.page) == []
+    themed.press("Escape")
+    themed.page.click(f"#edit-{furnished.ids['note']}")
+    expect(themed.page.locator(".note.editing textarea")).to_be_focused()
+    assert findings(themed.page) == []
+
+
+def test_a_wall_fits_a_phone(phone):
+    phone.go(WALL)
+    assert phone.overflow() <= 0
+    expect(phone.page.locator(".bottom-bar [aria-current]")).to_have_text("Notes")
+
+
+def test_writing_changing_and_deleting_by_keys(desk):
+    desk.go("/sticky-notes")
+    desk.press("n")
+    expect(desk.page.locator("#note-body")).to_be_focused()
+    desk.page.keyboard.type("Fresh thought")
+    desk.press("Control+Enter")
+    note = desk.page.locator(".notes > .note").first
+    expect(note).to_contain_text("Fresh thought")
+    expect(desk.page.locator("#note-body")).to_have_value("")
+    note.get_by_role("link", name="Edit this note").focus()
+    desk.press("Enter")
+    area = desk.page.locator(".note.editing textarea")
+    expect(area).to_be_focused()
+    area.fill("Second thought")
+    desk.page.locator(".note.editing").get_by_label("Teal").check(force=True)
+    area.focus()
+    desk.press("Control+Enter")
+    expect(note).to_contain_text("Second thought")
+    expect(note).to_have_class(re.compile("c-2dd4bf"))
+    note.get_by_role("link", name="Edit this note").click()
+    expect(area).to_be_focused()
+    desk.press("Escape")
+    expect(area).to_have_count(0)
+    expect(note).to_contain_text("Second thought")
+    note.get_by_role("link", name="Delete this note").click()
+    desk.page.locator("#dialog").get_by_role("button", name="Delete note").click()
+    expect(desk.page.locator(".notes")).not_to_contain_text("Second thought")
+    expect(desk.toast()).to_contain_text("Note deleted")
+    expect(desk.page.locator("#dialog")).to_be_hidden()
+
+
+def test_a_note_becomes_a_ticket_in_a_dialog(desk, furnished):
+    made = furnished.call("POST", "/sticky-notes", {"body": "# Buy *chairs*\n\nfour of them"})
+    desk.go("/sticky-notes")
+    desk.page.click(f"#convert-{made['id']}")
+    dialog = desk.page.locator("#dialog")
+    expect(dialog.get_by_label("Title")).to_have_value("Buy chairs")
+    dialog.get_by_label("Type").select_option("subtask")
+    dialog.get_by_role("button", name="Make the ticket").click()
+    expect(dialog.locator(".problem, .problems").first).to_be_visible()
+    dialog.get_by_label("Type").select_option("story")
+    dialog.get_by_role("button", name="Make the ticket").click()
+    expect(dialog).to_be_hidden()
+    note = desk.page.locator(f"#note-{made['id']}")
+    expect(note).to_contain_text("Became DEMO-")
+    desk.toast().get_by_role("link", name="Open").click()
+    expect(desk.page.locator("h1")).to_have_text("Buy chairs")
+
+
+def test_finding_among_the_notes(desk):
+    desk.go(WALL)
+    shown = desk.page.locator(".notes > .note:visible")
+    every = shown.count()
+    desk.page.fill("#note-find", "bank")
+    expect(shown).to_have_count(1)
+    expect(desk.page.locator("#note-count")).to_have_text(f"1 of {every}")
+    desk.page.fill("#note-find", "")
+    desk.page.select_option("#note-color", "Blue")
+    expect(shown).to_have_count(1)
+    desk.page.select_option("#note-color", "")
+    desk.page.select_option("#note-author", "Ada Berg")
+    expect(shown).to_have_count(2)
+
+
+def test_notes_work_without_a_script(plain):
+    plain.go("/sticky-notes")
+    plain.page.fill("#note-body", "Plain words")
+    plain.page.get_by_role("button", name="Add note").click()
+    note = plain.page.locator(".notes > .note", has_text="Plain words")
+    note.get_by_role("link", name="Edit this note").click()
+    plain.page.fill("textarea", "Other words")
+    plain.page.get_by_role("button", name="Save").click()
+    note = plain.page.locator(".notes > .note", has_text="Other words")
+    note.get_by_role("link", name="Make a ticket").click()
+    plain.page.get_by_role("button", name="Make the ticket").click()
+    expect(plain.page.locator("h1")).to_have_text("Other words")
+    plain.go("/sticky-notes")
+    note.get_by_role("link", name="Delete this note").click()
+    plain.page.get_by_role("button", name="Delete note").click()
+    expect(plain.page.locator(".notes")).not_to_contain_text("Other words")
