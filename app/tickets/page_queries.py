@@ -6,7 +6,7 @@ The API's lists come one by one; a page shows them all at once, so it joins what
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import BigInteger, String, and_, cast, literal, select, union_all
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
@@ -17,8 +17,8 @@ from app.core.db import session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets import queries
-from app.tickets.builders import comment_json, state_summary, ticket_json
-from app.tickets.models import Comment, Ticket, TicketLabel
+from app.tickets.builders import comment_json, state_summary, ticket_json, watcher_json
+from app.tickets.models import Comment, Ticket, TicketLabel, TicketWatcher
 
 # Entries of the activity list on the page.
 EVENTS_SHOWN = 200
@@ -27,11 +27,12 @@ COMMENTS_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A ticket with its project, and all labels of the project by name."""
+    """A ticket with its project, all labels of the project by name, and who watches it."""
 
     ticket: dict[str, Any]
     project: dict[str, str]
     labels: list[dict[str, str]]
+    watchers: list[dict[str, Any]]
 
 
 @operation(Access.READ)
@@ -48,18 +49,63 @@ def subject(actor: Actor, reference: str) -> Subject:
         raise Gone("project", row.project_id)
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
-    rows = session.execute(
-        select(Label.id, Label.name, Label.color, TicketLabel.ticket_id)
-        .outerjoin(
-            TicketLabel, and_(TicketLabel.label_id == Label.id, TicketLabel.ticket_id == row.id)
-        )
-        .where(Label.project_id == row.project_id)
-        .order_by(Label.name_key, Label.id)
-    ).all()
-    labels = [{"id": one.id, "name": one.name, "color": one.color} for one in rows]
-    carried = [label for label, one in zip(labels, rows, strict=True) if one.ticket_id]
+    labels, carried, watchers = _labels_and_watchers(row.project_id, row.id)
     ticket = ticket_json(tuple(row)[: len(queries.COLUMNS)], carried)  # type: ignore[arg-type]  # plain dicts of that shape
-    return Subject(ticket, {"id": row.project_id, "key": row.key, "name": row.name}, labels)
+    project = {"id": row.project_id, "key": row.key, "name": row.name}
+    return Subject(ticket, project, labels, watchers)
+
+
+Rows = list[dict[str, Any]]
+
+
+def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, Rows]:
+    """The project's labels, those on the ticket, and its watchers, in one statement."""
+    labels = (
+        select(
+            literal("label").label("kind"),
+            Label.id,
+            Label.name,
+            Label.color.label("second"),
+            Label.name_key.label("place"),
+            TicketLabel.ticket_id,
+            literal(0, BigInteger).label("created_at"),
+            literal("").label("type"),
+        )
+        .outerjoin(
+            TicketLabel, and_(TicketLabel.label_id == Label.id, TicketLabel.ticket_id == ticket_id)
+        )
+        .where(Label.project_id == project_id)
+    )
+    watchers = (
+        select(
+            literal("watcher"),
+            User.id,
+            User.display_name,
+            User.username,
+            cast(TicketWatcher.created_at, String),
+            TicketWatcher.ticket_id,
+            TicketWatcher.created_at,
+            User.type,
+        )
+        .join(TicketWatcher, TicketWatcher.user_id == User.id)
+        .where(TicketWatcher.ticket_id == ticket_id)
+    )
+    both = union_all(labels, watchers)
+    columns = both.selected_columns
+    rows = session.execute(both.order_by(columns.kind, columns.place, columns.id)).all()
+    of_project: Rows = []
+    carried: Rows = []
+    watching: Rows = []
+    for row in rows:
+        if row.kind == "watcher":
+            user = user_summary(row.id, row.type, row.second, row.name)
+            watching.append(watcher_json(user, row.created_at))
+            continue
+        label = {"id": row.id, "name": row.name, "color": row.second}
+        of_project.append(label)
+        if row.ticket_id is not None:
+            carried.append(label)
+    return of_project, carried, watching
 
 
 def children(ticket_id: str) -> list[dict[str, Any]]:

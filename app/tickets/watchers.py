@@ -33,12 +33,6 @@ def _rows(ticket_id: str) -> Any:
     )
 
 
-def of_ticket(ticket_id: str) -> list[dict[str, Any]]:
-    """All watchers of a ticket that was found before, oldest first."""
-    rows = session.execute(_rows(ticket_id).order_by(TicketWatcher.created_at)).all()
-    return [_json(row) for row in rows]
-
-
 def _json(row: Any) -> dict[str, Any]:
     user = user_summary(row.id, row.type, row.username, row.display_name)
     return watcher_json(user, row.created_at)

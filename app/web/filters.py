@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from flask import Flask
-from markupsafe import Markup, escape
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
 
@@ -96,11 +95,6 @@ def first_line(text: str) -> str:
     return found if len(found) <= 160 else found[:159] + "…"
 
 
-def markdown(text: str) -> Markup:
-    """What a person or bot wrote, shown as plain text: line breaks stay, nothing is markup."""
-    return escape(text.strip())
-
-
 def install(app: Flask) -> None:
     """Make these the filters of all templates."""
     for function in (
@@ -114,6 +108,5 @@ def install(app: Flask) -> None:
         tone,
         color_class,
         first_line,
-        markdown,
     ):
         app.jinja_env.filters[function.__name__] = function

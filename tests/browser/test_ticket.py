@@ -101,7 +101,7 @@ def test_a_description_is_shown_as_it_was_written(ticket):
     text = "\nOne line\n\n    <b>code</b> & more"
     desk.page.fill("#value", text)
     desk.press("Control+Enter")
-    expect(desk.page.locator("#fact-body .prose")).to_contain_text("<b>code</b> & more")
+    expect(desk.page.locator("#fact-body .markdown")).to_contain_text("<b>code</b> & more")
     desk.page.click("#edit-body")
     assert desk.page.input_value("#value").strip("\n") == text.strip("\n")
 

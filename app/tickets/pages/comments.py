@@ -10,6 +10,7 @@ from app.core.errors import Forbidden
 from app.tickets import comments, loaders, page_queries
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import pages
+from app.tickets.pages.texts import lay_out
 from app.tickets.schemas import CommentCreate, CommentPatch
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
@@ -38,7 +39,8 @@ def add_comment(reference: str) -> Response:
         )
         if target:
             comment_id = target.partition("#comment-")[2]
-            found = page_queries.comments_of(subject.ticket["id"], comment_id)
+            rows = page_queries.comments_of(subject.ticket["id"], comment_id)
+            found = lay_out(subject, rows, only_comments=True)
             shown += oob(_comment(found[0]), "#thread")
     return html(shown, 200 if target else 422)
 
@@ -52,7 +54,8 @@ def _find(comment_id: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, st
     with reading():
         found, ticket = loaders.visible_comment(actor(), comment_id)
         subject = page_queries.subject(actor(), ticket.display_id)
-        shown = page_queries.comments_of(ticket.id, found.id)[0]
+        rows = page_queries.comments_of(ticket.id, found.id)
+        (shown,) = lay_out(subject, rows, only_comments=True)
     return shown, subject.ticket, subject.project
 
 

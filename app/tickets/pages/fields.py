@@ -20,6 +20,7 @@ from app.tickets.models import Ticket, TicketType
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import FACTS, PRIORITIES, may_be_assigned, pages
+from app.tickets.pages.texts import lay_out
 from app.tickets.schemas import TicketPatch, Transition
 from app.web.forms import Form, submit
 from app.web.guard import actor
@@ -119,6 +120,7 @@ def edit_field(reference: str, name: str) -> Response:
     if "view" in request.args and is_htmx():
         with reading():
             subject = page_queries.subject(actor(), reference)
+            lay_out(subject, [])
         return html(show.fragment("tickets/_fact.html", subject, name=name))
     return _editor(reference, name, Form())
 
@@ -149,6 +151,7 @@ def save_field(reference: str, name: str) -> Response:
         return go(f"/tickets/{reference}")
     with reading():
         subject = page_queries.subject(actor(), reference)
+        lay_out(subject, [])
         shown = show.fragment("tickets/_fact.html", subject, name=name)
         shown += show.new_events(subject)
     return html(shown)

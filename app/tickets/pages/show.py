@@ -5,10 +5,11 @@ from typing import Any
 from flask import Response, g
 
 from app.core.db import reading
-from app.tickets import page_queries, relations, service, watchers
+from app.tickets import page_queries, relations, service
 from app.tickets.page_queries import EVENTS_SHOWN, Subject
 from app.tickets.pages.blueprint import FACTS, pages
 from app.tickets.pages.feed import RELATION_TYPES, grouped, thread, told
+from app.tickets.pages.texts import lay_out
 from app.web.forms import Form
 from app.web.guard import actor, write
 from app.web.render import go, oob, page, render
@@ -21,9 +22,8 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         ticket_id = subject.ticket["id"]
         children = page_queries.children(ticket_id)
         related = relations.of_ticket(actor(), ticket_id)
-        watching = watchers.of_ticket(ticket_id)
-        comments = page_queries.comments_of(ticket_id)
         events = page_queries.events_of(ticket_id)
+        comments = lay_out(subject, page_queries.comments_of(ticket_id))
     entries = thread(comments, told(events, ticket_id, subject.labels))
     done = [one for one in children if one["state"] and one["state"]["category"] == "done"]
     return page(
@@ -37,8 +37,8 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         relations=grouped(related),
         relation_types=RELATION_TYPES,
         relation_form=None,
-        watchers=watching,
-        watching=any(one["user_id"] == actor().id for one in watching),
+        watchers=subject.watchers,
+        watching=any(one["user_id"] == actor().id for one in subject.watchers),
         watcher_form=None,
         entries=entries,
         earlier=len(events) == EVENTS_SHOWN,

@@ -49,12 +49,11 @@ def watch(reference: str) -> Response:
         return go(f"/tickets/{reference}")
     with reading():
         subject = page_queries.subject(actor(), reference)
-        rows = watchers.of_ticket(subject.ticket["id"])
         shown = show.fragment(
             "tickets/_watchers.html",
             subject,
-            watchers=rows,
-            watching=any(row["user_id"] == actor().id for row in rows),
+            watchers=subject.watchers,
+            watching=any(row["user_id"] == actor().id for row in subject.watchers),
             watcher_form=form if form.errors else None,
             users=user_options(all_users(), subject.project["id"]) if form.errors else [],
         )
