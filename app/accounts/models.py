@@ -114,3 +114,14 @@ class LoginBucket(Base):
     updated_at: Mapped[int] = mapped_column(Moment)
     # When auth.login.rate_limited was last written for this window.
     audited_at: Mapped[int | None] = mapped_column(Moment)
+
+
+class Workspace(Base):
+    """What holds for the whole installation; without its row, nothing is set."""
+
+    __tablename__ = "workspaces"
+
+    id: Mapped[str] = id_key()
+    # While set, every write of every bot is refused (decisions.md, section 3).
+    bots_paused_at: Mapped[int | None] = mapped_column(Moment)
+    bots_paused_by_user_id: Mapped[str | None] = mapped_column(Id)

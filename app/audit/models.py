@@ -1,11 +1,13 @@
-"""The audit log's table. Triggers in the migrations keep it append-only on both databases."""
+"""The tables of the audit log, kept append-only by triggers, and of the tool log."""
 
 from typing import Any
 
-from sqlalchemy import JSON, Index
+from sqlalchemy import JSON, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.db import Base, Id, Moment, id_key, short_text
+
+_NAMED = text("tool_invocation_log_id IS NOT NULL")
 
 
 class AuditEvent(Base):
@@ -19,6 +21,7 @@ class AuditEvent(Base):
         Index(None, "actor_user_id", "created_at", "id"),
         Index(None, "event_type", "created_at", "id"),
         Index(None, "request_id"),
+        Index(None, "tool_invocation_log_id", sqlite_where=_NAMED, postgresql_where=_NAMED),
     )
 
     id: Mapped[str] = id_key()
@@ -35,4 +38,28 @@ class AuditEvent(Base):
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
     request_id: Mapped[str | None] = mapped_column(Id)
     tool_invocation_log_id: Mapped[str | None] = mapped_column(Id)
+    created_at: Mapped[int] = mapped_column(Moment)
+
+
+class ToolInvocation(Base):
+    """One call of a tool by a bot: with what, how it ended, how long it took."""
+
+    __tablename__ = "tool_invocations"
+    __table_args__ = (
+        Index(None, "created_at", "id"),
+        Index(None, "bot_user_id", "created_at", "id"),
+        Index(None, "tool_name", "created_at", "id"),
+        Index(None, "request_id"),
+    )
+
+    id: Mapped[str] = id_key()
+    bot_user_id: Mapped[str] = mapped_column(Id)
+    tool_name: Mapped[str] = mapped_column(short_text(128))
+    # Redacted and cut (``core.redaction``).
+    arguments: Mapped[Any] = mapped_column(JSON)
+    # ``ok`` or the code of the error.
+    result_status: Mapped[str] = mapped_column(short_text(64))
+    error_message: Mapped[str | None] = mapped_column(Text)
+    duration_ms: Mapped[int]
+    request_id: Mapped[str | None] = mapped_column(Id)
     created_at: Mapped[int] = mapped_column(Moment)
