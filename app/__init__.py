@@ -19,6 +19,8 @@ from app.core.context import request_id
 from app.core.db import db
 from app.core.engines import engine_options, prepare
 from app.core.json_provider import OrjsonProvider
+from app.mcp import blueprint as mcp
+from app.mcp.door import Door
 from app.rest import errors, openapi
 from app.rest.blueprint import blueprint
 from app.rest.dispatch import Identity
@@ -48,7 +50,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(
             sqlite=settings.is_sqlite, threads=settings.threads
         ),
-        # Bodies are bounded as they are read (app/rest/body.py); this holds for forms.
+        # Bodies are bounded as they are read (app/core/body.py); this holds for forms.
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
     )
@@ -111,6 +113,18 @@ def _install_requests(app: Flask) -> None:
         return response
 
 
+def _mcp_door(settings: Settings) -> Door:
+    return Door(
+        resolve=identity.resolve_token,
+        catalog=doors.tools(settings.app_name),
+        server={
+            "name": settings.service_name,
+            "title": settings.app_name,
+            "version": settings.version,
+        },
+    )
+
+
 def _install_doors(app: Flask) -> None:
     who = Identity(
         presented=identity.presented,
@@ -124,6 +138,7 @@ def _install_doors(app: Flask) -> None:
     app.register_blueprint(blueprint(registry, who))
     app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"]))
     app.register_blueprint(health)
+    app.register_blueprint(mcp.blueprint(_mcp_door(app.config["SETTINGS"])))
     show_error = install_web(app, who, doors.pages(), doors.linker())
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

@@ -170,7 +170,12 @@ class Settings:
     @property
     def user_agent(self) -> str:
         """How Docket names itself to other servers: ``<app_name>/<version>`` (interface.md)."""
-        return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', self.app_name)}/{VERSION}"
+        return f"{self.service_name}/{VERSION}"
+
+    @property
+    def service_name(self) -> str:
+        """The app's name as programs read it: in lower case, with hyphens for spaces."""
+        return re.sub(r"[^a-z0-9._-]+", "-", self.app_name.lower())
 
 
 def _own_address(host: str, port: int) -> str:

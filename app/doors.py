@@ -9,6 +9,7 @@ from app.accounts.pages import pages as account_pages
 from app.activity.api import api as activity
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
+from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
@@ -19,6 +20,7 @@ from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
 from app.tickets.cli import import_issues
 from app.tickets.pages import pages as ticket_pages
+from app.tools.catalog import catalog
 from app.web.texts import Linker
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
@@ -44,6 +46,11 @@ def routes() -> Registry:
     for api in APIS:
         registry.add(api)
     return registry
+
+
+def tools(name: str) -> Catalog:
+    """All tools and resources of bots; ``name`` is what this installation is called."""
+    return catalog(name)
 
 
 def pages() -> list[Blueprint]:

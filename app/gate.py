@@ -23,7 +23,7 @@ def gate(application: WSGIApplication, *, places: int, max_body: int) -> WSGIApp
     """Let ``places`` requests into the application at a time, each with its body in memory.
 
     A body over ``max_body`` arrives cut to one byte more; the application answers 413 itself
-    (app/rest/body.py). A request whose client left before its body was complete never arrives.
+    (app/core/body.py). A request whose client left before its body was complete never arrives.
     """
     room = threading.BoundedSemaphore(places)
 

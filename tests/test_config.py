@@ -50,7 +50,7 @@ def test_defaults_are_those_of_the_specification(read, tmp_path):
     assert settings.log_level == "INFO"
     assert settings.workers == 1
     assert settings.threads == 8
-    assert settings.user_agent == f"Docket/{VERSION}"
+    assert settings.user_agent == f"docket/{VERSION}"
 
 
 def test_a_blank_setting_has_its_default(read):
@@ -89,7 +89,7 @@ def test_a_relative_sqlite_file_is_where_the_server_is_started(read, tmp_path, m
 
 
 def test_user_agent_is_one_token(read):
-    assert read(APP_NAME="Tücher & Co").user_agent == f"T-cher-Co/{VERSION}"
+    assert read(APP_NAME="Tücher & Co").user_agent == f"t-cher-co/{VERSION}"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Recording events: in the transaction of the change, or in one of their own for refusals."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ class Target:
     ticket_id: str | None = None
     # A personal note: its events are seen in the audit log alone, whatever their type.
     is_personal: bool = False
+    # The row of the tool log that ``bot.tool_invoked`` points at.
+    tool_invocation_log_id: str | None = None
 
 
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
@@ -58,6 +61,7 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
             ticket_id=target.ticket_id,
             payload=payload,
             request_id=request_id.get(),
+            tool_invocation_log_id=target.tool_invocation_log_id,
             created_at=ids.created_ms(identifier),
         )
     )
@@ -70,8 +74,16 @@ def record_separately(actor: Actor, event_type: str, target: Target, /, **payloa
     For what describes a request rather than a change. Where it fails, ``audit.orphaned`` is tried
     and the failure logged; the caller's answer stands either way.
     """
+    recording(event_type, lambda: record(actor, event_type, target, **payload))
+
+
+def recording(event_type: str, work: Callable[[], object]) -> None:
+    """Do the work that records this event in a transaction of its own; never raises.
+
+    Where it fails, ``audit.orphaned`` is tried and the failure logged.
+    """
     try:
-        run_write(lambda: record(actor, event_type, target, **payload))
+        run_write(work)
     except Exception:
         log.exception("audit event not written", extra={"event_type": event_type})
         _record_orphan(event_type)

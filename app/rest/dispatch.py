@@ -21,7 +21,7 @@ from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticate
 from app.core.etag import matches
 from app.rest import fields
 from app.rest.answers import Answer, Rendered, render, respond
-from app.rest.body import read_body
+from app.core.body import read_body
 from app.rest.routing import Call, Client, Route
 
 LARGEST_PAGE = 200

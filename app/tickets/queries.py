@@ -123,7 +123,11 @@ def is_ready() -> ColumnElement[bool]:
 
 
 def filtered(statement: AnySelect, filters: dict[str, Any]) -> AnySelect:
-    """Narrow a ticket query by the single-value filters of REST (interface.md, Tickets)."""
+    """Narrow a ticket query by the single-value filters of REST (interface.md, Tickets).
+
+    Of the tools alone: ``state_ids`` and ``label_ids`` (any of them), ``unassigned``,
+    ``updated_since`` in milliseconds, and ``among``, a query for the ids to choose from.
+    """
     equal = {
         "project_id": Ticket.project_id,
         "state_id": Ticket.state_id,
@@ -143,6 +147,23 @@ def filtered(statement: AnySelect, filters: dict[str, Any]) -> AnySelect:
         statement = statement.where(Ticket.id.in_(labelled))
     if filters.get("ready"):
         statement = statement.where(is_ready())
+    return _by_tool_filters(statement, filters)
+
+
+def _by_tool_filters(statement: AnySelect, filters: dict[str, Any]) -> AnySelect:
+    if filters.get("state_ids") is not None:
+        statement = statement.where(Ticket.state_id.in_(filters["state_ids"]))
+    if filters.get("label_ids") is not None:
+        labelled = select(TicketLabel.ticket_id).where(
+            TicketLabel.label_id.in_(filters["label_ids"])
+        )
+        statement = statement.where(Ticket.id.in_(labelled))
+    if filters.get("unassigned"):
+        statement = statement.where(Ticket.assignee_user_id.is_(None))
+    if filters.get("updated_since") is not None:
+        statement = statement.where(Ticket.updated_at >= filters["updated_since"])
+    if filters.get("among") is not None:
+        statement = statement.where(Ticket.id.in_(filters["among"]))
     return statement
 
 

@@ -46,6 +46,11 @@ class Document:
             self._validators[key] = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
         return self._validators[key]
 
+    def check_component(self, name: str, value: Any) -> None:
+        """Assert that the value has the form of this component."""
+        errors = self.validator({"$ref": f"#/components/schemas/{name}"}).iter_errors(value)
+        assert not list(errors), (name, value)
+
     def resolved(self, reference: dict[str, Any]) -> dict[str, Any]:
         """What a ``$ref`` into the components names."""
         found: Any = self.content

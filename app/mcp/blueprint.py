@@ -1,0 +1,191 @@
+"""POST /mcp/bot/<token>/mcp: what is checked, in which order, and with which status it ends.
+
+The token never stands in the address that this code sees: ``rest/wsgi.py`` moved it away before
+anything could log it.
+"""
+
+import logging
+from typing import Any
+
+import orjson
+from flask import Blueprint, Request, Response, current_app, g, request
+from sqlalchemy.exc import DBAPIError
+
+from app.audit.service import record_refusal
+from app.config import Settings
+from app.core.actor import Actor
+from app.core.body import read_body
+from app.core.db import reading
+from app.core.engines import is_outage
+from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
+from app.mcp import eras
+from app.mcp.calls import Invocation
+from app.mcp.door import Door
+from app.mcp.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    Message,
+    ProtocolError,
+    parse,
+    result,
+)
+from app.mcp.methods import Asked, method_of
+from app.mcp.origins import is_foreign
+
+log = logging.getLogger(__name__)
+
+# Where ``rest/wsgi.py`` puts the token.
+ENVIRON_KEY = "docket.mcp_token"
+RULE = "/mcp/bot/<token>/mcp"
+METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
+CALL = "tools/call"
+JSON = "application/json"
+
+
+def blueprint(door: Door) -> Blueprint:
+    """The endpoint, for this door."""
+    made = Blueprint("mcp", __name__)
+
+    def endpoint(token: str) -> Response:
+        g.operation_id = "mcp"
+        try:
+            return _answer(door, request.environ.get(ENVIRON_KEY, token))
+        except ProtocolError as error:
+            return _send(error.body, error.status)
+        except Unavailable as error:
+            return _unavailable(error)
+        except DBAPIError as error:
+            if not is_outage(error):
+                raise
+            return _unavailable(Unavailable())
+
+    made.add_url_rule(RULE, "endpoint", endpoint, methods=METHODS, provide_automatic_options=False)
+    return made
+
+
+def _send(body: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(body), status, content_type=JSON)
+
+
+def _unavailable(error: Unavailable) -> Response:
+    refused = ProtocolError(INTERNAL_ERROR, error.message, status=503, data={"code": error.code})
+    return _send(refused.body, refused.status)
+
+
+def _answer(door: Door, token: str) -> Response:
+    settings: Settings = current_app.config["SETTINGS"]
+    if is_foreign(request.headers.get("Origin"), settings.base_url):
+        raise ProtocolError(INVALID_REQUEST, "This origin may not call.", status=403)
+    if request.method != "POST":
+        refused = ProtocolError(INVALID_REQUEST, "Send a POST.", status=405)
+        response = _send(refused.body, refused.status)
+        response.headers["Allow"] = "POST"
+        return response
+    try:
+        raw = read_body(request, settings.max_request_bytes)
+    except RequestTooLarge as error:
+        raise ProtocolError(INVALID_REQUEST, error.message, status=413) from error
+    return _answer_message(door, token, _understood(raw), settings)
+
+
+def _understood(raw: bytes) -> tuple[Message, bool] | ProtocolError:
+    """The message and whether it is of the stateless era, or what is wrong with it.
+
+    A wrong one is refused only after the credential was judged.
+    """
+    try:
+        _check_types(request)
+        message = parse(raw)
+        return message, eras.is_modern(request.headers, message)
+    except ProtocolError as error:
+        return error
+
+
+def _check_types(asked: Request) -> None:
+    if asked.mimetype != JSON:
+        raise ProtocolError(INVALID_REQUEST, f"Send Content-Type: {JSON}.", status=415)
+    accepted = asked.accept_mimetypes
+    if accepted and not accepted[JSON]:
+        raise ProtocolError(INVALID_REQUEST, f"The answer is {JSON}.", status=406)
+
+
+def _answer_message(
+    door: Door,
+    token: str,
+    understood: tuple[Message, bool] | ProtocolError,
+    settings: Settings,
+) -> Response:
+    if not isinstance(understood, ProtocolError) and understood[0].method == CALL:
+        message, modern = understood
+        if message.wants_answer:
+            return _call(door, token, message, modern=modern, settings=settings)
+    actor = _authenticate(door, token)
+    if isinstance(understood, ProtocolError):
+        raise understood
+    message, modern = understood
+    if not message.wants_answer:
+        return Response(status=202)
+    method = method_of(message, modern=modern)
+    try:
+        content = method.answer(Asked(door, actor, message, modern))
+    except ProtocolError as error:
+        error.request_id = message.id
+        raise
+    except Unavailable:
+        raise
+    except Exception as error:
+        if isinstance(error, DBAPIError) and is_outage(error):
+            raise
+        log.exception("a method failed", extra={"method_name": message.method[:128]})
+        refused = ProtocolError(INTERNAL_ERROR, "Internal error", status=200, request_id=message.id)
+        raise refused from error
+    if modern:
+        content = eras.finished(content, door.server, ttl_ms=method.ttl_ms)
+    return _send(result(message.id, content))
+
+
+def _authenticate(door: Door, token: str) -> Actor:
+    """The bot; raises InvalidCredentials after auditing it (the envelope of REST is its answer)."""
+    try:
+        with reading():
+            g.actor = door.resolve(token)
+    except InvalidCredentials as error:
+        record_refusal(g.actor, error, "mcp")
+        raise
+    actor: Actor = g.actor
+    return actor
+
+
+def _call(
+    door: Door, token: str, message: Message, *, modern: bool, settings: Settings
+) -> Response:
+    name, sent = message.params.get("name"), message.params.get("arguments")
+    status = 400 if modern else 200
+    if not isinstance(name, str) or not (sent is None or isinstance(sent, dict)):
+        _authenticate(door, token)
+        raise ProtocolError(
+            INVALID_PARAMS,
+            "tools/call takes name, a string, and arguments, an object.",
+            status=status,
+            request_id=message.id,
+        )
+    invocation = Invocation(door, token, name, sent or {}, settings.idempotency_key_ttl_hours)
+    try:
+        content = invocation.run()
+    except InvalidCredentials as error:
+        record_refusal(g.actor, error, "mcp")
+        raise
+    except ProtocolError as error:
+        error.request_id, error.status = message.id, status
+        raise
+    except Unavailable as error:
+        refused = ProtocolError(
+            INTERNAL_ERROR,
+            error.message,
+            status=503,
+            data={"code": error.code},
+            request_id=message.id,
+        )
+        raise refused from error
+    return _send(result(message.id, eras.finished(content, door.server) if modern else content))

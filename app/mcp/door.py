@@ -1,0 +1,18 @@
+"""What the endpoint is given from above: who calls, and what there is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.core.actor import Actor
+from app.mcp.registry import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """How the endpoint knows its callers and its tools."""
+
+    # In a unit of work: the bot of this token; raises InvalidCredentials.
+    resolve: Callable[[str], Actor]
+    catalog: Catalog
+    # ``name``, ``title`` and ``version``, as the handshake tells them.
+    server: dict[str, str]

@@ -1,0 +1,138 @@
+"""One ``Tool`` record per tool, and one ``ResourceKind`` per kind of resource.
+
+As with REST's routes, the record guards, parses, documents and calls, so none can drift.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from app.core.actor import Access, Actor, Operation
+from app.mcp.parameters import Parameter, input_schema
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call as a tool sees it: who, and the arguments as they were declared."""
+
+    actor: Actor
+    given: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.given.get(name)
+
+
+View = Callable[[ToolCall], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What clients decide by whether to ask their person first (all four are always sent)."""
+
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """As the protocol names them; the world of every tool is this workspace."""
+        return {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": False,
+        }
+
+
+READS = Hints(read_only=True, destructive=False, idempotent=True)
+ADDS = Hints(read_only=False, destructive=False, idempotent=False)
+ADDS_ONCE = Hints(read_only=False, destructive=False, idempotent=True)
+REPLACES = Hints(read_only=False, destructive=True, idempotent=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Everything about one tool."""
+
+    name: str
+    title: str
+    calls: Operation[Any, Any]
+    view: View
+    parameters: tuple[Parameter, ...] = ()
+    hints: Hints = READS
+    # Takes an idempotency_key, with the meaning of the REST header.
+    keyed: bool = False
+    # Arguments that an agent may expect here, and the tool that has them.
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it runs in a transaction."""
+        return self.calls.access is not Access.READ
+
+    @property
+    def listing(self) -> dict[str, Any]:
+        """The tool as ``tools/list`` shows it; its description is the view's docstring."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": " ".join((self.view.__doc__ or "").split()),
+            "inputSchema": input_schema(self.parameters),
+            "annotations": {"title": self.title, **self.hints.annotations},
+        }
+
+
+class Toolbox:
+    """The tools of one group, collected at import."""
+
+    def __init__(self) -> None:
+        self.tools: list[Tool] = []
+
+    def tool(
+        self, name: str, title: str, *, calls: Operation[Any, Any], **options: Any
+    ) -> Callable[[View], View]:
+        """Register a view; ``options`` are the other fields of Tool."""
+
+        def register(view: View) -> View:
+            self.tools.append(Tool(name, title, calls, view, **options))
+            return view
+
+        return register
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A row of ``resources/list``."""
+
+    uri: str
+    name: str
+    title: str
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceKind:
+    """One scheme of resources: how they are listed, and read as Markdown."""
+
+    prefix: str
+    template: dict[str, str]
+    newest: Callable[[Actor, int], list[Resource]]
+    # Those to be listed before all others.
+    first: Callable[[Actor], list[Resource]]
+    # Raises NotFound, Gone or InvalidField.
+    read: Callable[[Actor, str], str]
+
+
+class Catalog:
+    """All tools and kinds of resources; the listing is made once."""
+
+    def __init__(
+        self, toolboxes: Iterable[Toolbox], kinds: Iterable[ResourceKind], instructions: str
+    ) -> None:
+        self.tools = {tool.name: tool for box in toolboxes for tool in box.tools}
+        self.kinds = tuple(kinds)
+        self.instructions = instructions
+        self.tools_listing = [tool.listing for tool in self.tools.values()]
+        self.tools_json = orjson.dumps(self.tools_listing)

@@ -1,0 +1,65 @@
+"""The result of a tool call: the same JSON twice, since clients show their model only one form."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from app.core.errors import DomainError, NotFound, OutsideAllowlist, ReadOnlyBot, RequestInvalid
+from app.mcp.parameters import Parameter
+
+# What an agent can do about a refusal, by the kind of thing that was not found.
+_FIND = {
+    "ticket": "Find tickets with search or list_tickets.",
+    "project": "list_projects shows the projects you can use.",
+    "wiki_page": "Find pages with search or list_wiki_pages.",
+    "comment": "list_comments shows the comments of a ticket.",
+    "sticky_note": "list_sticky_notes shows the notes of a project.",
+    "relation": "get_ticket shows a ticket's relations.",
+    "watcher": "get_ticket shows who watches a ticket.",
+}
+
+
+def result(structured: dict[str, Any], *, is_error: bool = False) -> dict[str, Any]:
+    """A call's result, complete in both of its forms."""
+    text = orjson.dumps(structured).decode()
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": structured,
+        "isError": is_error,
+    }
+
+
+def refusal(error: DomainError, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """The structured form of a refusal, in the words of the tool, and what to do about it."""
+    message, details = error.message, dict(error.details or {})
+    if isinstance(error, RequestInvalid):
+        message = " ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors)
+    names = {one.also: name for name, one in parameters.items() if one.also}
+    named = names.get(str(details.get("field")))
+    if named is not None:
+        message = message.replace(details["field"], named)
+        details["field"] = named
+    body: dict[str, Any] = {"code": error.code, "message": f"{message}{_advice(error)}"}
+    if error.details is not None:
+        body["details"] = details
+    return {"error": body}
+
+
+def _advice(error: DomainError) -> str:
+    if isinstance(error, NotFound) and error.details:
+        advice = _FIND.get(error.details["resource"], "")
+        return f" {advice}" if advice else ""
+    if isinstance(error, OutsideAllowlist):
+        return " list_projects shows the projects you can use."
+    if isinstance(error, ReadOnlyBot) and not error.is_paused:
+        return " A person can change that on the page of bots."
+    return ""
+
+
+def slim(row: Mapping[str, Any], *, with_body: bool) -> dict[str, Any]:
+    """A row of a list: without empty fields, and without long texts unless they are wanted."""
+    left_out = () if with_body else ("body", "edit_history")
+    return {
+        name: value for name, value in row.items() if value is not None and name not in left_out
+    }

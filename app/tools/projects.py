@@ -1,0 +1,49 @@
+"""Tools of projects."""
+
+from typing import Any
+
+from app.core.actor import Actor
+from app.mcp.parameters import PAGE, needed
+from app.mcp.registry import Toolbox, ToolCall
+from app.mcp.results import slim
+from app.projects import labels, service, states
+from app.projects.builders import label_json, project_json, state_json
+from app.tools import guides, naming
+from app.tools.fields import PROJECT
+
+toolbox = Toolbox()
+
+
+def rows(envelope: dict[str, Any], *, with_body: bool = False) -> dict[str, Any]:
+    """A list's envelope with summary rows."""
+    return {**envelope, "data": [slim(row, with_body=with_body) for row in envelope["data"]]}
+
+
+@toolbox.tool("list_projects", "List projects", calls=service.list_projects, parameters=PAGE)
+def list_projects(call: ToolCall) -> dict[str, Any]:
+    """Projects you can see, newest first. Their keys name them in all other tools; get_project
+    tells a project's states and labels.
+    """
+    page = service.list_projects(call.actor, limit=call["limit"], cursor=call["cursor"])
+    return rows(page.envelope)
+
+
+@toolbox.tool(
+    "get_project", "Get project", calls=service.get_project, parameters=(needed(PROJECT),)
+)
+def get_project(call: ToolCall) -> dict[str, Any]:
+    """One project with its workflow_states (for transition_ticket, in order) and labels. If it has
+    guide, read that resource first: the house rules that people wrote for bots.
+    """
+    return described(call.actor, naming.project_id(call.actor, call["project"]))
+
+
+def described(actor: Actor, project_id: str) -> dict[str, Any]:
+    """A project with its states, labels and house rules."""
+    project = service.get_project(actor, project_id)
+    return {
+        **project_json(project),
+        "workflow_states": [state_json(state) for state in states.ordered(project.id)],
+        "labels": [label_json(label) for label in labels.by_name(project.id)],
+        **guides.of_project(project.id),
+    }

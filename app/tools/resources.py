@@ -1,0 +1,134 @@
+"""Tickets and wiki pages as resources: listed by newest change, read as Markdown."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from sqlalchemy import select
+
+from app.core.actor import Actor
+from app.core.db import session
+from app.core.errors import InvalidField, NotFound
+from app.core.ids import is_display_id
+from app.mcp.registry import Resource, ResourceKind
+from app.tickets import comments, queries, reading
+from app.tickets.models import Ticket
+from app.tools import guides
+from app.wiki import loaders
+from app.wiki.models import WikiPage
+
+TICKET = "ticket://"
+PAGE = "wiki://page/"
+SHOWN_COMMENTS = 200
+
+
+def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
+    """The most recently updated live tickets that the actor can see."""
+    statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at).where(
+        Ticket.deleted_at.is_(None), queries.in_live_projects()
+    )
+    if actor.allowlist:
+        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    rows = session.execute(statement.order_by(Ticket.updated_at.desc()).limit(limit))
+    return [
+        Resource(TICKET + row.display_id, row.display_id, row.title, row.updated_at) for row in rows
+    ]
+
+
+def read_ticket(actor: Actor, display_id: str) -> str:
+    """A ticket as Markdown: title, fields, body, comments."""
+    if not is_display_id(display_id):
+        raise NotFound("ticket", display_id)
+    ticket = reading.get_ticket(actor, display_id)
+    shown = queries.ticket_by_id(ticket.id)
+    page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
+    parts = [f"# {shown['display_id']}: {shown['title']}", _facts(shown)]
+    if shown["body"]:
+        parts.append(shown["body"])
+    if page.data:
+        parts.append("## Comments")
+        parts += [
+            f"### {row['author']['username']}, {row['created_at']}\n\n{row['body']}"
+            for row in page.data
+        ]
+    if page.next_cursor is not None:
+        parts.append("There are more comments: list_comments.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(shown: dict[str, Any]) -> str:
+    state = shown["state"]
+    facts = {
+        "Type": shown["type"],
+        "State": f"{state['name']} ({state['category']})" if state else "none",
+        "Priority": shown["priority"],
+        "Assignee": shown["assignee"]["username"] if shown["assignee"] else "nobody",
+        "Reporter": shown["reporter"]["username"],
+        "Labels": ", ".join(label["name"] for label in shown["labels"]),
+        "Parent": shown["parent"]["display_id"] if shown["parent"] else "",
+        "Due": shown["due_date"] or "",
+        "Created": shown["created_at"],
+        "Updated": shown["updated_at"],
+    }
+    return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+
+
+def newest_pages(actor: Actor, limit: int) -> list[Resource]:
+    """The most recently updated live pages that the actor can see."""
+    rows = session.execute(
+        select(WikiPage.slug, WikiPage.title, WikiPage.updated_at)
+        .where(WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
+        .order_by(WikiPage.updated_at.desc())
+        .limit(limit)
+    )
+    return [Resource(PAGE + row.slug, row.slug, row.title, row.updated_at) for row in rows]
+
+
+def read_page(actor: Actor, slug: str) -> str:
+    """A wiki page as Markdown: title and body.
+
+    Of a slug that several scopes have, the global page comes first, then the newest.
+    """
+    slug = unquote(slug)
+    try:
+        page = loaders.visible(actor, slug)
+    except InvalidField:
+        page = _of_several(actor, slug)
+    return f"# {page.title}\n\n{page.body}\n"
+
+
+def _of_several(actor: Actor, slug: str) -> WikiPage:
+    statement = select(WikiPage).where(
+        WikiPage.slug == slug, WikiPage.deleted_at.is_(None), loaders.seen_by(actor)
+    )
+    found = session.scalars(statement.order_by(WikiPage.updated_at.desc())).all()
+    return min(found, key=lambda page: page.project_id is not None)
+
+
+KINDS = (
+    ResourceKind(
+        prefix=TICKET,
+        template={
+            "uriTemplate": "ticket://{display_id}",
+            "name": "ticket",
+            "title": "Ticket",
+            "description": "A ticket with its fields, body and comments.",
+            "mimeType": "text/markdown",
+        },
+        newest=newest_tickets,
+        first=lambda actor: [],
+        read=read_ticket,
+    ),
+    ResourceKind(
+        prefix=PAGE,
+        template={
+            "uriTemplate": "wiki://page/{slug}",
+            "name": "wiki_page",
+            "title": "Wiki page",
+            "description": "A wiki page's text.",
+            "mimeType": "text/markdown",
+        },
+        newest=newest_pages,
+        first=guides.pages,
+        read=read_page,
+    ),
+)

@@ -1,0 +1,41 @@
+"""search: tickets and wiki pages by words."""
+
+from typing import Any
+
+from app.mcp.parameters import PAGE, choice, text
+from app.mcp.registry import Toolbox, ToolCall
+from app.search import service
+from app.tools import naming
+from app.tools.fields import PROJECT
+from app.tools.projects import rows
+
+toolbox = Toolbox()
+
+
+@toolbox.tool(
+    "search",
+    "Search",
+    calls=service.query,
+    parameters=(
+        text("q", 'Words (all must occur), "a phrase", -without, or a display id.', required=True),
+        choice("type", ("ticket", "wiki_page"), "Only this kind."),
+        PROJECT,
+        *PAGE,
+    ),
+)
+def search(call: ToolCall) -> dict[str, Any]:
+    """Full-text search over tickets and wiki pages, the best first, with snippets. Use it before
+    creating anything; get_ticket and get_wiki_page read a hit.
+    """
+    project_id = None
+    if call["project"] is not None:
+        project_id = naming.project_id(call.actor, call["project"])
+    page = service.query(
+        call.actor,
+        q=call["q"],
+        type=call["type"],
+        project_id=project_id,
+        limit=call["limit"],
+        cursor=call["cursor"],
+    )
+    return rows(page.envelope)

@@ -1,0 +1,134 @@
+"""Tools of sticky notes."""
+
+from typing import Any
+
+from app.mcp.parameters import (
+    CLIENT_REQUEST_ID,
+    IDEMPOTENCY_KEY,
+    INCLUDE_BODY,
+    PAGE,
+    Kind,
+    Parameter,
+    body,
+    choice,
+    text,
+)
+from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
+from app.projects import loaders as projects
+from app.sticky_notes import conversion, service
+from app.sticky_notes.builders import note_json
+from app.tickets.models import Priority, TicketType
+from app.tools import naming
+from app.tools.fields import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
+from app.tools.projects import rows
+from app.tools.tickets import shown, ticket_fields
+
+toolbox = Toolbox()
+
+
+@toolbox.tool(
+    "list_sticky_notes",
+    "List sticky notes",
+    calls=service.list_of_project,
+    parameters=(PROJECT, *PAGE, INCLUDE_BODY),
+)
+def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
+    """The notes on a project's wall, newest first; include_body true brings their text. Always
+    give project: personal notes are for people, so without it the list is empty.
+    """
+    span = {"limit": call["limit"], "cursor": call["cursor"]}
+    if call["project"] is None:
+        page = service.list_personal(call.actor, **span)
+    else:
+        project_id = naming.project_id(call.actor, call["project"])
+        page = service.list_of_project(call.actor, project_id, **span)
+    return rows(page.envelope, with_body=bool(call["include_body"]))
+
+
+@toolbox.tool(
+    "create_sticky_note",
+    "Create sticky note",
+    calls=service.create_in_project,
+    hints=ADDS,
+    keyed=True,
+    parameters=(
+        PROJECT,
+        body("body", "Simple Markdown, 1 to 65,536 characters.", required=True),
+        COLOR,
+        IDEMPOTENCY_KEY,
+        CLIENT_REQUEST_ID,
+    ),
+)
+def create_sticky_note(call: ToolCall) -> dict[str, Any]:
+    """Put a note on a project's wall: a thought that is no ticket yet. Always give project."""
+    fields = {"body": call["body"], "color": call["color"]}
+    if call["project"] is None:
+        return note_json(service.create_personal(call.actor, **fields))
+    project_id = naming.project_id(call.actor, call["project"], writing=True)
+    return note_json(service.create_in_project(call.actor, project_id, **fields))
+
+
+@toolbox.tool(
+    "update_sticky_note",
+    "Update sticky note",
+    calls=service.update_note,
+    hints=REPLACES,
+    parameters=(
+        NOTE,
+        body("body", "Replaces the whole text."),
+        COLOR,
+        Parameter("clear_fields", Kind.TEXTS, "Fields to empty.", choices=("color",)),
+    ),
+)
+def update_sticky_note(call: ToolCall) -> dict[str, Any]:
+    """Change the text or color of a project's note."""
+    fields = {name: call[name] for name in ("body", "color") if name in call.given}
+    return note_json(service.update_note(call.actor, call["sticky_note"], **fields))
+
+
+@toolbox.tool(
+    "delete_sticky_note",
+    "Delete sticky note",
+    calls=service.delete_note,
+    hints=REPLACES,
+    parameters=(NOTE,),
+)
+def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
+    """Delete a note for good."""
+    service.delete_note(call.actor, call["sticky_note"])
+    return {"deleted": True, "id": call["sticky_note"]}
+
+
+@toolbox.tool(
+    "convert_sticky_note",
+    "Turn note into ticket",
+    calls=conversion.convert_note,
+    hints=ADDS,
+    keyed=True,
+    parameters=(
+        NOTE,
+        PROJECT,
+        choice("type", TicketType, "A subtask needs a story as parent.", default="story"),
+        text("title", "The note's first line if absent."),
+        choice("priority", Priority, "Priority.", default="medium"),
+        ASSIGNEE,
+        PARENT,
+        IDEMPOTENCY_KEY,
+        CLIENT_REQUEST_ID,
+    ),
+)
+def convert_sticky_note(call: ToolCall) -> dict[str, Any]:
+    """Create a ticket from a note, once; its text becomes the body and the note stays. Returns the
+    ticket.
+    """
+    actor = call.actor
+    note = service.writable(actor, call["sticky_note"])
+    given = dict(call.given)
+    fields: dict[str, Any] = {}
+    project_id = note.project_id
+    if call["project"] is not None:
+        project_id = fields["project_id"] = naming.project_named_in_body(actor, call["project"])
+    if project_id is not None:
+        projects.writable(actor, project_id)
+        fields |= ticket_fields(actor, project_id, given)
+    return shown(conversion.convert_note(actor, note.id, **fields))

@@ -1,0 +1,88 @@
+"""Tools of what hangs on a ticket: relations and watchers."""
+
+from typing import Any
+
+from app.mcp.parameters import choice, text
+from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
+from app.tickets import relations, watchers
+from app.tickets.models import RelationType
+from app.tools import naming
+from app.tools.fields import TICKET
+
+toolbox = Toolbox()
+
+USER = text("user", "Username, UUID or me. Bots name themselves alone.", also="user_id")
+
+
+@toolbox.tool(
+    "add_ticket_relation",
+    "Relate tickets",
+    calls=relations.create_relation,
+    hints=ADDS,
+    parameters=(
+        TICKET,
+        choice(
+            "type", RelationType, "ticket blocks, relates to or duplicates target.", required=True
+        ),
+        text(
+            "target",
+            "The other ticket: display id or UUID.",
+            required=True,
+            also="target_ticket_id",
+        ),
+    ),
+)
+def add_ticket_relation(call: ToolCall) -> dict[str, Any]:
+    """Relate two tickets, of any projects you see. A circle of blocks is refused. Returns the
+    relation, whose id remove_ticket_relation takes.
+    """
+    _, relation = relations.create_relation(
+        call.actor, call["ticket"], type=call["type"], target_ticket_id=call["target"]
+    )
+    return relation
+
+
+@toolbox.tool(
+    "remove_ticket_relation",
+    "Remove relation",
+    calls=relations.delete_relation,
+    hints=REPLACES,
+    parameters=(
+        TICKET,
+        text(
+            "relation", "The relation's UUID, from get_ticket.", required=True, also="relation_id"
+        ),
+    ),
+)
+def remove_ticket_relation(call: ToolCall) -> dict[str, Any]:
+    """Remove a relation through either of its tickets."""
+    relations.delete_relation(call.actor, call["ticket"], call["relation"])
+    return {"deleted": True, "id": call["relation"]}
+
+
+@toolbox.tool(
+    "watch_ticket",
+    "Watch ticket",
+    calls=watchers.add_watcher,
+    hints=ADDS_ONCE,
+    parameters=(TICKET, USER),
+)
+def watch_ticket(call: ToolCall) -> dict[str, Any]:
+    """Watch a ticket yourself; watching twice is fine. Returns the watcher."""
+    user_id = naming.user_id(call.actor, call["user"] or naming.ME, "user")
+    _, watcher, _ = watchers.add_watcher(call.actor, call["ticket"], user_id=user_id)
+    return watcher
+
+
+@toolbox.tool(
+    "unwatch_ticket",
+    "Stop watching ticket",
+    calls=watchers.remove_watcher,
+    hints=REPLACES,
+    parameters=(TICKET, USER),
+)
+def unwatch_ticket(call: ToolCall) -> dict[str, Any]:
+    """Stop watching a ticket."""
+    user_id = naming.user_id(call.actor, call["user"] or naming.ME, "user")
+    watchers.remove_watcher(call.actor, call["ticket"], user_id)
+    return {"deleted": True, "id": user_id}

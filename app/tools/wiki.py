@@ -1,0 +1,210 @@
+"""Tools of the wiki."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from app.core.actor import Actor
+from app.core.db import session
+from app.core.errors import InvalidField
+from app.core.ids import as_uuid
+from app.mcp.parameters import (
+    CLIENT_REQUEST_ID,
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    INCLUDE_BODY,
+    PAGE,
+    Kind,
+    Parameter,
+    body,
+    text,
+)
+from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
+from app.tools import naming
+from app.tools.fields import APPEND, PAGE_NAME, SCOPE
+from app.tools.projects import rows
+from app.tools.texts import changed_body, windowed
+from app.wiki import links, loaders, revisions, service
+from app.wiki.builders import page_json
+from app.wiki.models import WikiPage, WikiRevision
+
+toolbox = Toolbox()
+
+GLOBAL = "null"
+ALL_BACKLINKS = 200
+MARKDOWN = "Markdown, at most 1,048,576 characters; [[slug]] and [[ticket:OPS-12]] are links."
+
+
+def shown(page: WikiPage) -> dict[str, Any]:
+    """A page's JSON of REST and its etag."""
+    return {**page_json(page), "etag": page.etag}
+
+
+def _scope(actor: Actor, reference: str | None) -> str | None:
+    """The id of the project that a page is looked for in, or ``null`` for global pages."""
+    if reference is None or reference.lower() in (GLOBAL, "global"):
+        return reference and GLOBAL
+    return naming.project_id(actor, reference)
+
+
+def _page_id(call: ToolCall) -> str:
+    """The id of the page to change; slugs are looked up among what the bot sees."""
+    identifier = as_uuid(call["page"])
+    if identifier is not None:
+        return identifier
+    reference = call["project"]
+    if reference is not None and reference.lower() not in (GLOBAL, "global"):
+        project_id = naming.project_id(call.actor, reference, writing=True)
+        naming.check_project(call.actor, project_id)
+    found = loaders.visible(call.actor, call["page"], project_id=_scope(call.actor, reference))
+    return found.id
+
+
+@toolbox.tool(
+    "list_wiki_pages",
+    "List wiki pages",
+    calls=service.list_pages,
+    parameters=(
+        text("project", "Key or UUID of a project, or null for global pages.", also="project_id"),
+        *PAGE,
+        INCLUDE_BODY,
+    ),
+)
+def list_wiki_pages(call: ToolCall) -> dict[str, Any]:
+    """Wiki pages you can see, newest first, without their texts. search finds pages by words."""
+    page = service.list_pages(
+        call.actor,
+        limit=call["limit"],
+        cursor=call["cursor"],
+        project_id=_scope(call.actor, call["project"]),
+    )
+    if call["include_body"]:
+        return _with_bodies(page.envelope, WikiPage)
+    return rows(page.envelope)
+
+
+def _with_bodies(
+    envelope: dict[str, Any], model: type[WikiPage] | type[WikiRevision]
+) -> dict[str, Any]:
+    """The rows of a list with the texts that REST's list leaves out."""
+    wanted = [row["id"] for row in envelope["data"]]
+    found = session.execute(select(model.id, model.body).where(model.id.in_(wanted)))
+    bodies = {row.id: row.body for row in found}
+    filled = [{**row, "body": bodies.get(row["id"], "")} for row in envelope["data"]]
+    return rows({**envelope, "data": filled}, with_body=True)
+
+
+@toolbox.tool(
+    "get_wiki_page",
+    "Get wiki page",
+    calls=service.get_page,
+    parameters=(
+        PAGE_NAME,
+        SCOPE,
+        Parameter("body_offset", Kind.INTEGER, "Start of the text wanted.", minimum=0),
+        Parameter(
+            "body_limit",
+            Kind.INTEGER,
+            "Characters of text; 65536 unless given, then next_body_offset goes on.",
+            minimum=1,
+        ),
+    ),
+)
+def get_wiki_page(call: ToolCall) -> dict[str, Any]:
+    """One page with its Markdown text, backlinks (pages that link to it) and etag."""
+    scope = _scope(call.actor, call["project"])
+    page = service.get_page(call.actor, call["page"], project_id=scope)
+    backlinks = links.list_backlinks(call.actor, page.id, limit=ALL_BACKLINKS, cursor=None)
+    offset, length = call["body_offset"] or 0, call["body_limit"]
+    for name, value in (("body_offset", offset), ("body_limit", length)):
+        if value is not None and value < (name == "body_limit"):
+            raise InvalidField(name, "out_of_range")
+    return {**windowed(shown(page), offset, length), "backlinks": backlinks.data}
+
+
+@toolbox.tool(
+    "create_wiki_page",
+    "Create wiki page",
+    calls=service.create_page,
+    hints=ADDS,
+    keyed=True,
+    parameters=(
+        text("title", "1 to 200 characters.", required=True),
+        text("slug", "Such as release-notes; made from the title if absent."),
+        body("body", MARKDOWN),
+        text(
+            "project",
+            "Key or UUID; without it the page is global, which bots need a permission for.",
+            also="project_id",
+        ),
+        IDEMPOTENCY_KEY,
+        CLIENT_REQUEST_ID,
+    ),
+)
+def create_wiki_page(call: ToolCall) -> dict[str, Any]:
+    """Create a wiki page. Search first: update_wiki_page extends one that is there."""
+    fields = {name: call[name] for name in ("title", "slug", "body") if call[name] is not None}
+    project = call["project"]
+    if project is not None and project.lower() != GLOBAL:
+        fields["project_id"] = naming.project_named_in_body(call.actor, project)
+    return shown(service.create_page(call.actor, **fields))
+
+
+@toolbox.tool(
+    "update_wiki_page",
+    "Update wiki page",
+    calls=service.update_page,
+    hints=REPLACES,
+    parameters=(
+        PAGE_NAME,
+        SCOPE,
+        text("title", "1 to 200 characters."),
+        body("body", "REPLACES the whole text; prefer append or edits."),
+        APPEND,
+        Parameter("edits", Kind.EDITS, "Instead of body: each find must occur exactly once."),
+        text("summary", "What changed, for the history; at most 200 characters."),
+        IF_MATCH,
+    ),
+    elsewhere={"slug": "create_wiki_page (a slug cannot change)"},
+)
+def update_wiki_page(call: ToolCall) -> dict[str, Any]:
+    """Save a page as a new revision. Every old revision is kept. Returns the page and its etag."""
+    page = loaders.writable(call.actor, _page_id(call))
+    fields = {name: call[name] for name in ("title", "summary") if call[name] is not None}
+    text_now = changed_body(call.given, page.body)
+    if text_now is not None:
+        fields["body"] = text_now
+    changed = service.update_page(call.actor, page.id, if_match=call["if_match"], **fields)
+    return shown(changed)
+
+
+@toolbox.tool(
+    "delete_wiki_page",
+    "Delete wiki page",
+    calls=service.delete_page,
+    hints=REPLACES,
+    parameters=(PAGE_NAME, SCOPE, IF_MATCH),
+)
+def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
+    """Delete a page; links to it break. Only people can restore it."""
+    page_id = _page_id(call)
+    service.delete_page(call.actor, page_id, if_match=call["if_match"])
+    return {"deleted": True, "id": page_id}
+
+
+@toolbox.tool(
+    "list_wiki_revisions",
+    "List wiki revisions",
+    calls=revisions.list_revisions,
+    parameters=(PAGE_NAME, SCOPE, *PAGE, INCLUDE_BODY),
+)
+def list_wiki_revisions(call: ToolCall) -> dict[str, Any]:
+    """The saved versions of a page, newest first: who, when and why."""
+    scope = _scope(call.actor, call["project"])
+    found = service.get_page(call.actor, call["page"], project_id=scope)
+    page = revisions.list_revisions(
+        call.actor, found.id, limit=call["limit"], cursor=call["cursor"]
+    )
+    if call["include_body"]:
+        return _with_bodies(page.envelope, WikiRevision)
+    return rows(page.envelope)

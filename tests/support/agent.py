@@ -1,0 +1,85 @@
+"""A bot that speaks JSON-RPC at its own address."""
+
+import json
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from werkzeug.test import TestResponse
+
+from tests.support.cast import Caller
+
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+@dataclass
+class Agent:
+    """One of the cast's bots, calling MCP."""
+
+    caller: Caller
+    modern: bool = False
+
+    def __post_init__(self) -> None:
+        self.numbers = count()
+
+    @property
+    def address(self) -> str:
+        return f"/mcp/bot/{self.caller.token}/mcp"
+
+    def post(self, message: Any, **options: Any) -> TestResponse:
+        """POST anything."""
+        return self.caller.client.post(self.address, json=message, **options)
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> TestResponse:
+        """One request, in the chosen era."""
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": next(self.numbers), "method": method}
+        if params is not None:
+            message["params"] = params
+        if not self.modern:
+            return self.post(message)
+        message["params"] = {**(params or {}), "_meta": envelope()}
+        headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        named = (params or {}).get({"resources/read": "uri"}.get(method, "name"))
+        if method in ("tools/call", "resources/read") and isinstance(named, str):
+            headers["Mcp-Name"] = named
+        return self.post(message, headers=headers)
+
+    def result(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The result of a request that succeeds."""
+        response = self.send(method, params)
+        assert response.status_code == 200, response.get_data(as_text=True)
+        content: dict[str, Any] = response.get_json()
+        assert "error" not in content, content
+        found: dict[str, Any] = content["result"]
+        return found
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """A tool's structured result; it must succeed, and say the same in both forms."""
+        found = self.result("tools/call", {"name": tool, "arguments": arguments})
+        assert not found["isError"], found["structuredContent"]
+        return _both_forms(found)
+
+    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The error of a tool call that is refused."""
+        found = self.result("tools/call", {"name": tool, "arguments": arguments})
+        assert found["isError"], found["structuredContent"]
+        error: dict[str, Any] = _both_forms(found)["error"]
+        return error
+
+
+def _both_forms(found: dict[str, Any]) -> dict[str, Any]:
+    (block,) = found["content"]
+    structured: dict[str, Any] = found["structuredContent"]
+    assert block["type"] == "text"
+    assert json.loads(block["text"]) == structured
+    return structured
+
+
+def envelope() -> dict[str, Any]:
+    """What a request of the stateless era carries."""
+    return {
+        f"{META}protocolVersion": MODERN,
+        f"{META}clientInfo": {"name": "test", "version": "1"},
+        f"{META}clientCapabilities": {},
+    }
