@@ -12,7 +12,7 @@ from flask import Request, current_app, g
 from sqlalchemy import select
 
 from app.accounts import holds, tokens
-from app.accounts.models import BotMode, BotToken, User, UserSession
+from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
@@ -141,6 +141,7 @@ def resolve_token(token: str) -> Actor:
         allowlist=frozenset(found.project_ids or ()),
         can_edit_global_wiki=bool(found.can_edit_global_wiki),
         token_id=found.token_id,
+        is_paused=found.paused_at is not None,
     )
     g.bot_seen = BotSeen(actor, found.token_id, prefix or "", found.last_used_at, found.audited_at)
     return actor
@@ -160,6 +161,7 @@ def _token_query(prefix: str) -> AnySelect:
             User.bot_mode,
             User.project_ids,
             User.can_edit_global_wiki,
+            select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
         )
         .join(User, User.id == BotToken.bot_user_id)
         .where(BotToken.prefix == prefix)

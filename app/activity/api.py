@@ -1,7 +1,7 @@
 """REST endpoints of the audit log and of the activity of tickets and projects."""
 
-from app.activity import service
-from app.activity.schemas import AuditEventOut, AuditQuery
+from app.activity import service, tool_log
+from app.activity.schemas import AuditEventOut, AuditQuery, ToolInvocationOut, ToolQuery
 from app.rest.answers import Answer
 from app.rest.fields import PageQuery
 from app.rest.routing import Api, Call
@@ -21,6 +21,20 @@ api = Api("audit")
 def list_events(call: Call) -> Answer:
     """List audit events, newest first."""
     return Answer(service.list_events(call.actor, **call.query).envelope)
+
+
+@api.route(
+    "GET",
+    "/audit/tools",
+    "audit.tools.list",
+    calls=tool_log.list_invocations,
+    query=ToolQuery,
+    returns=ToolInvocationOut,
+    paginated=True,
+)
+def list_invocations(call: Call) -> Answer:
+    """List the tool calls of bots, newest first."""
+    return Answer(tool_log.list_invocations(call.actor, **call.query).envelope)
 
 
 @api.route("GET", "/audit/<event_id>", "audit.get", calls=service.get_event, returns=AuditEventOut)

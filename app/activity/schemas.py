@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 from marshmallow import Schema
 
 from app.accounts.schemas import UserSummaryOut
+from app.activity.tool_log import ERROR, OK
 from app.audit.catalogue import EVENTS, Category
 from app.core.actor import ActorKind
-from app.rest.fields import Choice, Identifier, PageQuery, Text
+from app.rest.fields import Choice, Identifier, PageQuery, Text, Whole
 from app.rest.moments import QueryMoment
 from app.rest.shapes import Anything, Nested, Stamp
 
@@ -54,3 +55,40 @@ class AuditQuery(PageQuery):
     project_id = Identifier()
     ticket_id = Identifier(metadata={"description": "The ticket's UUID, not its display id."})
     request_id = Identifier()
+
+
+class ToolInvocationOut(Schema):
+    """One call of a tool by a bot. Secrets are taken out of the arguments, long texts cut."""
+
+    id = Identifier(required=True)
+    bot_user_id = Identifier(required=True)
+    tool_name = Text(required=True)
+    arguments = Anything(required=True)
+    status = Choice((OK, ERROR), required=True)
+    result_status = Text(
+        required=True, metadata={"description": "`ok`, or the code of the error."}
+    )
+    error_message = Text(required=True, allow_none=True)
+    duration_ms = Whole(required=True)
+    request_id = Identifier(required=True, allow_none=True)
+    created_at = Stamp(required=True)
+
+
+# ``from`` is no name in Python.
+ToolQuery = PageQuery.from_dict(
+    {
+        "bot_id": Identifier(),
+        "tool_name": Text(),
+        "from": QueryMoment(
+            attribute="since",
+            round_up=True,
+            metadata={"description": "Calls of this time or later; with `Z` or offset."},
+        ),
+        "to": QueryMoment(
+            attribute="until", metadata={"description": "Calls of this time or earlier."}
+        ),
+        "status": Choice((OK, ERROR)),
+        "request_id": Identifier(),
+    },
+    name="ToolQuery",
+)

@@ -34,6 +34,8 @@ class Actor:
     allowlist: frozenset[str] = frozenset()
     can_edit_global_wiki: bool = True
     token_id: str | None = None
+    # Bots only: whether a person has paused all bots, so that none may write.
+    is_paused: bool = False
     # Humans only: the session that the cookie named.
     session_id: str | None = None
 
@@ -83,8 +85,8 @@ def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None
         raise Unauthenticated
     if access is Access.HUMAN and actor.is_bot:
         raise Forbidden(reason)
-    if access is Access.WRITE and actor.is_bot and not actor.may_write:
-        raise ReadOnlyBot
+    if access is Access.WRITE and actor.is_bot and (actor.is_paused or not actor.may_write):
+        raise ReadOnlyBot(is_paused=actor.is_paused)
 
 
 class Operation(Generic[Parameters, Result]):

@@ -91,14 +91,16 @@ class OutsideAllowlist(Forbidden):
 
 
 class ReadOnlyBot(DomainError):
-    """A write by a bot in read mode; audited."""
+    """A write by a bot in read mode, or while all bots are paused; audited."""
 
     code = "auth.read_only_bot"
     status = 403
     audit_event = "auth.bot.write_attempt_in_read_mode"
 
-    def __init__(self) -> None:
-        super().__init__("This bot may only read.")
+    def __init__(self, *, is_paused: bool = False) -> None:
+        paused = "All bots are paused by a person; they may only read until that ends."
+        super().__init__(paused if is_paused else "This bot may only read.")
+        self.is_paused = is_paused
 
 
 class CurrentPasswordInvalid(DomainError):

@@ -131,6 +131,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     notes(cast.ada, project_id)
     people(cast)
     bots(cast.ada, project_id)
+    ok(cast.ada.get("/audit/tools"))
     event = ok(cast.ada.get("/audit?limit=200"))["data"][0]
     ok(cast.ada.get(f"/audit/{event['id']}"))
     ok(cast.ada.delete(f"/projects/{project_id}/labels/{label_id}"), 204)
