@@ -5,7 +5,37 @@ import re
 
 import orjson
 
-NAMES = ["get_self", "list_projects", "get_project", "list_tickets", "get_ticket", "create_ticket", "update_ticket", "transition_ticket", "delete_ticket", "add_ticket_relation", "remove_ticket_relation", "watch_ticket", "unwatch_ticket", "list_comments", "add_comment", "update_comment", "delete_comment", "list_wiki_pages", "get_wiki_page", "create_wiki_page", "update_wiki_page", "delete_wiki_page", "list_wiki_revisions", "list_sticky_notes", "create_sticky_note", "update_sticky_note", "delete_sticky_note", "convert_sticky_note", "search"]
+NAMES = [
+    "get_self",
+    "list_projects",
+    "get_project",
+    "list_tickets",
+    "get_ticket",
+    "create_ticket",
+    "update_ticket",
+    "transition_ticket",
+    "delete_ticket",
+    "add_ticket_relation",
+    "remove_ticket_relation",
+    "watch_ticket",
+    "unwatch_ticket",
+    "list_comments",
+    "add_comment",
+    "update_comment",
+    "delete_comment",
+    "list_wiki_pages",
+    "get_wiki_page",
+    "create_wiki_page",
+    "update_wiki_page",
+    "delete_wiki_page",
+    "list_wiki_revisions",
+    "list_sticky_notes",
+    "create_sticky_note",
+    "update_sticky_note",
+    "delete_sticky_note",
+    "convert_sticky_note",
+    "search",
+]
 READS = {name for name in NAMES if name.startswith(("get_", "list_"))} | {"search"}
 
 
