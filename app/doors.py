@@ -13,8 +13,12 @@ from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
+from app.search import sources
+from app.search.api import api as search
+from app.search.cli import reindex
 from app.sticky_notes.api import api as sticky_notes
 from app.sticky_notes.pages import pages as note_pages
+from app.tickets import searching as searching_tickets
 from app.tickets.api import api as tickets
 from app.tickets.api_parts import discussion as comments
 from app.tickets.api_parts import parts as ticket_parts
@@ -22,6 +26,7 @@ from app.tickets.cli import import_issues
 from app.tickets.pages import pages as ticket_pages
 from app.tools.catalog import catalog
 from app.web.texts import Linker
+from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
 from app.wiki.pages import pages as wiki_pages
@@ -36,8 +41,11 @@ APIS = (
     comments,
     wiki,
     sticky_notes,
+    search,
     activity,
 )
+
+sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 
 def routes() -> Registry:
@@ -65,4 +73,4 @@ def linker() -> Linker:
 
 def commands() -> list[Command]:
     """The commands of all domains."""
-    return [setup_admin, import_issues, import_wiki]
+    return [setup_admin, import_issues, import_wiki, reindex]

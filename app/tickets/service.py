@@ -16,7 +16,7 @@ from app.core.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects import loaders as projects
 from app.projects.models import Project, WorkflowState
-from app.tickets import comments, hierarchy, loaders
+from app.tickets import comments, hierarchy, loaders, searching
 from app.tickets.label_links import label_ids_of, replace_labels
 from app.tickets.models import Priority, Ticket, TicketType
 
@@ -79,6 +79,7 @@ def create_ticket(
     session.add(ticket)
     session.flush()
     replace_labels(ticket, [label.id for label in chosen])
+    searching.put(ticket)
     record(
         actor,
         "ticket.created",
@@ -141,6 +142,8 @@ def update_ticket(
                 touch(ticket)
     if changed:
         session.flush()
+        if changed.keys() & {"title", "body"}:
+            searching.put(ticket)
         _record_update(actor, ticket, changed, assignee_before)
     return ticket
 
@@ -255,6 +258,7 @@ def delete_ticket(actor: Actor, reference: str, *, if_match: str | None = None) 
     check_if_match(if_match, ticket.etag)
     ticket.deleted_at = ticket.updated_at = next_version(ticket.updated_at)
     session.flush()
+    searching.remove(ticket)
     record(
         actor,
         "ticket.deleted",

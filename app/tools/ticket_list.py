@@ -75,5 +75,5 @@ def _filters(call: ToolCall) -> dict[str, Any]:
     if call["parent"] is not None:
         filters["parent_ticket_id"] = reading.get_ticket(actor, call["parent"]).id
     if call["q"] is not None:
-        filters["among"] = search.ticket_ids(actor, call["q"])
+        filters["among"] = search.ticket_ids(call["q"])
     return filters

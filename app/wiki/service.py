@@ -17,7 +17,7 @@ from app.core.pagination import page as paginate
 from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
 from app.projects import loaders as projects
-from app.wiki import links, loaders, slugs
+from app.wiki import links, loaders, searching, slugs
 from app.wiki.builders import row_json
 from app.wiki.models import WikiPage, WikiRevision
 
@@ -103,6 +103,7 @@ def create_page(
         session.flush()
     revision = _add_revision(actor, page, "")
     links.store(page)
+    searching.put(page)
     record(
         actor,
         "wiki.created",
@@ -181,6 +182,7 @@ def update_page(
     body_changed = changed.pop("body", None) is not None
     if body_changed:
         links.store(page)
+    searching.put(page)
     record(
         actor,
         "wiki.updated",
@@ -203,6 +205,7 @@ def delete_page(actor: Actor, page_id: str, *, if_match: str | None = None) -> N
     check_if_match(if_match, page.etag)
     page.deleted_at = page.updated_at = next_version(page.updated_at)
     session.flush()
+    searching.remove(page)
     record(
         actor,
         "wiki.deleted",

@@ -132,6 +132,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     people(cast)
     bots(cast.ada, project_id)
     ok(cast.ada.get("/audit/tools"))
+    ok(cast.ada.get("/search?q=words"))
     event = ok(cast.ada.get("/audit?limit=200"))["data"][0]
     ok(cast.ada.get(f"/audit/{event['id']}"))
     ok(cast.ada.delete(f"/projects/{project_id}/labels/{label_id}"), 204)

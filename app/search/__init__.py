@@ -1,0 +1,1 @@
+"""Full-text search over what the domains above put into its index."""

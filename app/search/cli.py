@@ -1,0 +1,19 @@
+"""flask reindex."""
+
+import click
+
+from app.core.db import reading
+from app.search import reindexing
+
+
+@click.command("reindex")
+def reindex() -> None:
+    """Build the search index anew. The server may run meanwhile."""
+    with reading():
+        total = reindexing.total()
+    done = 0
+    with click.progressbar(length=total, label="Indexing") as bar:
+        for step in reindexing.reindex():
+            done += step
+            bar.update(step)
+    click.echo(f"{done} documents are indexed.")

@@ -1,0 +1,133 @@
+"""What a document is to the index: its words in order, and marks for everything else about it.
+
+A mark is a word behind a character that no word can hold, so that marks and words never meet. Both
+databases store these same terms, which is why they find the same documents.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from app.search.stemming import stem
+from app.search.words import is_unspaced, words
+
+# PostgreSQL counts no positions beyond this one, so phrases are found up to here on both.
+POSITIONS = 16_383
+# The bytes of different words that are indexed: about twenty thousand words, more than a text of
+# the greatest length has. PostgreSQL bounds what one document may hold.
+WORD_BYTES = 131_072
+LEAD_WORDS = 60
+HEADING_WORDS = 200
+EXACT_LENGTH = 400
+
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
+
+
+class Kind(StrEnum):
+    """What can be found."""
+
+    TICKET = "ticket"
+    WIKI_PAGE = "wiki_page"
+
+
+class Mark(StrEnum):
+    """The characters before marks. None is a letter, a digit or a pictograph of ``words``."""
+
+    ALL = "¡"
+    KIND = "¢"
+    PROJECT = "£"
+    DISPLAY_ID = "¥"
+    # The whole title, its words joined.
+    EXACT_TITLE = "°"
+    STEM = "§"
+    TITLE_STEM = "¶"
+    TITLE_WORD = "¤"
+    # Headings, and how the text begins.
+    LEAD_STEM = "¬"
+    LEAD_WORD = "¦"
+
+
+# Between title and body, so that no phrase reaches from one into the other.
+BOUNDARY = "·"
+GLOBAL = f"{Mark.PROJECT}global"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDoc:
+    """A ticket or a wiki page, as its domain hands it to the index."""
+
+    kind: Kind
+    id: str
+    # None for a global page.
+    project_id: str | None
+    title: str
+    body: str
+    display_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of a document: words in order (phrases are found in them), and marks."""
+
+    words: list[str]
+    marks: set[str]
+
+
+def project_mark(project_id: str | None) -> str:
+    """The mark of everything in a project, or of what is global."""
+    return GLOBAL if project_id is None else Mark.PROJECT + project_id.replace("-", "")
+
+
+def display_mark(display_id: str) -> str:
+    """The mark of the ticket with this display id."""
+    return Mark.DISPLAY_ID + display_id.lower().replace("-", BOUNDARY)
+
+
+def exact_mark(title_words: Iterable[str]) -> str:
+    """The mark of titles that consist of these words."""
+    return (Mark.EXACT_TITLE + BOUNDARY.join(title_words))[:EXACT_LENGTH]
+
+
+def analyzed(doc: SearchDoc) -> Terms:
+    """The terms of a document."""
+    title, body = words(doc.title), words(doc.body)
+    known = set(_within_bounds([*title, *body]))
+    sequence = [word for word in body if word in known] if len(known) > 1000 else body
+    placed = [*title, BOUNDARY, *sequence][:POSITIONS]
+    marks = {
+        str(Mark.ALL),
+        Mark.KIND + doc.kind,
+        project_mark(doc.project_id),
+        exact_mark(title),
+        *(known - set(placed)),
+        *_stems(Mark.STEM, known),
+        *_stems(Mark.TITLE_STEM, title),
+        *(Mark.TITLE_WORD + word for word in title),
+    }
+    lead = set(_lead(doc.body, body))
+    marks |= set(_stems(Mark.LEAD_STEM, lead)) | {Mark.LEAD_WORD + word for word in lead}
+    if doc.display_id is not None:
+        marks.add(display_mark(doc.display_id))
+    return Terms(placed, marks)
+
+
+def _within_bounds(found: list[str]) -> Iterator[str]:
+    """The different words, each once, as far as they may be indexed."""
+    room = WORD_BYTES
+    for word in dict.fromkeys(found):
+        room -= len(word.encode())
+        if room < 0:
+            return
+        yield word
+
+
+def _stems(mark: Mark, found: Iterable[str]) -> Iterator[str]:
+    return (mark + stem(word) for word in found if not is_unspaced(word))
+
+
+def _lead(body: str, found: list[str]) -> Iterator[str]:
+    yield from found[:LEAD_WORDS]
+    headings = "\n".join(islice((match[1] for match in _HEADING.finditer(body)), HEADING_WORDS))
+    yield from words(headings[: HEADING_WORDS * LEAD_WORDS])[:HEADING_WORDS]

@@ -1,0 +1,101 @@
+"""The index: putting documents in, taking them out, and finding the newest that fit.
+
+``put`` and ``remove`` are called by the verbs, in the transaction of the change; there are no
+triggers. What the two databases do differently is in ``sqlite.py`` and ``postgres.py``.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from sqlalchemy import bindparam, delete, func, select, text
+
+from app.core.db import AnySelect, Id, session
+from app.search import postgres, sqlite
+from app.search.documents import SearchDoc, Terms, analyzed
+from app.search.expressions import Expression
+from app.search.models import SearchDocument
+
+# Under this stand all places.
+END = (1 << 63) - 1
+
+
+class Engine(Protocol):
+    """What each database has its own of."""
+
+    def write(self, place: int, terms: Terms) -> None:
+        """Store the terms of the document at this place, instead of those it had."""
+
+    def erase(self, place: int) -> None:
+        """Forget the terms of the document at this place."""
+
+    def matching(self, expression: Expression) -> AnySelect:
+        """A query for the places of all documents that fit."""
+
+    def newest(self, expression: Expression, below: int, limit: int) -> list[int]:
+        """The places of the newest documents that fit, in falling order, all under ``below``."""
+
+
+# Of two that put the same document at once, the second waits here and finds it.
+_ADD = text(
+    "INSERT INTO search_docs (id, kind) VALUES (:id, :kind) "
+    "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind RETURNING place"
+).bindparams(bindparam("id", type_=Id))
+
+
+def _engine() -> Engine:
+    return sqlite if session.get_bind().dialect.name == "sqlite" else postgres
+
+
+def put(doc: SearchDoc) -> None:
+    """Index a document, or index it anew; it keeps its place."""
+    place = place_of(doc.id)
+    if place is None:
+        place = session.execute(_ADD, {"id": doc.id, "kind": str(doc.kind)}).scalar_one()
+    _engine().write(place, analyzed(doc))
+
+
+def remove(identifier: str) -> None:
+    """Take a document out, if it is in."""
+    place = session.scalar(
+        delete(SearchDocument)
+        .where(SearchDocument.id == identifier)
+        .returning(SearchDocument.place)
+        .execution_options(synchronize_session=False)
+    )
+    if place is not None:
+        _engine().erase(place)
+
+
+def place_of(identifier: str) -> int | None:
+    """The place of a document; None where it is not in the index."""
+    return session.scalar(select(SearchDocument.place).where(SearchDocument.id == identifier))
+
+
+def place_after(identifier: str) -> int:
+    """The place that all documents made before this one are under, be it in the index or not."""
+    place = place_of(identifier)
+    if place is not None:
+        return place
+    older = select(func.max(SearchDocument.place)).where(SearchDocument.id < identifier)
+    return (session.scalar(older) or 0) + 1
+
+
+def newest(expression: Expression, below: int, limit: int) -> list[int]:
+    """The places of the newest documents that fit, in falling order, all under ``below``."""
+    return _engine().newest(expression, below, limit)
+
+
+def ids_matching(expression: Expression) -> AnySelect:
+    """A query for the ids of all documents that fit, to be a condition of another query."""
+    places = _engine().matching(expression)
+    return select(SearchDocument.id).where(SearchDocument.place.in_(places))
+
+
+def documents_at(places: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """The kind and id of the document at each of these places."""
+    rows = session.execute(
+        select(SearchDocument.place, SearchDocument.kind, SearchDocument.id).where(
+            SearchDocument.place.in_(list(places))
+        )
+    )
+    return {row.place: (row.kind, row.id) for row in rows}

@@ -1,0 +1,19 @@
+"""Which documents the index holds. Their terms are in tables that each database has its own of."""
+
+from sqlalchemy import BigInteger, Integer
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Base, Id, short_text
+
+
+class SearchDocument(Base):
+    """A document and its place, by which its terms are stored (``search_fts``)."""
+
+    __tablename__ = "search_docs"
+
+    # Grows with every new document, so the newest stand at the end.
+    place: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
+    )
+    id: Mapped[str] = mapped_column(Id, unique=True)
+    kind: Mapped[str] = mapped_column(short_text(16))

@@ -1,0 +1,98 @@
+"""The order of hits: in how prominent a place the words stand, and then the newest first.
+
+Each tier is a query of its own that the index answers from its newest document on, and stops. So no
+query has to look at all its matches, however common its words are; every match can be reached; and
+a new document never moves another one, which is what lets pages neither repeat nor skip a row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from app.search.documents import Mark, display_mark, exact_mark
+from app.search.expressions import (
+    All,
+    Expression,
+    Phrase,
+    Prefix,
+    Term,
+    every,
+    some,
+    without,
+)
+from app.search.parsing import Part, Query
+from app.search.stemming import stem
+from app.search.words import is_unspaced
+
+
+class Tier(IntEnum):
+    """Why a hit stands where it does; also its score."""
+
+    DISPLAY_ID = 6
+    EXACT_TITLE = 5
+    ALL_IN_TITLE = 4
+    SOME_IN_TITLE = 3
+    ALL_IN_LEAD = 2
+    ANYWHERE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where words are looked for: the marks of stems and of words as they are."""
+
+    stem: str
+    word: str
+
+
+_ANYWHERE = _Place(Mark.STEM, "")
+_TITLE = _Place(Mark.TITLE_STEM, Mark.TITLE_WORD)
+_LEAD = _Place(Mark.LEAD_STEM, Mark.LEAD_WORD)
+
+
+def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
+    """The tiers of a query, the best first; no document is in two of them."""
+    if query.is_empty:
+        return
+    unwanted = [_in_place(part, _ANYWHERE) for part in query.unwanted]
+    if not query.wanted:
+        yield Tier.ANYWHERE, without(Term(Mark.ALL), unwanted)
+        return
+    shown: list[Expression] = []
+    if query.display_id is not None:
+        shown.append(Term(display_mark(query.display_id)))
+        yield Tier.DISPLAY_ID, shown[0]
+    matches = every(_in_place(part, _ANYWHERE) for part in query.wanted)
+    in_title = [_in_place(part, _TITLE) for part in query.wanted]
+    wanted = {
+        Tier.EXACT_TITLE: Term(exact_mark(query.words)),
+        Tier.ALL_IN_TITLE: every(in_title),
+        Tier.SOME_IN_TITLE: some(in_title) if len(in_title) > 1 else None,
+        Tier.ALL_IN_LEAD: every(_in_place(part, _LEAD) for part in query.wanted),
+    }
+    for tier, narrower in wanted.items():
+        if narrower is not None:
+            yield tier, without(every([matches, narrower]), [*unwanted, *shown])
+            shown.append(narrower)
+    # All words in the title are some of them as well.
+    shown = [one for one in shown if len(in_title) == 1 or one != wanted[Tier.ALL_IN_TITLE]]
+    yield Tier.ANYWHERE, without(matches, [*unwanted, *shown])
+
+
+def _in_place(part: Part, place: _Place) -> Expression:
+    if len(part.words) == 1:
+        return _word(part.words[0], place, is_open=part.is_open, is_exact=part.is_quoted)
+    if place is _ANYWHERE:
+        return Phrase(part.words, part.is_open)
+    *closed, last = part.words
+    ending = Prefix(place.word + last) if part.is_open else Term(place.word + last)
+    return All((*(Term(place.word + word) for word in closed), ending))
+
+
+def _word(word: str, place: _Place, *, is_open: bool, is_exact: bool) -> Expression:
+    as_it_is = place.word + word
+    if is_unspaced(word):
+        return Prefix(as_it_is) if len(word) == 1 else Term(as_it_is)
+    if is_exact:
+        return Prefix(as_it_is) if is_open else Term(as_it_is)
+    stemmed = Term(place.stem + stem(word))
+    return some([stemmed, Prefix(as_it_is)]) if is_open else stemmed

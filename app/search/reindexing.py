@@ -1,0 +1,73 @@
+"""Building the index anew, in small transactions, while the server runs.
+
+A change made meanwhile is indexed by its own verb; a batch locks the rows it reads, so the later of
+the two writes what is newer.
+"""
+
+from collections.abc import Callable, Iterator
+
+from sqlalchemy import select
+
+from app.core.db import run_write, session
+from app.search import index
+from app.search.documents import Kind
+from app.search.models import SearchDocument
+from app.search.sources import Source, source, sources
+
+BATCH = 200
+# Before all ids.
+FIRST = "00000000-0000-0000-0000-000000000000"
+
+
+def total() -> int:
+    """How many documents there are to index; in a unit of work."""
+    return sum(one.count() for one in sources())
+
+
+def reindex() -> Iterator[int]:
+    """Index every live document anew and drop the others; yields how many each step dealt with."""
+    for one in sources():
+        after = FIRST
+        while True:
+            indexed, after = run_write(_step(one, after))
+            if not indexed:
+                break
+            yield indexed
+    _drop_dead()
+
+
+def _step(one: Source, after: str) -> Callable[[], tuple[int, str]]:
+    def work() -> tuple[int, str]:
+        docs = one.batch(after, BATCH)
+        for doc in docs:
+            index.put(doc)
+        return len(docs), docs[-1].id if docs else after
+
+    return work
+
+
+def _drop_dead() -> None:
+    """Take out what is indexed and no longer live."""
+    after = 0
+    while True:
+        done = run_write(_drop_step(after))
+        if done is None:
+            return
+        after = done
+
+
+def _drop_step(after: int) -> Callable[[], int | None]:
+    def work() -> int | None:
+        rows = session.execute(
+            select(SearchDocument.place, SearchDocument.kind, SearchDocument.id)
+            .where(SearchDocument.place > after)
+            .order_by(SearchDocument.place)
+            .limit(BATCH)
+        ).all()
+        for kind in Kind:
+            wanted = [row.id for row in rows if row.kind == kind]
+            for identifier in set(wanted) - (source(kind).live(wanted) if wanted else set()):
+                index.remove(identifier)
+        return rows[-1].place if rows else None
+
+    return work

@@ -1,0 +1,84 @@
+"""Shapes of a search and its hits."""
+
+from marshmallow import Schema
+from marshmallow.fields import Float
+
+from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
+from app.rest.shapes import Nested, Stamp, Union
+from app.search.documents import Kind
+
+
+class SearchQuery(PageQuery):
+    """What is looked for, and where."""
+
+    q = Text(
+        required=True,
+        metadata={
+            "description": "Words that all must occur, in the form given or another of the same "
+            'stem; the last one may be the beginning of a word. `"a phrase"` must occur as it is, '
+            "`-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
+            "No input is a syntax error.",
+            "minLength": 1,
+            "maxLength": 500,
+        },
+    )
+    type = Choice(Kind, load_default=None)
+    project_id = Identifier(load_default=None)
+
+
+class HitOut(Schema):
+    """What all hits have."""
+
+    type = Choice(Kind, required=True)
+    id = Identifier(required=True)
+    title = Text(required=True)
+    snippet = Text(
+        required=True,
+        metadata={"description": "About 200 characters of the body, as plain text on one line."},
+    )
+    highlights = Items(
+        Items(Whole(), metadata={"minItems": 2, "maxItems": 2}),
+        required=True,
+        metadata={
+            "description": "Where the words stand in `snippet`: `[start, end]` in code points."
+        },
+    )
+    score = Float(
+        required=True,
+        metadata={
+            "description": "6: the display id. 5: the title is what was looked for. 4: all of it "
+            "is in the title, 3: some of it. 2: all of it is in headings or the first words. "
+            "1: all others. Hits of one score stand newest first."
+        },
+    )
+    project_id = Identifier(required=True, allow_none=True)
+    updated_at = Stamp(required=True)
+
+
+class StateOfHitOut(Schema):
+    """The workflow state of a ticket that was found."""
+
+    id = Identifier(required=True)
+    name = Text(required=True)
+    category = Text(required=True)
+
+
+class TicketHitOut(HitOut):
+    """A ticket that was found."""
+
+    display_id = Text(required=True, metadata={"example": "OPS-12"})
+    state = Nested(StateOfHitOut, required=True)
+    priority = Text(required=True, metadata={"enum": ["low", "medium", "high", "urgent"]})
+
+
+class WikiPageHitOut(HitOut):
+    """A wiki page that was found."""
+
+    slug = Text(required=True)
+
+
+class SearchHitOut(Union):
+    """A ticket or a wiki page."""
+
+    discriminator = "type"
+    members = {Kind.TICKET: TicketHitOut, Kind.WIKI_PAGE: WikiPageHitOut}

@@ -1,0 +1,190 @@
+"""Searching: which documents fit, which of them the actor may see, and how they are shown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import column, select, table
+
+from app.core import text
+from app.core.actor import Access, Actor, operation
+from app.core.clock import iso
+from app.core.db import AnySelect, Id, Moment, session
+from app.core.errors import InvalidField
+from app.core.pagination import Page
+from app.search import cursors, index
+from app.search.cursors import SearchCursor
+from app.search.documents import GLOBAL, Kind, Mark, project_mark
+from app.search.expressions import Expression, Term, every, some, without
+from app.search.parsing import parse
+from app.search.ranking import Tier, tiers
+from app.search.snippets import Highlighter, Snippet
+from app.search.sources import Found, source
+
+QUERY_LENGTH = 500
+
+# Projects stand above search in the stack; whether one is deleted is all that it must know.
+_projects = table("projects", column("id", Id), column("deleted_at", Moment))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A ticket or page that was found."""
+
+    kind: Kind
+    found: Found
+    tier: Tier
+    snippet: Snippet
+    # The title in pieces: what matches (true) and what does not.
+    title: list[tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One page of hits, the best first."""
+
+    hits: list[Hit]
+    next_cursor: str | None
+
+
+@operation(Access.READ)
+def query(actor: Actor, /, **asked: Any) -> Page:
+    """Tickets and wiki pages that fit ``q``, as the API shows them; otherwise as ``find``."""
+    results = find(actor, **asked)
+    return Page([hit_json(hit) for hit in results.hits], results.next_cursor)
+
+
+@operation(Access.READ)
+def find(
+    actor: Actor,
+    *,
+    q: str,
+    type: str | None = None,
+    project_id: str | None = None,
+    limit: int,
+    cursor: str | None = None,
+) -> Results:
+    """Tickets and wiki pages that fit ``q`` and that the actor can see (decisions.md, Search).
+
+    Raises InvalidField for a query that is blank or too long, and for a cursor that is malformed or
+    belongs to a search with other filters.
+    """
+    _check(q)
+    digest = cursors.filter_hash(q=q, type=type, project_id=project_id)
+    after = cursors.decode(cursor, digest) if cursor is not None else None
+    parsed = parse(q)
+    scope = _scope(actor, type, project_id)
+    if scope is None:
+        return Results([], None)
+    ranked = ((tier, scope.narrow(wanted)) for tier, wanted in tiers(parsed))
+    places = _places(ranked, after, limit + 1)
+    hits = _hits(places[:limit], Highlighter(parsed))
+    if len(places) <= limit or not hits:
+        return Results(hits, None)
+    last = hits[-1]
+    ended = SearchCursor(last.found.id, last.found.created_at, last.tier, digest)
+    return Results(hits, cursors.encode(ended))
+
+
+def _check(q: str) -> None:
+    if not text.checked(q, "q", QUERY_LENGTH).strip():
+        raise InvalidField("q", "blank", "q must not be blank.")
+
+
+def ticket_ids(q: str) -> AnySelect:
+    """A query for the ids of all tickets that fit ``q``, as a condition of a list of tickets.
+
+    Whoever uses it sees to what the actor may see. Raises InvalidField as ``find`` does.
+    """
+    _check(q)
+    kind = Term(Mark.KIND + Kind.TICKET)
+    fitting = [wanted for _, wanted in tiers(parse(q))]
+    return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What may be found: documents that fit all of the first and none of the second."""
+
+    within: tuple[Expression, ...]
+    beyond: tuple[Expression, ...]
+
+    def narrow(self, wanted: Expression) -> Expression:
+        """What is wanted, within the scope."""
+        return without(every([wanted, *self.within]), self.beyond)
+
+
+def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:
+    """What the actor may see of what was asked for; None where that is nothing.
+
+    Bots see their allowlisted projects (all if empty) and global pages; what lies in a deleted
+    project is in no search (decisions.md, section 2, Project).
+    """
+    deleted = set(
+        session.scalars(select(_projects.c.id).where(_projects.c.deleted_at.is_not(None)))
+    )
+    within: list[Expression] = [Term(Mark.KIND + kind)] if kind is not None else []
+    if project_id is not None:
+        if not actor.sees_project(project_id) or project_id in deleted:
+            return None
+        within.append(Term(project_mark(project_id)))
+        return _Scope(tuple(within), ())
+    if actor.allowlist:
+        seen = sorted(actor.allowlist - deleted)
+        within.append(some([Term(GLOBAL), *(Term(project_mark(one)) for one in seen)]))
+        return _Scope(tuple(within), ())
+    return _Scope(tuple(within), tuple(Term(project_mark(one)) for one in sorted(deleted)))
+
+
+def _places(
+    ranked: Iterator[tuple[Tier, Expression]], after: SearchCursor | None, limit: int
+) -> list[tuple[int, Tier]]:
+    """The places of the next documents and their tiers, the best first."""
+    found: list[tuple[int, Tier]] = []
+    for tier, wanted in ranked:
+        if after is not None and tier > after.tier:
+            continue
+        is_continued = after is not None and tier == after.tier
+        below = index.place_after(after.id) if after and is_continued else index.END
+        places = index.newest(wanted, below, limit - len(found))
+        found += [(place, tier) for place in places]
+        if len(found) == limit:
+            break
+    return found
+
+
+def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
+    """The documents at these places as they are now; what was deleted since is left out."""
+    documents = index.documents_at(place for place, _ in places)
+    by_kind: dict[str, list[str]] = {}
+    for kind, identifier in documents.values():
+        by_kind.setdefault(kind, []).append(identifier)
+    shown = {
+        (kind, found.id): found
+        for kind, identifiers in by_kind.items()
+        for found in source(kind).found(identifiers)
+    }
+    return [
+        _hit(Kind(documents[place][0]), shown[documents[place]], tier, highlighter)
+        for place, tier in places
+        if documents.get(place) in shown
+    ]
+
+
+def _hit(kind: Kind, found: Found, tier: Tier, highlighter: Highlighter) -> Hit:
+    return Hit(kind, found, tier, highlighter.snippet(found.body), highlighter.pieces(found.title))
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit as the API shows it (decisions.md, section 2, Search)."""
+    return {
+        "type": str(hit.kind),
+        "id": hit.found.id,
+        "title": hit.found.title,
+        "snippet": hit.snippet.text,
+        "highlights": [list(span) for span in hit.snippet.highlights],
+        "score": float(hit.tier),
+        "project_id": hit.found.project_id,
+        "updated_at": iso(hit.found.updated_at),
+        **hit.found.details,
+    }

@@ -1,0 +1,61 @@
+"""The index on SQLite: one FTS5 table whose rowid is the document's place.
+
+FTS5 only keeps the terms and finds them: they are made in ``documents.py``, and its tokenizer just
+splits at spaces, since it takes every character outside ASCII for part of a word.
+"""
+
+from sqlalchemy import column, delete, insert, select, table, text
+
+from app.core.db import AnySelect, session
+from app.search.documents import Terms
+from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
+
+_FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
+_INSERT = insert(_FTS)
+_MATCHING = text(
+    "SELECT rowid FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
+    "ORDER BY rowid DESC LIMIT :limit"
+)
+
+
+def write(place: int, terms: Terms) -> None:
+    """Store the terms of the document at this place, instead of those it had."""
+    erase(place)
+    values = {"rowid": place, "words": " ".join(terms.words), "marks": " ".join(terms.marks)}
+    session.execute(_INSERT, values)
+
+
+def erase(place: int) -> None:
+    """Forget the terms of the document at this place."""
+    session.execute(delete(_FTS).where(_FTS.c.rowid == place))
+
+
+def matching(expression: Expression) -> AnySelect:
+    """A query for the places of all documents that fit."""
+    return select(_FTS.c.rowid).where(
+        text("search_fts MATCH :match").bindparams(match=rendered(expression))
+    )
+
+
+def newest(expression: Expression, below: int, limit: int) -> list[int]:
+    """The places of the newest documents that fit, in falling order, all under ``below``."""
+    values = {"match": rendered(expression), "below": below, "limit": limit}
+    return list(session.scalars(_MATCHING, values))
+
+
+def rendered(expression: Expression) -> str:
+    """The expression in the language of MATCH; every term is quoted."""
+    match expression:
+        case Term(term):
+            return f'"{term}"'
+        case Prefix(beginning):
+            return f'"{beginning}" *'
+        case Phrase(words, is_open):
+            # Words beyond the last position stand among the marks in no order.
+            return f'words : "{" ".join(words)}"' + (" *" if is_open else "")
+        case All(parts):
+            return "(" + " AND ".join(rendered(part) for part in parts) + ")"
+        case Any(parts):
+            return "(" + " OR ".join(rendered(part) for part in parts) + ")"
+        case Without(wanted, unwanted):
+            return f"({rendered(wanted)} NOT {rendered(unwanted)})"

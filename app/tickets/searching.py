@@ -1,0 +1,94 @@
+"""Tickets as the search knows them: what is indexed, and how a hit is shown."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+
+from app.core.db import session
+from app.projects.models import WorkflowState
+from app.search import index
+from app.search.documents import Kind, SearchDoc
+from app.search.sources import BODY_SHOWN, Found, Source
+from app.tickets.builders import state_summary
+from app.tickets.models import Ticket
+
+
+def document(ticket: Ticket) -> SearchDoc:
+    """What of a ticket is searched: display id, title and body; comments are not."""
+    return SearchDoc(
+        kind=Kind.TICKET,
+        id=ticket.id,
+        project_id=ticket.project_id,
+        title=ticket.title,
+        body=ticket.body,
+        display_id=ticket.display_id,
+    )
+
+
+def put(ticket: Ticket) -> None:
+    """Index the ticket as it is now, in the transaction of its change."""
+    index.put(document(ticket))
+
+
+def remove(ticket: Ticket) -> None:
+    """Take the ticket out of the index, in the transaction of its deletion."""
+    index.remove(ticket.id)
+
+
+def _count() -> int:
+    return session.scalar(select(func.count()).where(Ticket.deleted_at.is_(None))) or 0
+
+
+def _found(identifiers: Sequence[str]) -> list[Found]:
+    rows = session.execute(
+        select(
+            Ticket.id,
+            Ticket.project_id,
+            Ticket.title,
+            func.substr(Ticket.body, 1, BODY_SHOWN).label("body"),
+            Ticket.created_at,
+            Ticket.updated_at,
+            Ticket.display_id,
+            Ticket.priority,
+            Ticket.state_id,
+            WorkflowState.name,
+            WorkflowState.category,
+        )
+        .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .where(Ticket.id.in_(identifiers), Ticket.deleted_at.is_(None))
+    )
+    return [
+        Found(
+            id=row.id,
+            project_id=row.project_id,
+            title=row.title,
+            body=row.body,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            details={
+                "display_id": row.display_id,
+                "state": state_summary(row.state_id, row.name, row.category),
+                "priority": row.priority,
+            },
+        )
+        for row in rows
+    ]
+
+
+def _batch(after: str, size: int) -> list[SearchDoc]:
+    tickets = session.scalars(
+        select(Ticket)
+        .where(Ticket.id > after, Ticket.deleted_at.is_(None))
+        .order_by(Ticket.id)
+        .limit(size)
+        .with_for_update(key_share=True)
+    )
+    return [document(ticket) for ticket in tickets]
+
+
+def _live(identifiers: Sequence[str]) -> set[str]:
+    statement = select(Ticket.id).where(Ticket.id.in_(identifiers), Ticket.deleted_at.is_(None))
+    return set(session.scalars(statement.with_for_update(key_share=True)))
+
+
+SOURCE = Source(kind=Kind.TICKET, count=_count, found=_found, batch=_batch, live=_live)

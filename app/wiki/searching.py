@@ -1,0 +1,83 @@
+"""Wiki pages as the search knows them: what is indexed, and how a hit is shown."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+
+from app.core.db import session
+from app.search import index
+from app.search.documents import Kind, SearchDoc
+from app.search.sources import BODY_SHOWN, Found, Source
+from app.wiki.models import WikiPage
+
+
+def document(page: WikiPage) -> SearchDoc:
+    """What of a page is searched: its title and body, as they are now."""
+    return SearchDoc(
+        kind=Kind.WIKI_PAGE,
+        id=page.id,
+        project_id=page.project_id,
+        title=page.title,
+        body=page.body,
+    )
+
+
+def put(page: WikiPage) -> None:
+    """Index the page as it is now, in the transaction of its change."""
+    index.put(document(page))
+
+
+def remove(page: WikiPage) -> None:
+    """Take the page out of the index, in the transaction of its deletion."""
+    index.remove(page.id)
+
+
+def _count() -> int:
+    return session.scalar(select(func.count()).where(WikiPage.deleted_at.is_(None))) or 0
+
+
+def _found(identifiers: Sequence[str]) -> list[Found]:
+    rows = session.execute(
+        select(
+            WikiPage.id,
+            WikiPage.project_id,
+            WikiPage.title,
+            func.substr(WikiPage.body, 1, BODY_SHOWN).label("body"),
+            WikiPage.created_at,
+            WikiPage.updated_at,
+            WikiPage.slug,
+        ).where(WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None))
+    )
+    return [
+        Found(
+            id=row.id,
+            project_id=row.project_id,
+            title=row.title,
+            body=row.body,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            details={"slug": row.slug},
+        )
+        for row in rows
+    ]
+
+
+def _batch(after: str, size: int) -> list[SearchDoc]:
+    pages = session.scalars(
+        select(WikiPage)
+        .where(WikiPage.id > after, WikiPage.deleted_at.is_(None))
+        .order_by(WikiPage.id)
+        .limit(size)
+        .with_for_update(key_share=True)
+    )
+    return [document(page) for page in pages]
+
+
+def _live(identifiers: Sequence[str]) -> set[str]:
+    statement = select(WikiPage.id).where(
+        WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None)
+    )
+    return set(session.scalars(statement.with_for_update(key_share=True)))
+
+
+SOURCE = Source(kind=Kind.WIKI_PAGE, count=_count, found=_found, batch=_batch, live=_live)
