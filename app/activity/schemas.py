@@ -65,9 +65,7 @@ class ToolInvocationOut(Schema):
     tool_name = Text(required=True)
     arguments = Anything(required=True)
     status = Choice((OK, ERROR), required=True)
-    result_status = Text(
-        required=True, metadata={"description": "`ok`, or the code of the error."}
-    )
+    result_status = Text(required=True, metadata={"description": "`ok`, or the code of the error."})
     error_message = Text(required=True, allow_none=True)
     duration_ms = Whole(required=True)
     request_id = Identifier(required=True, allow_none=True)

@@ -75,5 +75,3 @@ def list_invocations(
         cursor=cursor,
         build=_build,
     )
-
-

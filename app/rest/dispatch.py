@@ -16,12 +16,12 @@ from app.audit.service import record_refusal
 from app.config import Settings
 from app.core import idempotency, strict_json, text
 from app.core.actor import ANONYMOUS, Access, Actor
+from app.core.body import read_body
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated, one_error
 from app.core.etag import matches
 from app.rest import fields
 from app.rest.answers import Answer, Rendered, render, respond
-from app.core.body import read_body
 from app.rest.routing import Call, Client, Route
 
 LARGEST_PAGE = 200

@@ -57,7 +57,7 @@ def test_get_project_tells_states_and_labels(app, smith, cast, ada):
     for name in ("OPEN", "open", cast.open_project):
         found = smith.call("get_project", project=name)
         same_as_rest(app, found, "Project", "workflow_states", "labels")
-        assert [state["name"] for state in found["workflow_states"]][0] == "Backlog"
+        assert next(state["name"] for state in found["workflow_states"]) == "Backlog"
         assert [label["name"] for label in found["labels"]] == ["bug"]
         assert "guide" not in found
 
