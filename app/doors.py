@@ -9,6 +9,7 @@ from app.accounts.pages import pages as account_pages
 from app.activity.api import api as activity
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
+from app.finding.pages import pages as finding_pages
 from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
@@ -63,7 +64,15 @@ def tools(name: str) -> Catalog:
 
 def pages() -> list[Blueprint]:
     """The blueprints of all pages."""
-    return [account_pages, project_pages, ticket_pages, wiki_pages, note_pages, bot_pages]
+    return [
+        account_pages,
+        project_pages,
+        ticket_pages,
+        wiki_pages,
+        note_pages,
+        bot_pages,
+        finding_pages,
+    ]
 
 
 def linker() -> Linker:

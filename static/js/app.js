@@ -1,15 +1,14 @@
 // The entry of every page. Pages work without any of this; it makes them quicker to use.
 
-import { watchBoard } from "./board.js";
 import { watchDialogs } from "./dialogs.js";
 import { watchEditing } from "./editing.js";
 import { watchKeys } from "./keys.js";
 import { watchPage } from "./page.js";
+import { watchPalette } from "./palette.js";
 
 document.documentElement.classList.add("scripted");
 watchPage();
 watchDialogs();
 watchEditing();
 watchKeys();
-
-if (document.getElementById("board")) watchBoard();
+watchPalette();

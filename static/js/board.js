@@ -1,4 +1,5 @@
-// The board: walking and moving cards by keyboard, quick add, and what a move does.
+// The entry of the board, beside that of every page: walking and moving cards by keyboard, quick add,
+// and what a move does.
 
 import { closeSheet, openSheet } from "./dialogs.js";
 import { watchDrag } from "./drag.js";
@@ -10,7 +11,7 @@ const columns = () => [...board().querySelectorAll(".column")];
 const cardsOf = (column) => [...column.querySelectorAll(".card:not(.ghost)")];
 const linkOf = (card) => card.querySelector(".card-title");
 
-export function watchBoard() {
+function watchBoard() {
   rove();
   watchDrag(document.querySelector(".board-page"), { move, columnAt, spotIn });
   document.addEventListener("keydown", onKey);
@@ -237,3 +238,5 @@ async function add(form) {
     toast("The ticket was not created. Try again.", "error");
   }
 }
+
+watchBoard();

@@ -1,5 +1,7 @@
 // Keys that work on every page. Off while typing, and where the reader switched them off.
 
+import { step } from "./page.js";
+
 const project = () => document.body.dataset.project;
 const GO = {
   h: () => "/",
@@ -13,6 +15,7 @@ const GO = {
 // What a key does where the page has the thing; on a board, board.js takes `c` and `m`.
 const HERE = {
   "?": "#keys",
+  "/": "[data-palette]",
   e: "#edit-title, [data-key=edit]",
   h: "[data-key=history]",
   n: "[data-key=note]",
@@ -37,7 +40,14 @@ export function watchKeys() {
       document.querySelector("#toasts .toast:last-child [data-close]")?.click();
       return;
     }
-    if (isTaken(event) || !singleKeys()) return;
+    const down = event.key === "ArrowDown" && event.target.id === "q";
+    if (!down && (isTaken(event) || !singleKeys())) return;
+    const by = down ? 1 : { j: 1, k: -1 }[event.key];
+    if (by) {
+      step([...document.querySelectorAll("main .rows .stretched")], by);
+      if (down) event.preventDefault();
+      return;
+    }
     if (Date.now() - going < 1200 && GO[event.key]) {
       const address = GO[event.key]();
       if (address) location.assign(address);

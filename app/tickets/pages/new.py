@@ -1,6 +1,7 @@
 """New tickets: the full form, and the quick one on the board."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Response, request
 
@@ -35,8 +36,8 @@ def new() -> Response:
         with reading():
             found = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
         if len(found) == 1:
-            return go(f"/tickets/new?project={found[0]['key']}")
-        return page("tickets/choose_project.html", projects=found)
+            return go(_address(found[0]["key"]))
+        return page("tickets/choose_project.html", projects=found, address=_address)
     with reading():
         project = visible_by_key(actor(), key)
     form = Form()
@@ -47,6 +48,12 @@ def new() -> Response:
     if is_display_id(parent):
         form.raw.add("parent_ticket_id", parent)
     return _show(project, form)
+
+
+def _address(key: str) -> str:
+    """Where a ticket of this project is made, with what the address at hand fills in."""
+    given = {name: request.args[name] for name in PREFILLED if request.args.get(name)}
+    return "/tickets/new?" + urlencode({"project": key, **given})
 
 
 def _show(project: Project, form: Form) -> Response:

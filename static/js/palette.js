@@ -1,0 +1,68 @@
+// The palette: from any page to a ticket, a page, a project or a command by a few keys. A combobox
+// whose list the server writes; what was typed last is what counts.
+
+const palette = document.getElementById("palette");
+const field = document.getElementById("palette-q");
+const list = document.getElementById("palette-list");
+let asked;
+let answered;
+let at = 0;
+
+const options = () => list.querySelectorAll("[role=option]");
+
+export function watchPalette() {
+  if (!palette) return;
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    if (palette.open) palette.close();
+    else open();
+  });
+  document.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || !event.target.closest("[data-palette]")) return;
+    event.preventDefault();
+    open();
+  });
+  field.addEventListener("input", () => (answered = ask()));
+  field.addEventListener("keydown", onKey);
+  list.addEventListener("click", () => palette.close());
+}
+
+function open() {
+  palette.showModal();
+  field.select();
+  answered = ask();
+}
+
+async function ask() {
+  asked?.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  const query = new URLSearchParams({ q: field.value, project: document.body.dataset.project ?? "" });
+  try {
+    const answer = await fetch(`/palette?${query}`, { signal, headers: { "HX-Request": "true" } });
+    if (answer.status === 401) location.reload();
+    if (answer.ok) list.innerHTML = await answer.text();
+  } catch {
+    return;
+  }
+  if (!signal.aborted) choose(0);
+  document.getElementById("palette-count").textContent = `${options().length} to choose from`;
+}
+
+async function onKey(event) {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.isComposing || !(by || event.key === "Enter")) return;
+  event.preventDefault();
+  if (by) return choose(at + by);
+  await answered;
+  options()[at]?.click();
+}
+
+function choose(index) {
+  const all = options();
+  at = (index + all.length) % all.length || 0;
+  all.forEach((one, place) => one.setAttribute("aria-selected", place === at));
+  field.setAttribute("aria-activedescendant", all[at]?.id ?? "");
+  all[at]?.scrollIntoView({ block: "nearest" });
+}

@@ -1,0 +1,184 @@
+"""The search page and the palette, without a browser."""
+
+import re
+
+import pytest
+
+from tests.support.story import make_ticket, ok
+
+
+@pytest.fixture
+def gates(cast):
+    """A ticket in each project and two pages, all about gates."""
+    made = [
+        make_ticket(cast.ada, cast.open_project, "Mend the gate", body="It <b>hangs</b> loose"),
+        make_ticket(cast.ada, cast.fenced_project, "Paint the fence", body="and the gates"),
+    ]
+    for title, project in (("Gates we have", cast.open_project), ("Of gates", None)):
+        page = {"title": title, "body": "oak", "project_id": project}
+        made.append(ok(cast.ada.post("/wiki/pages", page), 201))
+    return made
+
+
+def shown(text):
+    """The addresses of the hits on a search page, in order."""
+    return re.findall(r'class="stretched" href="([^"]+)"', text)
+
+
+def options(text):
+    """The addresses of the palette's options, in order."""
+    return re.findall(r'role="option"[^>]* href="([^"]+)"', text)
+
+
+def test_hits_are_shown_with_what_matches_marked(ada, gates):
+    text = ada.get("/search?q=gate").text
+    assert set(shown(text)) == {
+        "/tickets/OPEN-1",
+        "/tickets/FENCED-1",
+        "/projects/OPEN/wiki/gates-we-have",
+        "/wiki/of-gates",
+    }
+    assert "Mend the <mark>gate</mark>" in text
+    assert "and the <mark>gates</mark>" in text
+
+
+def test_nothing_that_was_written_or_asked_is_markup(ada, cast, gates):
+    make_ticket(cast.ada, cast.open_project, "<mark>gate</mark><script>", body="<img src=x> gate")
+    for path in ("/search?q=gate", "/search?q=%3Cscript%3Ealert(1)", '/search?q="><i>x'):
+        text = ada.get(path).text
+        assert "<script>" not in text
+        assert "<img" not in text
+        assert "<i>" not in text
+        assert "<b>" not in text
+    found = ada.get("/palette?q=gate", htmx=True).text
+    assert "&lt;mark&gt;<mark>gate</mark>" in found
+
+
+def test_filters_narrow_and_what_makes_no_sense_is_left_out(ada, cast, gates):
+    assert len(shown(ada.get("/search?q=gate&type=ticket").text)) == 2
+    assert len(shown(ada.get("/search?q=gate&type=wiki_page").text)) == 2
+    in_project = f"/search?q=gate&project_id={cast.open_project}"
+    assert len(shown(ada.get(in_project).text)) == 2
+    assert len(shown(ada.get(f"{in_project}&type=ticket").text)) == 1
+    for odd in ("type=note", "project_id=OPEN", "project_id=' OR 1=1", "sort=asc"):
+        assert len(shown(ada.get(f"/search?q=gate&{odd}").text)) == 4
+
+
+def test_the_form_keeps_what_was_asked(ada, cast, gates):
+    text = ada.get(f'/search?q=%22a "&type=ticket&project_id={cast.open_project}').text
+    assert 'value="&#34;a &#34;"' in text
+    assert 'value="ticket" checked' in text
+    assert f'value="{cast.open_project}" selected' in text
+
+
+@pytest.mark.parametrize("query", ["", "?q=", "?q=%20%09", "?q=&type=ticket"])
+def test_without_words_nothing_is_looked_for(ada, gates, query):
+    answer = ada.get(f"/search{query}")
+    assert answer.status_code == 200
+    assert shown(answer.text) == []
+    assert "by the words of their titles" in answer.text
+
+
+@pytest.mark.parametrize("q", ["!!!", "'", '"', "-", "(", "a" * 900, "%ff%fe", "\U0001f41e"])
+def test_no_question_is_an_error(ada, gates, q):
+    for path in ("/search", "/palette"):
+        assert ada.get(f"{path}?q={q}", htmx=True).status_code == 200
+
+
+def test_where_nothing_fits_there_is_a_way_on(ada, cast, gates):
+    text = ada.get(f"/search?q=gate+zebra&type=ticket&project_id={cast.open_project}").text
+    assert "Nothing fits" in text
+    assert 'href="/search?q=gate+zebra"' in text
+    assert f'href="/search?q=zebra&amp;type=ticket&amp;project_id={cast.open_project}"' in text
+    assert 'href="/tickets/new?title=gate+zebra"' in text
+    chosen = ada.get("/tickets/new?title=gate%20zebra").text
+    assert 'href="/tickets/new?project=OPEN&amp;title=gate+zebra"' in chosen
+    assert 'value="gate zebra"' in ada.get("/tickets/new?project=OPEN&title=gate+zebra").text
+
+
+def test_pages_of_results_follow_each_other(ada, cast):
+    for number in range(65):
+        make_ticket(cast.ada, cast.open_project, f"Gate {number}")
+    seen, path = [], "/search?q=gate"
+    while path:
+        text = ada.get(path).text
+        seen += shown(text)
+        more = re.search(r'href="([^"]+)" rel="next"', text)
+        path = more.group(1).replace("&amp;", "&") if more else ""
+    assert seen == [f"/tickets/OPEN-{number}" for number in range(65, 0, -1)]
+
+
+def test_a_cursor_of_another_search_starts_at_the_top(ada, cast, gates):
+    assert ada.get("/search?q=gate&cursor=nonsense").location == "/search?q=gate"
+    cursor = ok(cast.ada.get("/search?q=gate&limit=1"))["page"]["next_cursor"]
+    assert ada.get(f"/search?q=gat&cursor={cursor}").location == "/search?q=gat"
+    assert ada.get(f"/search?q=gate&cursor={cursor}").status_code == 200
+
+
+def test_htmx_gets_the_results_alone(ada, gates):
+    text = ada.get("/search?q=gate", htmx=True).text
+    assert text.strip().startswith('<div id="results">')
+    assert "<html" not in text
+    assert "4 results" in text
+
+
+def test_the_palette_offers_hits_and_commands(ada, gates):
+    text = ada.get("/palette?q=gate", htmx=True).text
+    assert set(options(text)[:4]) == set(shown(ada.get("/search?q=gate").text))
+    assert options(text)[-1] == "/search?q=gate"
+    assert text.count('role="group"') == 2
+
+
+def test_a_display_id_comes_first_whatever_else_fits(ada, cast, gates):
+    make_ticket(cast.ada, cast.open_project, "Like OPEN-1, open-1")
+    for typed in ("OPEN-1", "open-1", "open%201"):
+        assert options(ada.get(f"/palette?q={typed}", htmx=True).text)[0] == "/tickets/OPEN-1"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("new t", "/tickets/new"),
+        ("new ticket in op", "/tickets/new?project=OPEN"),
+        ("board of open", "/projects/OPEN/board"),
+        ("BOARD OPEN", "/projects/OPEN/board"),
+        ("settings fenc", "/projects/FENCED/settings/general"),
+        ("theme", "/profile"),
+        ("my no", "/sticky-notes"),
+    ],
+)
+def test_commands_are_found_by_their_words(ada, cast, typed, first):
+    assert options(ada.get(f"/palette?q={typed}", htmx=True).text)[0] == first
+
+
+def test_a_command_that_is_meant_comes_before_hits(ada, cast):
+    make_ticket(cast.ada, cast.open_project, "New ticket form is slow")
+    assert options(ada.get("/palette?q=new+ticket", htmx=True).text)[0] == "/tickets/new"
+    assert options(ada.get("/palette?q=ticket+form", htmx=True).text)[0] == "/tickets/OPEN-1"
+
+
+def test_without_words_the_palette_begins_with_the_project_at_hand(ada, cast):
+    text = ada.get("/palette?q=&project=FENCED", htmx=True).text
+    assert options(text)[:2] == ["/projects/FENCED/board", "/tickets/new?project=FENCED"]
+    assert options(ada.get("/palette", htmx=True).text)[0] == "/tickets/new"
+
+
+def test_every_command_leads_somewhere(ada, cast):
+    for typed in ("", "open", "new", "wiki", "p", "b", "s"):
+        for address in options(ada.get(f"/palette?q={typed}&project=OPEN", htmx=True).text):
+            assert ada.get(address.replace("&amp;", "&")).status_code in (200, 303), address
+
+
+def test_the_palette_is_part_of_a_page(ada, stranger, cast):
+    assert ada.get("/palette?q=gate").location == "/search?q=gate"
+    assert stranger.get("/palette?q=gate", htmx=True).status_code == 401
+    assert stranger.get("/search?q=gate").location == "/login?next=/search%3Fq%3Dgate"
+
+
+@pytest.mark.parametrize("path", ["/search?q=gate", "/palette?q=gate"])
+def test_a_search_takes_few_statements(ada, cast, gates, path):
+    for number in range(12):
+        make_ticket(cast.ada, cast.open_project, f"Gate {number}")
+    with ada.statements() as seen:
+        assert ada.get(path, htmx=True).status_code == 200
+    assert len(seen) <= 16, "\n\n".join(seen)
