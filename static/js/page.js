@@ -145,7 +145,7 @@ function watchRequests() {
   // Addresses of filtered lists name only the filters in use.
   document.addEventListener("htmx:configRequest", (event) => {
     const { verb, elt, parameters } = event.detail;
-    if (verb !== "get" || !elt.matches("form.filters")) return;
+    if (verb !== "get" || !elt.matches("form[role=search]")) return;
     for (const [name, value] of [...parameters.entries?.() ?? Object.entries(parameters)]) {
       if (value === "") delete parameters[name];
     }
