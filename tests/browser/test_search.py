@@ -190,7 +190,8 @@ def test_without_a_script_search_is_a_form(plain, gates):
     with plain.page.expect_navigation(url="**/search"):
         plain.page.click(".search-open")
     plain.page.fill("#q", "gate oak")
-    plain.page.check("input[value=wiki_page]", force=True)
+    plain.page.focus("input[value=wiki_page]")
+    plain.press("Space")
     plain.page.click("main button:has-text('Search')")
     expect(plain.page.locator(".hit")).to_have_count(2)
     plain.page.click(".hit a >> nth=0")
