@@ -105,7 +105,7 @@ def _matcher(part: Part) -> _Matcher:
     if is_picture(word):
         return _Matcher(re.compile(re.escape(word)))
     wanted = stem(word)
-    # Endings change at most the last letter of what becomes the stem.
+    # Endings change at most the last letter of what becomes the stem, but for a few exceptions.
     common = wanted[:-1] if len(wanted) > 2 else wanted
     starts = "|".join(re.escape(start) for start in {common, word} if part.is_open or start != word)
     beginning = word if part.is_open else None

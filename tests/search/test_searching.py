@@ -51,6 +51,15 @@ def test_forms_of_a_word_are_the_same(ticket, titles, written, asked):
     assert titles(asked) == ["Found"]
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [("organization", "organ x"), ("generate", "general x"), ("x one", "on x"), ("used", "us x")],
+)
+def test_words_that_only_look_alike_stay_apart(ticket, titles, written, asked):
+    ticket("Found", f"{written} x")
+    assert titles(asked) == []
+
+
 def test_the_last_word_may_be_a_beginning(ticket, titles):
     ticket("Authentication")
     assert titles("a") == titles("auth") == titles("authentic") == ["Authentication"]
