@@ -64,6 +64,10 @@ class Settings:
     bot_auth_audit_minutes: int = 60
     # TOOL_INVOCATION_LOG_RETENTION_DAYS: how long the log of bots' tool calls is kept.
     tool_invocation_log_retention_days: int = 90
+    # WEBHOOK_ALLOWED_NETWORKS: networks inside that webhooks may reach, as comma-separated CIDRs.
+    webhook_allowed_networks: str = ""
+    # WEBHOOK_CA_BUNDLE: a PEM file of authorities that webhooks trust instead of the usual ones.
+    webhook_ca_bundle: Path | None = None
     # DOCS_ENABLED: whether /api/v1/docs and /api/v1/redoc are served (`make docs-renderers`).
     docs_enabled: bool = False
     # LOG_LEVEL: DEBUG, INFO, WARNING or ERROR.
@@ -119,6 +123,8 @@ class Settings:
             tool_invocation_log_retention_days=read.whole(
                 environ, "TOOL_INVOCATION_LOG_RETENTION_DAYS", 90, 1, 36_500
             ),
+            webhook_allowed_networks=read.networks(environ, "WEBHOOK_ALLOWED_NETWORKS"),
+            webhook_ca_bundle=read.pem_file(environ, "WEBHOOK_CA_BUNDLE"),
             docs_enabled=read.flag(environ, "DOCS_ENABLED", default=False),
             log_level=read.one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
             workers=read.whole(environ, "WORKERS", 1, 1, 64),

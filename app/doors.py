@@ -7,9 +7,11 @@ from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin
 from app.accounts.pages import pages as account_pages
 from app.activity.api import api as activity
+from app.audit.service import on_record
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
 from app.finding.pages import pages as finding_pages
+from app.jobs.cli import sweep_command
 from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
@@ -27,6 +29,8 @@ from app.tickets.cli import import_issues
 from app.tickets.pages import pages as ticket_pages
 from app.tools.catalog import catalog
 from app.web.texts import Linker
+from app.webhooks.api import api as webhooks
+from app.webhooks.listening import listen
 from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
@@ -43,9 +47,11 @@ APIS = (
     wiki,
     sticky_notes,
     search,
+    webhooks,
     activity,
 )
 
+on_record(listen)
 sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 
@@ -82,4 +88,4 @@ def linker() -> Linker:
 
 def commands() -> list[Command]:
     """The commands of all domains."""
-    return [setup_admin, import_issues, import_wiki, reindex]
+    return [setup_admin, import_issues, import_wiki, reindex, sweep_command]

@@ -4,9 +4,11 @@ A setting that is absent or blank has its default. No sentence repeats a secret.
 """
 
 import contextlib
+import ipaddress
 import os
 import re
 import secrets
+import ssl
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,6 +46,31 @@ def line(environ: Environment, name: str, default: str, longest: int) -> str:
     if len(value) > longest or not value.isprintable():
         raise SettingsError(f"{name} must be one line of at most {longest} printable characters.")
     return value
+
+
+def networks(environ: Environment, name: str) -> str:
+    """A comma-separated list of networks in CIDR notation."""
+    value = text(environ, name)
+    for part in filter(None, (piece.strip() for piece in value.split(","))):
+        try:
+            ipaddress.ip_network(part, strict=False)
+        except ValueError:
+            raise SettingsError(
+                f"{name} must list networks such as 10.0.0.0/8, not {part[:40]!r}."
+            ) from None
+    return value
+
+
+def pem_file(environ: Environment, name: str) -> Path | None:
+    """A readable file of certificates in PEM form, if one is named."""
+    value = text(environ, name)
+    if not value:
+        return None
+    try:
+        ssl.create_default_context(cafile=value)
+    except (OSError, ssl.SSLError):
+        raise SettingsError(f"{name} must name a file of certificates in PEM form.") from None
+    return Path(value)
 
 
 def whole(environ: Environment, name: str, default: int, lowest: int, highest: int) -> int:

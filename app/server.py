@@ -5,6 +5,7 @@ A worker that dies is replaced at once; two deaths within seconds end the server
 worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
 """
 
+import atexit
 import errno
 import fcntl
 import os
@@ -94,6 +95,7 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     """Build the application in a worker, and see to it that the worker ends when it should."""
     # The package imports this module, so it can only be imported once that is done.
     from app import create_app  # noqa: PLC0415
+    from app.jobs.scheduler import Jobs  # noqa: PLC0415
     from app.web.render import warm  # noqa: PLC0415
 
     # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
@@ -102,6 +104,9 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     _deliver_signals()
     app = create_app(settings)
     warm(app)
+    jobs = Jobs(app)
+    jobs.start()
+    atexit.register(jobs.stop)
     return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
 
 

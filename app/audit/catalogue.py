@@ -62,6 +62,17 @@ EVENTS: dict[str, EventType] = _events(
     ("label.updated", "label_id changes"),
     ("label.deleted", "label_id name color"),
     ("wiki.render_failed", "revision_number error"),
+    ("webhook.created", "url event_types is_active"),
+    ("webhook.updated", "changes"),
+    ("webhook.secret_rotated", ""),
+    ("webhook.deleted", "url"),
+    ("webhook.delivery_succeeded", "delivery_id event_type attempt http_status"),
+    (
+        "webhook.delivery_failed",
+        "delivery_id event_type attempt http_status will_retry error",
+    ),
+    ("webhook.delivery_retried", "delivery_id event_type attempt retried_delivery_id"),
+    ("system.sweeper_ran", "sweeper deleted duration_ms"),
     ("audit.orphaned", "event_type reason"),
 ) | _events(
     Category.ACTIVITY,

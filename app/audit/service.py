@@ -31,8 +31,34 @@ class Target:
     ticket_id: str | None = None
     # A personal note: its events are seen in the audit log alone, whatever their type.
     is_personal: bool = False
+    # Whether webhooks may be told: never of anything about a personal note.
+    may_be_told: bool = True
     # The row of the tool log that ``bot.tool_invoked`` points at.
     tool_invocation_log_id: str | None = None
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether webhooks that asked for it are told of the event."""
+        return self.may_be_told and not self.is_personal
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event that was just written, for those who listen."""
+
+    id: str
+    event_type: str
+    target: Target
+
+
+Listener = Callable[[Recorded], None]
+_listeners: list[Listener] = []
+
+
+def on_record(listener: Listener) -> None:
+    """Call this for every event, in the transaction that writes it."""
+    if listener not in _listeners:
+        _listeners.append(listener)
 
 
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
@@ -65,6 +91,8 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
             created_at=ids.created_ms(identifier),
         )
     )
+    for listener in _listeners:
+        listener(Recorded(identifier, event_type, target))
     return identifier
 
 

@@ -19,7 +19,9 @@ class Lock(IntEnum):
     LAST_ACTIVE_HUMAN = 7003
     # With a user's key beside it (accounts/holds.py).
     CREDENTIALS = 7004
-    WIKI_SLUGS = 7004
+    WIKI_SLUGS = 7005
+    OUTBOX = 7006
+    SWEEPS = 7007
 
 
 def hold(lock: Lock) -> None:

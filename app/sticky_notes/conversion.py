@@ -81,7 +81,13 @@ def convert_note(
     record(
         actor,
         "sticky_note.converted",
-        Target("sticky_note", note.id, project_id=ticket.project_id, ticket_id=ticket.id),
+        Target(
+            "sticky_note",
+            note.id,
+            project_id=ticket.project_id,
+            ticket_id=ticket.id,
+            may_be_told=not note.is_personal,
+        ),
         sticky_note_id=note.id,
         ticket_id=ticket.id,
         display_id=ticket.display_id,

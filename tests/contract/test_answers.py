@@ -4,6 +4,9 @@ The client checks each answer (tests/support/openapi.py): no field is missing an
 what builders make and what schemas describe are the same.
 """
 
+from app.core.db import run_write
+from app.webhooks import outbox
+from app.webhooks.attempts import Outcome
 from tests.support.openapi import document_of
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
@@ -122,6 +125,24 @@ def notes(ada, project_id):
     ok(ada.delete(note), 204)
 
 
+def webhooks(app, ada, project_id):
+    given = {"url": "https://10.0.0.1/hook", "secret": "x" * 16, "event_types": ["ticket.*"]}
+    made = ok(ada.post("/webhooks", given), 201)
+    path = f"/webhooks/{made['id']}"
+    ok(ada.get("/webhooks"))
+    ok(ada.get(path))
+    ok(ada.patch(path, {"is_active": True}))
+    ok(ada.patch(f"{path}?rotate_secret=true", {"secret": "y" * 16}))
+    make_ticket(ada, project_id)
+    with app.app_context():
+        claimed = run_write(lambda: outbox.claim("test", 1))
+        lost = Outcome(None, 1, "lost", is_transient=True)
+        run_write(lambda: [outbox.complete(one, lost) for one in claimed])
+    (row,) = ok(ada.get(f"{path}/deliveries"))["data"]
+    ok(ada.post(f"{path}/deliveries/{row['id']}/retry"), 201)
+    ok(ada.delete(path), 204)
+
+
 def test_every_success_in_the_document_is_met(app, client, database, cast):
     document = document_of(app)
     document.seen.clear()
@@ -131,6 +152,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     notes(cast.ada, project_id)
     people(cast)
     bots(cast.ada, project_id)
+    webhooks(app, cast.ada, project_id)
     ok(cast.ada.get("/audit/tools"))
     ok(cast.ada.get("/search?q=words"))
     event = ok(cast.ada.get("/audit?limit=200"))["data"][0]

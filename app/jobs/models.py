@@ -1,0 +1,16 @@
+"""Who sweeps what, and until when nobody else may."""
+
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Base, Moment, short_text
+
+
+class SweeperLease(Base):
+    """The lease of one sweeper; it is over when it runs out or is given back."""
+
+    __tablename__ = "sweeper_leases"
+
+    sweeper: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    owner: Mapped[str | None] = mapped_column(short_text(64))
+    lease_until: Mapped[int] = mapped_column(Moment)
+    last_run_at: Mapped[int | None] = mapped_column(Moment)

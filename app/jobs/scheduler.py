@@ -1,0 +1,73 @@
+"""The clock of a server process: it wakes the deliveries every second and sweeps every hour."""
+
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.schedulers.background import BackgroundScheduler
+from flask import Flask
+
+from app.config import Settings
+from app.core.context import request_id
+from app.core.errors import Unavailable
+from app.jobs.sweepers import SWEEPERS
+from app.jobs.sweeping import INTERVAL_MINUTES, sweep
+from app.webhooks.worker import Worker
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 1
+# The first sweep, after the start.
+FIRST_SWEEP_SECONDS = 60
+
+
+class Jobs:
+    """Everything that one process does in the background, from ``start`` to ``stop``."""
+
+    def __init__(self, app: Flask) -> None:
+        settings: Settings = app.config["SETTINGS"]
+        self._app = app
+        self._worker = Worker(app, alone=settings.is_sqlite)
+        self._ended = threading.Lock()
+        self._scheduler = BackgroundScheduler(
+            timezone="UTC",
+            daemon=True,
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 30},
+        )
+
+    def start(self) -> None:
+        """Begin."""
+        # The library says at INFO that each of its jobs ran.
+        logging.getLogger("apscheduler").setLevel(logging.WARNING)
+        self._scheduler.add_job(self._worker.wake, "interval", seconds=POLL_SECONDS)
+        for number, name in enumerate(SWEEPERS):
+            self._scheduler.add_job(
+                self._sweep,
+                "interval",
+                minutes=INTERVAL_MINUTES,
+                args=[name],
+                start_date=_seconds_from_now(FIRST_SWEEP_SECONDS + number),
+            )
+        self._worker.start()
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """End: nothing new is begun, what is under way is waited for a little. Once is enough."""
+        if not self._ended.acquire(blocking=False):
+            return
+        self._scheduler.shutdown(wait=False)
+        self._worker.stop()
+
+    def _sweep(self, name: str) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            try:
+                sweep(name, self._app.config["SETTINGS"])
+            except Unavailable:
+                log.warning("a sweep did not run: the database is unavailable")
+            except Exception:
+                log.exception("a sweep failed", extra={"sweeper": name})
+
+
+def _seconds_from_now(seconds: int) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=seconds)

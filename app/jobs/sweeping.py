@@ -1,0 +1,97 @@
+"""Running sweepers: in small transactions, one run at a time over all processes."""
+
+import os
+import secrets
+import time
+from dataclasses import dataclass
+
+from app.audit.service import Target, record
+from app.config import Settings
+from app.core.actor import SYSTEM
+from app.core.clock import MINUTE_MS, now_ms
+from app.core.db import run_write, session
+from app.core.locks import Lock, hold
+from app.jobs.models import SweeperLease
+from app.jobs.sweepers import BATCH, SWEEPERS, Sweeper
+
+INTERVAL_MINUTES = 60
+# A run that is silent for so long has died.
+LEASE_MS = 5 * MINUTE_MS
+# Of several processes with the same schedule one runs; the others find that it just did.
+JUST_NOW_MS = INTERVAL_MINUTES * MINUTE_MS // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a run deleted."""
+
+    sweeper: str
+    deleted: int
+
+
+def sweep(name: str, settings: Settings, *, now: bool = False) -> Swept | None:
+    """Run a sweeper to its end and record ``system.sweeper_ran``; None where another runs it.
+
+    Also None where it just ran, unless it is to run ``now``. Opens its own units of work.
+    """
+    owner = f"{os.getpid()}-{secrets.token_hex(8)}"
+    if not run_write(lambda: _take_lease(name, owner, now=now)):
+        return None
+    started = time.monotonic()
+    deleted = 0
+    try:
+        while run_write(lambda: _still_ours(name, owner)):
+            count = run_write(lambda: _batch(SWEEPERS[name], settings))
+            deleted += count
+            if count < BATCH:
+                break
+    finally:
+        took = round((time.monotonic() - started) * 1000)
+        run_write(lambda: _give_back(name, owner, deleted, took))
+    return Swept(name, deleted)
+
+
+def _batch(sweeper: Sweeper, settings: Settings) -> int:
+    return sweeper.batch(settings)
+
+
+def _take_lease(name: str, owner: str, *, now: bool) -> bool:
+    hold(Lock.SWEEPS)
+    moment = now_ms()
+    lease = session.get(SweeperLease, name, with_for_update=True)
+    if lease is None:
+        lease = SweeperLease(sweeper=name, lease_until=0)
+        session.add(lease)
+    if lease.lease_until > moment:
+        return False
+    just_ran = lease.last_run_at is not None and moment - lease.last_run_at < JUST_NOW_MS
+    if just_ran and not now:
+        return False
+    lease.owner, lease.lease_until = owner, moment + LEASE_MS
+    session.flush()
+    return True
+
+
+def _still_ours(name: str, owner: str) -> bool:
+    """Prolong the lease; False where it was lost, so that no two go on at once."""
+    lease = session.get(SweeperLease, name, with_for_update=True)
+    if lease is None or lease.owner != owner:
+        return False
+    lease.lease_until = now_ms() + LEASE_MS
+    session.flush()
+    return True
+
+
+def _give_back(name: str, owner: str, deleted: int, took: int) -> None:
+    lease = session.get(SweeperLease, name, with_for_update=True)
+    if lease is not None and lease.owner == owner:
+        lease.owner, lease.lease_until, lease.last_run_at = None, 0, now_ms()
+        session.flush()
+    record(
+        SYSTEM,
+        "system.sweeper_ran",
+        Target("sweeper"),
+        sweeper=name,
+        deleted=deleted,
+        duration_ms=took,
+    )

@@ -1,0 +1,140 @@
+"""REST endpoints of webhooks and their deliveries; humans only."""
+
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.rest.answers import NO_CONTENT, Answer, created
+from app.rest.fields import PageQuery
+from app.rest.routing import Api, Call
+from app.webhooks import deliveries, retrying, service
+from app.webhooks.builders import webhook_json
+from app.webhooks.schemas import (
+    DeliveryOut,
+    DeliveryQuery,
+    DeliveryRetry,
+    PatchedWebhookOut,
+    WebhookCreate,
+    WebhookOut,
+    WebhookPatch,
+    WebhookPatchQuery,
+    WebhookWithSecretOut,
+)
+
+api = Api("webhooks")
+
+WEBHOOK = "/webhooks/<webhook_id>"
+
+
+@api.route(
+    "GET",
+    "/webhooks",
+    "webhooks.list",
+    calls=service.list_webhooks,
+    query=PageQuery,
+    returns=WebhookOut,
+    paginated=True,
+)
+def list_webhooks(call: Call) -> Answer:
+    """List all webhooks, newest first; secrets are never shown."""
+    return Answer(service.list_webhooks(call.actor, **call.query).envelope)
+
+
+@api.route(
+    "POST",
+    "/webhooks",
+    "webhooks.create",
+    calls=service.create_webhook,
+    body=WebhookCreate,
+    returns=WebhookWithSecretOut,
+    status=201,
+    idempotent=True,
+    errors=(InvalidField,),
+)
+def create_webhook(call: Call) -> Answer:
+    """Subscribe an https address to events; the secret is shown in this answer only."""
+    webhook = service.create_webhook(call.actor, **call.body)
+    shown = {**webhook_json(webhook), "secret": call.body["secret"]}
+    return created(shown, f"/webhooks/{webhook.id}")
+
+
+@api.route(
+    "GET",
+    WEBHOOK,
+    "webhooks.get",
+    calls=service.get_webhook,
+    returns=WebhookOut,
+    errors=(NotFound,),
+)
+def get_webhook(call: Call) -> Answer:
+    """Fetch one webhook, without its secret."""
+    return Answer(webhook_json(service.get_webhook(call.actor, call.path["webhook_id"])))
+
+
+@api.route(
+    "PATCH",
+    WEBHOOK,
+    "webhooks.update",
+    calls=service.update_webhook,
+    body=WebhookPatch,
+    query=WebhookPatchQuery,
+    returns=PatchedWebhookOut,
+    errors=(InvalidField, NotFound, Conflict),
+)
+def update_webhook(call: Call) -> Answer:
+    """Change a webhook. With `rotate_secret=true` the body holds the new secret, which this answer
+    shows once.
+    """
+    webhook = service.update_webhook(call.actor, call.path["webhook_id"], **call.query, **call.body)
+    shown = webhook_json(webhook)
+    if call.query["rotate_secret"]:
+        shown["secret"] = call.body["secret"]
+    return Answer(shown)
+
+
+@api.route(
+    "DELETE",
+    WEBHOOK,
+    "webhooks.delete",
+    calls=service.delete_webhook,
+    status=204,
+    errors=(NotFound,),
+)
+def delete_webhook(call: Call) -> Answer:
+    """Delete a webhook; its deliveries remain."""
+    service.delete_webhook(call.actor, call.path["webhook_id"])
+    return NO_CONTENT
+
+
+@api.route(
+    "GET",
+    f"{WEBHOOK}/deliveries",
+    "webhooks.deliveries.list",
+    calls=deliveries.list_deliveries,
+    query=DeliveryQuery,
+    returns=DeliveryOut,
+    paginated=True,
+    errors=(NotFound,),
+)
+def list_deliveries(call: Call) -> Answer:
+    """List the attempts to deliver to a webhook, newest first; also those of a deleted one."""
+    page = deliveries.list_deliveries(call.actor, call.path["webhook_id"], **call.query)
+    return Answer(page.envelope)
+
+
+@api.route(
+    "POST",
+    f"{WEBHOOK}/deliveries/<delivery_id>/retry",
+    "webhooks.deliveries.retry",
+    calls=retrying.retry_delivery,
+    body=DeliveryRetry,
+    returns=DeliveryOut,
+    status=201,
+    own_transactions=True,
+    errors=(NotFound, Conflict),
+)
+def retry_delivery(call: Call) -> Answer:
+    """Send once more, now, what did not arrive; the answer is the new attempt.
+
+    It takes the place of a retry that was scheduled, and schedules none itself.
+    """
+    path = call.path
+    delivery = retrying.retry_delivery(call.actor, path["webhook_id"], path["delivery_id"])
+    return created(delivery, f"/webhooks/{path['webhook_id']}/deliveries")

@@ -1,0 +1,151 @@
+"""One attempt: what is sent, signed how, and what came of it (interface.md, Webhook delivery)."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.audit.models import AuditEvent
+from app.audit.service import WORKSPACE_ID
+from app.core.clock import iso
+from app.core.db import session
+from app.tickets.models import Ticket
+from app.webhooks.models import Webhook
+from app.webhooks.service import opened
+
+TEST_EVENT = "webhook.test"
+CONTENT_TYPE = "application/json; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a webhook is told of."""
+
+    type: str
+    # As interface.md names them; all but the id of the attempt.
+    content: dict[str, Any]
+    request_id: str | None
+    # Null for a test event.
+    audit_event_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request that is about to be sent; it needs the database no more."""
+
+    id: str
+    number: int
+    webhook_id: str
+    url: str
+    secret: bytes
+    event: Event
+
+    @property
+    def event_type(self) -> str:
+        """What it tells of."""
+        return self.event.type
+
+    @property
+    def request_id(self) -> str | None:
+        """The request that caused the event."""
+        return self.event.request_id
+
+    @property
+    def audit_event_id(self) -> str | None:
+        """The stored event; none for a test."""
+        return self.event.audit_event_id
+
+    def body(self) -> bytes:
+        """The raw bytes, of which the signature is made."""
+        return body_of(self.id, self.event)
+
+    def headers(self, body: bytes, timestamp: int, user_agent: str) -> dict[str, str]:
+        """The headers for this body at this time, in Unix seconds."""
+        return {
+            "Content-Type": CONTENT_TYPE,
+            "X-Webhook-Id": self.webhook_id,
+            "X-Webhook-Event": self.event_type,
+            "X-Webhook-Delivery": self.id,
+            "X-Webhook-Timestamp": str(timestamp),
+            "X-Webhook-Signature": signature(self.secret, timestamp, body),
+            "User-Agent": user_agent,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended."""
+
+    # None where no answer came.
+    http_status: int | None
+    duration_ms: int
+    error_message: str | None = None
+    # Whether another attempt could do better.
+    is_transient: bool = False
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the receiver took it."""
+        return self.http_status is not None and 200 <= self.http_status < 300
+
+
+def signature(secret: bytes, timestamp: int, body: bytes) -> str:
+    """``sha256=`` and the hex HMAC-SHA256 of timestamp, a period and the raw body."""
+    signed = f"{timestamp}.".encode() + body
+    return "sha256=" + hmac.new(secret, signed, hashlib.sha256).hexdigest()
+
+
+def body_of(attempt_id: str, event: Event) -> bytes:
+    """The body of an attempt, the same bytes whenever it is built."""
+    return orjson.dumps({"id": attempt_id, **event.content})
+
+
+def attempt_of(webhook: Webhook, event: Event, attempt_id: str, number: int) -> Attempt:
+    """The attempt to tell this webhook of the event."""
+    return Attempt(attempt_id, number, webhook.id, webhook.url, opened(webhook), event)
+
+
+def event_of(audit_event_id: str) -> Event:
+    """The stored event as webhooks are told of it; it never changes."""
+    row = session.execute(
+        select(AuditEvent, User.username, Ticket.display_id)
+        .outerjoin(User, User.id == AuditEvent.actor_user_id)
+        .outerjoin(Ticket, Ticket.id == AuditEvent.target_id)
+        .where(AuditEvent.id == audit_event_id)
+    ).one()
+    stored: AuditEvent = row.AuditEvent
+    target: dict[str, Any] = {"kind": stored.target_kind, "id": stored.target_id}
+    if stored.target_kind == "ticket" and row.display_id is not None:
+        target["display_id"] = row.display_id
+    content = {
+        "type": stored.event_type,
+        "occurred_at": iso(stored.created_at),
+        "workspace_id": stored.workspace_id,
+        "actor": {
+            "user_id": stored.actor_user_id,
+            "kind": stored.actor_kind,
+            "username": row.username,
+        },
+        "target": target,
+        "payload": stored.payload,
+        "request_id": stored.request_id,
+    }
+    return Event(stored.event_type, content, stored.request_id, audit_event_id)
+
+
+def test_event(webhook_id: str, occurred_at: int, request_id: str | None) -> Event:
+    """An event that tells of nothing, to see whether deliveries arrive; it is stored nowhere."""
+    content = {
+        "type": TEST_EVENT,
+        "occurred_at": iso(occurred_at),
+        "workspace_id": WORKSPACE_ID,
+        "actor": {"user_id": None, "kind": "system", "username": None},
+        "target": {"kind": "webhook", "id": webhook_id},
+        "payload": {},
+        "request_id": request_id,
+    }
+    return Event(TEST_EVENT, content, request_id, None)

@@ -1,0 +1,129 @@
+"""The delivery log: reading it, and adding the row of an attempt that was made."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import exists, select, update
+
+from app.audit.models import AuditEvent
+from app.audit.service import record
+from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.db import AnyRow, session
+from app.core.errors import NotFound
+from app.core.ids import as_uuid, created_ms
+from app.core.pagination import Page, page
+from app.webhooks.attempts import Attempt, Outcome
+from app.webhooks.builders import delivery_json
+from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
+from app.webhooks.service import target
+
+
+def _build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+    return [delivery_json(row.WebhookDelivery) for row in rows]
+
+
+@operation(Access.HUMAN)
+def list_deliveries(
+    actor: Actor,
+    webhook_id: str,
+    *,
+    limit: int,
+    cursor: str | None,
+    status: str | None = None,
+    since: int | None = None,
+    attempt_min: int | None = None,
+) -> Page:
+    """The attempts to deliver to a webhook, newest first; raises NotFound.
+
+    Those of a deleted webhook stay readable; ``since`` is in milliseconds.
+    """
+    canonical = as_uuid(webhook_id)
+    if canonical is None or not _has_been(canonical):
+        raise NotFound("webhook", webhook_id)
+    statement = select(WebhookDelivery, WebhookDelivery.id, WebhookDelivery.created_at).where(
+        WebhookDelivery.webhook_id == canonical
+    )
+    if status is not None:
+        statement = statement.where(WebhookDelivery.status == status)
+    if since is not None:
+        statement = statement.where(WebhookDelivery.created_at >= since)
+    if attempt_min is not None:
+        statement = statement.where(WebhookDelivery.attempt >= attempt_min)
+    return page(
+        statement,
+        kind="delivery",
+        sort=WebhookDelivery.created_at,
+        id_column=WebhookDelivery.id,
+        limit=limit,
+        cursor=cursor,
+        build=_build,
+    )
+
+
+def _has_been(webhook_id: str) -> bool:
+    """Whether there is such a webhook, or was one: its creation stays in the audit log."""
+    found = session.get(Webhook, webhook_id) is not None
+    return found or bool(
+        session.scalar(
+            select(
+                exists().where(
+                    AuditEvent.event_type == "webhook.deleted", AuditEvent.target_id == webhook_id
+                )
+            )
+        )
+    )
+
+
+def find(webhook_id: str, delivery_id: str) -> WebhookDelivery:
+    """An attempt of this webhook; raises NotFound."""
+    canonical = as_uuid(delivery_id)
+    delivery = session.get(WebhookDelivery, canonical) if canonical else None
+    if delivery is None or delivery.webhook_id != as_uuid(webhook_id):
+        raise NotFound("delivery", delivery_id)
+    return delivery
+
+
+def add(actor: Actor, attempt: Attempt, outcome: Outcome, next_retry_at: int | None) -> None:
+    """Write the row of an attempt and what it says of its webhook; record the event."""
+    moment = now_ms()
+    status = DeliveryStatus.RETRYING if next_retry_at is not None else DeliveryStatus.FAILED
+    if outcome.is_success:
+        status = DeliveryStatus.SUCCEEDED
+    session.add(
+        WebhookDelivery(
+            id=attempt.id,
+            webhook_id=attempt.webhook_id,
+            audit_event_id=attempt.audit_event_id,
+            event_type=attempt.event_type,
+            attempt=attempt.number,
+            status=status.value,
+            http_status=outcome.http_status,
+            duration_ms=outcome.duration_ms,
+            error_message=outcome.error_message,
+            delivered_at=moment if outcome.is_success else None,
+            next_retry_at=next_retry_at,
+            request_id=attempt.request_id,
+            created_at=created_ms(attempt.id),
+        )
+    )
+    session.flush()
+    # Not a change of the webhook: its version stays, so that nobody's edit meets a conflict.
+    column = Webhook.last_success_at if outcome.is_success else Webhook.last_failure_at
+    session.execute(
+        update(Webhook)
+        .where(Webhook.id == attempt.webhook_id)
+        .values({column: moment})
+        .execution_options(synchronize_session=False)
+    )
+    said: dict[str, Any] = {
+        "delivery_id": attempt.id,
+        "event_type": attempt.event_type,
+        "attempt": attempt.number,
+        "http_status": outcome.http_status,
+    }
+    if outcome.is_success:
+        record(actor, "webhook.delivery_succeeded", target(attempt.webhook_id), **said)
+    else:
+        said |= {"will_retry": next_retry_at is not None, "error": outcome.error_message}
+        record(actor, "webhook.delivery_failed", target(attempt.webhook_id), **said)

@@ -1,0 +1,50 @@
+"""From an event to the outbox, in the transaction of the change."""
+
+from sqlalchemy import insert, select
+
+from app.audit.service import Recorded
+from app.core import ids
+from app.core.clock import now_ms
+from app.core.db import session
+from app.webhooks import waking
+from app.webhooks.models import OutboxEntry, OutboxState, Webhook
+from app.webhooks.rules import NEVER_FORWARDED, is_told
+
+_ACTIVE = select(Webhook.id, Webhook.event_types).where(Webhook.is_active)
+
+
+def listen(recorded: Recorded) -> None:
+    """Put the event into the outbox, once for each active webhook that is to be told of it.
+
+    A webhook is not told of its own creation. Nothing about a personal note is told to anyone.
+    """
+    if not recorded.target.is_forwarded or recorded.event_type.startswith(NEVER_FORWARDED):
+        return
+    told = [
+        row.id
+        for row in session.execute(_ACTIVE)
+        if is_told(row.event_types, recorded.event_type) and not _is_own_creation(row.id, recorded)
+    ]
+    if not told:
+        return
+    moment = now_ms()
+    session.execute(
+        insert(OutboxEntry),
+        [
+            {
+                "id": ids.new_id(),
+                "webhook_id": webhook_id,
+                "audit_event_id": recorded.id,
+                "state": OutboxState.PENDING.value,
+                "attempt": 1,
+                "due_at": moment,
+                "is_manual": False,
+            }
+            for webhook_id in told
+        ],
+    )
+    waking.after_commit()
+
+
+def _is_own_creation(webhook_id: str, recorded: Recorded) -> bool:
+    return recorded.event_type == "webhook.created" and recorded.target.id == webhook_id

@@ -1,0 +1,72 @@
+"""What a webhook may be: its address, its secret, and which events it is told of."""
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from app.audit.catalogue import EVENTS
+from app.core import text
+from app.core.errors import InvalidField
+
+URL_LENGTH = 2048
+SHORTEST_SECRET_BYTES = 16
+LONGEST_SECRET_BYTES = 1024
+ALL = "*"
+# A delivery's own events would feed themselves (decisions.md, section 2, Webhook).
+NEVER_FORWARDED = "webhook.delivery_"
+
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")
+
+
+def url(value: str) -> str:
+    """An https address with a host and no user or fragment; raises InvalidField."""
+    text.checked(value, "url", URL_LENGTH)
+    if not value.startswith("https://"):
+        raise InvalidField("url", "not_https", "url must start with https://.")
+    try:
+        split = urlsplit(value)
+        is_fit = bool(split.hostname) and split.port != 0
+        _ = (split.hostname or "").encode("idna")
+    except (ValueError, UnicodeError):
+        is_fit = False
+    if not is_fit or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
+        raise InvalidField(
+            "url", "pattern", "url must be an address with a host, without user or fragment."
+        )
+    return value
+
+
+def secret(value: str) -> str:
+    """A key of 16 bytes or more; raises InvalidField."""
+    text.checked(value, "secret", LONGEST_SECRET_BYTES)
+    if len(value.encode()) < SHORTEST_SECRET_BYTES:
+        raise InvalidField(
+            "secret", "too_short", f"secret must have at least {SHORTEST_SECRET_BYTES} bytes."
+        )
+    return value
+
+
+def event_types(values: Sequence[str]) -> list[str]:
+    """``*``, known types and prefixes such as ``ticket.*``, each once; raises InvalidField."""
+    if not values:
+        raise InvalidField("event_types", "blank", 'Name at least one event type; ["*"] means all.')
+    for value in values:
+        if value != ALL and value not in EVENTS and not _matched_by_prefix(value, EVENTS):
+            raise InvalidField(
+                "event_types", "not_found", f"There is no event type {value[:64]!r}."
+            )
+    return text.unique(values)
+
+
+def _matched_by_prefix(value: str, types: Iterable[str]) -> bool:
+    """Whether a prefix such as ``ticket.*`` covers one of these types."""
+    return value.endswith(".*") and any(known.startswith(value[:-1]) for known in types)
+
+
+def is_told(subscribed: Sequence[str], event_type: str) -> bool:
+    """Whether a webhook with these event types is told of this one."""
+    if event_type.startswith(NEVER_FORWARDED):
+        return False
+    return any(
+        one in (ALL, event_type) or _matched_by_prefix(one, (event_type,)) for one in subscribed
+    )

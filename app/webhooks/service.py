@@ -1,0 +1,149 @@
+"""Webhook verbs: subscribing, changing, rotating the secret, ending. Humans only."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from app.audit.service import Target, record
+from app.core import ids, sealing
+from app.core.actor import Access, Actor, operation
+from app.core.db import AnyRow, session
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.pagination import Page, page
+from app.core.versions import apply_changes, touch
+from app.webhooks import rules
+from app.webhooks.builders import webhook_json
+from app.webhooks.models import OutboxEntry, OutboxState, Webhook
+
+
+def find(webhook_id: str, *, lock: bool = False) -> Webhook:
+    """The webhook of this id; raises NotFound."""
+    canonical = as_uuid(webhook_id)
+    webhook = session.get(Webhook, canonical, with_for_update=lock or None) if canonical else None
+    if webhook is None:
+        raise NotFound("webhook", webhook_id)
+    return webhook
+
+
+def target(webhook_id: str) -> Target:
+    """The webhook as an event's target."""
+    return Target("webhook", webhook_id)
+
+
+def sealed(webhook_id: str, secret: str) -> bytes:
+    """The secret as it is stored: signing needs it back, whoever reads the database must not."""
+    return sealing.seal(secret.encode(), _context(webhook_id))
+
+
+def opened(webhook: Webhook) -> bytes:
+    """The key of the webhook's signatures."""
+    return sealing.open_sealed(webhook.sealed_secret, _context(webhook.id))
+
+
+def _context(webhook_id: str) -> str:
+    return f"webhook:{webhook_id}"
+
+
+def _build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+    return [webhook_json(row.Webhook) for row in rows]
+
+
+@operation(Access.HUMAN)
+def list_webhooks(actor: Actor, *, limit: int, cursor: str | None) -> Page:
+    """All webhooks, newest first."""
+    return page(
+        select(Webhook, Webhook.id, Webhook.created_at),
+        kind="webhook",
+        sort=Webhook.created_at,
+        id_column=Webhook.id,
+        limit=limit,
+        cursor=cursor,
+        build=_build,
+    )
+
+
+@operation(Access.HUMAN)
+def get_webhook(actor: Actor, webhook_id: str) -> Webhook:
+    """One webhook; raises NotFound."""
+    return find(webhook_id)
+
+
+@operation(Access.HUMAN)
+def create_webhook(
+    actor: Actor, *, url: str, secret: str, event_types: list[str], is_active: bool = True
+) -> Webhook:
+    """Subscribe an address to events; raises InvalidField."""
+    rules.url(url)
+    rules.secret(secret)
+    types = rules.event_types(event_types)
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    webhook = Webhook(
+        id=identifier,
+        url=url,
+        sealed_secret=sealed(identifier, secret),
+        event_types=types,
+        is_active=is_active,
+        created_by_user_id=actor.id,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    session.add(webhook)
+    session.flush()
+    record(
+        actor,
+        "webhook.created",
+        target(identifier),
+        url=url,
+        event_types=types,
+        is_active=is_active,
+    )
+    return webhook
+
+
+@operation(Access.HUMAN)
+def update_webhook(
+    actor: Actor, /, webhook_id: str, *, rotate_secret: bool = False, **fields: Any
+) -> Webhook:
+    """Change a webhook; with ``rotate_secret`` its secret too, at once for all later signatures.
+
+    Raises NotFound, InvalidField, and Conflict ``invariant_violation`` for a rotation without a
+    secret.
+    """
+    webhook = find(webhook_id, lock=True)
+    secret = fields.pop("secret", None)
+    if rotate_secret and secret is None:
+        raise Conflict("invariant_violation", "A rotation needs the new secret in the body.")
+    if secret is not None and not rotate_secret:
+        raise InvalidField("secret", "immutable", "secret changes with rotate_secret=true only.")
+    if "url" in fields:
+        rules.url(fields["url"])
+    if "event_types" in fields:
+        fields["event_types"] = rules.event_types(fields["event_types"])
+    if secret is not None:
+        webhook.sealed_secret = sealed(webhook.id, rules.secret(secret))
+        touch(webhook)
+    changed = apply_changes(webhook, fields)
+    session.flush()
+    if changed:
+        record(actor, "webhook.updated", target(webhook.id), changes=changed)
+    if secret is not None:
+        record(actor, "webhook.secret_rotated", target(webhook.id))
+    return webhook
+
+
+@operation(Access.HUMAN)
+def delete_webhook(actor: Actor, webhook_id: str) -> None:
+    """End a subscription for good; what was not sent yet is dropped, its deliveries remain."""
+    webhook = find(webhook_id, lock=True)
+    session.execute(
+        delete(OutboxEntry).where(
+            OutboxEntry.webhook_id == webhook.id,
+            OutboxEntry.state == OutboxState.PENDING.value,
+        )
+    )
+    session.delete(webhook)
+    session.flush()
+    record(actor, "webhook.deleted", target(webhook.id), url=webhook.url)

@@ -1,0 +1,39 @@
+"""Telling the worker of this process, right after a commit, that there is something to send."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from app.core.db import session
+
+_MARK = "docket_outbox"
+_wakers: list[Callable[[], None]] = []
+
+
+def on_wake(waker: Callable[[], None]) -> None:
+    """Call this after each commit that put something into the outbox."""
+    _wakers.append(waker)
+
+
+def forget(waker: Callable[[], None]) -> None:
+    """Stop calling it."""
+    _wakers.remove(waker)
+
+
+def after_commit() -> None:
+    """Wake the worker once the transaction at hand has committed."""
+    session.info[_MARK] = True
+
+
+@event.listens_for(Session, "after_commit")
+def _committed(committing: Session, *_: Any) -> None:
+    if committing.info.pop(_MARK, False):
+        for waker in _wakers:
+            waker()
+
+
+@event.listens_for(Session, "after_rollback")
+def _rolled_back(rolling: Session, *_: Any) -> None:
+    rolling.info.pop(_MARK, None)

@@ -1,0 +1,160 @@
+"""The worker of a process: one thread that speaks to the database, and a pool that sends.
+
+The thread hands due entries to the pool and takes results back, many in one transaction; so no
+connection is held during HTTP, and a slow receiver costs one thread of the pool and nobody's time.
+"""
+
+import logging
+import os
+import queue
+import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from flask import Flask
+
+from app.core.clock import now_ms
+from app.core.context import request_id
+from app.core.db import reading, run_write
+from app.core.errors import Unavailable
+from app.webhooks import outbox, waking
+from app.webhooks.attempts import Outcome
+from app.webhooks.limits import limits
+from app.webhooks.outbox import Claimed
+from app.webhooks.sending import Limits, Sender, send
+
+log = logging.getLogger(__name__)
+
+# Receivers spoken to at a time.
+SENDERS = 32
+# How long the thread sleeps when nothing wakes it: other processes' work, and what was left behind.
+POLL_SECONDS = 1.0
+# How often what others left in their hands is looked for.
+RECOVERY_MS = 15_000
+STOP_SECONDS = 10.0
+
+Result = tuple[Claimed, Outcome]
+
+
+class Worker:
+    """Delivers what is due until it is stopped."""
+
+    def __init__(self, app: Flask, *, sender: Sender = send, alone: bool = False) -> None:
+        self._app = app
+        self._sender = sender
+        # Whether no other process can be sending.
+        self._alone = alone
+        self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._limits: Limits = limits(app)
+        self._signals: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._results: list[Result] = []
+        self._under_way = 0
+        self._stopping = threading.Event()
+        self._recovered_at = 0
+        self._pool = ThreadPoolExecutor(SENDERS, thread_name_prefix="webhook-sender")
+        self._thread = threading.Thread(target=self._run, name="webhook-worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin delivering."""
+        waking.on_wake(self.wake)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the outbox now."""
+        self._signals.put(None)
+
+    def stop(self) -> None:
+        """Take nothing new, wait a little for what is under way, write down how it ended."""
+        waking.forget(self.wake)
+        self._stopping.set()
+        self.wake()
+        self._thread.join(STOP_SECONDS)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            while not (self._stopping.is_set() and self._under_way == 0 and not self._results):
+                try:
+                    self._turn()
+                except Unavailable:
+                    self._stopping.wait(POLL_SECONDS)
+                except Exception:
+                    log.exception("the webhook worker failed a turn")
+                    self._stopping.wait(POLL_SECONDS)
+                self._wait()
+
+    def _turn(self) -> None:
+        """One look at the outbox: results back, entries out."""
+        if self._alone and not self._recovered_at:
+            run_write(lambda: outbox.recover(all_of_others=self._owner))
+            self._recovered_at = now_ms()
+        elif now_ms() - self._recovered_at > RECOVERY_MS:
+            run_write(outbox.recover)
+            self._recovered_at = now_ms()
+        while True:
+            finished, room = list(self._results), SENDERS - self._under_way
+            if not finished and not self._has_due():
+                return
+            if self._stopping.is_set():
+                room = 0
+            claimed = run_write(partial(self._exchange, finished, room))
+            del self._results[: len(finished)]
+            for one in claimed:
+                self._under_way += 1
+                self._pool.submit(self._send, one)
+            if not claimed:
+                return
+            self._drain()
+
+    def _has_due(self) -> bool:
+        """Whether anything is due, without a write: an idle worker must cost nothing."""
+        with reading():
+            due = outbox.next_due()
+        return due is not None and due <= now_ms()
+
+    def _exchange(self, finished: list[Result], room: int) -> list[Claimed]:
+        for claimed, outcome in finished:
+            if not outbox.complete(claimed, outcome):
+                log.warning("a delivery ended after its lease", extra={"entry": claimed.entry_id})
+        return outbox.claim(self._owner, room) if room > 0 else []
+
+    def _send(self, claimed: Claimed) -> None:
+        """In a thread of the pool."""
+        try:
+            outcome = self._sender(claimed.attempt, self._limits)
+        except Exception:
+            log.exception("an attempt failed in an unforeseen way")
+            outcome = Outcome(None, 0, "internal error", True)
+        self._signals.put((claimed, outcome))
+
+    def _wait(self) -> None:
+        """Sleep until something happens, then take in all that happened."""
+        try:
+            self._take(self._signals.get(timeout=self._sleep_seconds()))
+        except queue.Empty:
+            return
+        self._drain()
+
+    def _sleep_seconds(self) -> float:
+        try:
+            with reading():
+                due = outbox.next_due()
+        except Exception:
+            return POLL_SECONDS
+        if due is None or self._stopping.is_set():
+            return POLL_SECONDS
+        return min(POLL_SECONDS, max(0.005, (due - now_ms()) / 1000))
+
+    def _drain(self) -> None:
+        while True:
+            try:
+                self._take(self._signals.get_nowait())
+            except queue.Empty:
+                return
+
+    def _take(self, signal: Result | None) -> None:
+        if signal is not None:
+            self._under_way -= 1
+            self._results.append(signal)
