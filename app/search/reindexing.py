@@ -12,7 +12,7 @@ from app.core.db import run_write, session
 from app.search import index
 from app.search.documents import Kind
 from app.search.models import SearchDocument
-from app.search.sources import Source, source, sources
+from app.search.sources import source, sources
 
 BATCH = 200
 # Before all ids.
@@ -25,23 +25,27 @@ def total() -> int:
 
 
 def reindex() -> Iterator[int]:
-    """Index every live document anew and drop the others; yields how many each step dealt with."""
-    for one in sources():
-        after = FIRST
-        while True:
-            indexed, after = run_write(_step(one, after))
-            if not indexed:
-                break
-            yield indexed
+    """Index every live document anew and drop the others; yields how many each step dealt with.
+
+    Documents come in the order in which they were made, whatever their kind, so an index that was
+    lost comes back with every document in its place.
+    """
+    after = FIRST
+    while True:
+        indexed, after = run_write(_step(after))
+        if not indexed:
+            break
+        yield indexed
     _drop_dead()
 
 
-def _step(one: Source, after: str) -> Callable[[], tuple[int, str]]:
+def _step(after: str) -> Callable[[], tuple[int, str]]:
     def work() -> tuple[int, str]:
-        docs = one.batch(after, BATCH)
-        for doc in docs:
+        docs = [doc for one in sources() for doc in one.batch(after, BATCH)]
+        docs.sort(key=lambda doc: doc.id)
+        for doc in docs[:BATCH]:
             index.put(doc)
-        return len(docs), docs[-1].id if docs else after
+        return len(docs[:BATCH]), docs[:BATCH][-1].id if docs else after
 
     return work
 

@@ -25,6 +25,19 @@ def test_reindexing_changes_no_answer(app, ada, search, ticket, page):
     assert answers(search) == before
 
 
+def test_an_index_that_was_lost_comes_back_as_it_was(app, search, ticket, page):
+    for number in range(5):
+        ticket(f"Gate {number}", "the gate in the wind")
+        page(f"Page {number}", "the gate")
+    before = answers(search)
+    with app.app_context():
+        for table in ("search_docs", "search_fts"):
+            run_write(lambda table=table: session.execute(sql(f"DELETE FROM {table}")))
+    assert answers(search)["gate"] == []
+    app.test_cli_runner().invoke(args=["reindex"])
+    assert answers(search) == before
+
+
 def test_reindexing_mends_what_was_lost_or_left(app, ada, search, ticket):
     kept = ticket("Gate kept")
     dead = ticket("Gate dead")

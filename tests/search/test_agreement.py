@@ -1,0 +1,150 @@
+"""Both databases find what the terms of the documents say, and nothing else, in the same order.
+
+The model below reads the terms as plain sets and lists. Each database must agree with it, so they
+agree with each other.
+"""
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.core import ids
+from app.core.db import reading, run_write
+from app.search import index
+from app.search.documents import Kind, SearchDoc, analyzed
+from app.search.expressions import All, Any, Phrase, Prefix, Term, Without
+from app.search.parsing import parse
+from app.search.ranking import tiers
+
+# Few words, so that they meet; of several scripts, stems and beginnings.
+WORDS = (
+    *("run", "running", "runs", "runner", "gate", "gates", "gateway", "a", "an", "über", "uber"),
+    *(
+        "東京",
+        "東京都",
+        "京",
+        "🐞",
+        "straße",
+        "x-ray",
+        "foo.bar",
+        "OPS-1",
+        "2026",
+        "café",
+        "d'être",
+    ),
+)
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+DOCS = st.lists(
+    st.tuples(st.sampled_from(list(Kind)), TEXTS, TEXTS, st.booleans()), min_size=1, max_size=12
+)
+PIECES = st.lists(
+    st.tuples(
+        st.sampled_from(["", "", "", "-", '"', '-"']),
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map(" ".join),
+        st.sampled_from(["", "", '"']),
+        st.integers(0, 2),
+    ),
+    min_size=1,
+    max_size=4,
+).map(lambda found: " ".join(f"{a}{b[: len(b) - d] or b}{c}" for a, b, c, d in found))
+
+
+def fits(expression, terms):
+    """Whether a document of these terms fits, read off the terms."""
+    everything = {*terms.words, *terms.marks}
+    match expression:
+        case Term(term):
+            return term in everything
+        case Prefix(beginning):
+            return any(term.startswith(beginning) for term in everything)
+        case Phrase(words, is_open):
+            return any(
+                _is_phrase(terms.words[at : at + len(words)], words, is_open)
+                for at in range(len(terms.words) - len(words) + 1)
+            )
+        case All(parts):
+            return all(fits(part, terms) for part in parts)
+        case Any(parts):
+            return any(fits(part, terms) for part in parts)
+        case Without(wanted, unwanted):
+            return fits(wanted, terms) and not fits(unwanted, terms)
+
+
+def _is_phrase(found, words, is_open):
+    *closed, last = words
+    ends = found[-1].startswith(last) if is_open else found[-1] == last
+    return found[:-1] == closed and ends
+
+
+def documents(given):
+    """Documents, oldest first."""
+    project = ids.new_id()
+    return [
+        SearchDoc(
+            kind=kind,
+            id=ids.new_id(),
+            project_id=project if in_project else None,
+            title=title,
+            body=body,
+            display_id=f"OPS-{number}" if kind is Kind.TICKET else None,
+        )
+        for number, (kind, title, body, in_project) in enumerate(given, start=1)
+    ]
+
+
+@pytest.fixture
+def indexed(app):
+    """Replace what is indexed by these documents."""
+
+    def run(docs, before):
+        def work():
+            for doc in before:
+                index.remove(doc.id)
+            for doc in docs:
+                index.put(doc)
+
+        run_write(work)
+
+    with app.app_context():
+        yield run
+
+
+@settings(
+    max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(DOCS, st.lists(PIECES, min_size=1, max_size=8))
+def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
+    docs = documents(given_docs)
+    indexed(docs, before=[])
+    newest_first = [(doc.id, analyzed(doc)) for doc in reversed(docs)]
+    try:
+        with reading():
+            for q in asked:
+                for tier, wanted in tiers(parse(q)):
+                    places = index.newest(wanted, index.END, 50)
+                    known = index.documents_at(places)
+                    found = [known[place][1] for place in places]
+                    expected = [one for one, terms in newest_first if fits(wanted, terms)]
+                    assert found == expected, (q, tier)
+    finally:
+        indexed([], before=docs)
+
+
+def test_ten_thousand_places_are_looked_through_in_order(indexed):
+    """More than a block of places on PostgreSQL, with what fits far apart."""
+    chance = random.Random(4)
+    docs = documents([(Kind.TICKET, f"w{chance.randrange(40)}", "", False)] * 1)
+    docs += documents([(Kind.TICKET, f"w{chance.randrange(40)}", "", False) for _ in range(9_000)])
+    indexed(docs, before=[])
+    with reading():
+        for q in ("w7", "w", "w1 -w12"):
+            for _, wanted in tiers(parse(q)):
+                expected = [doc.id for doc in reversed(docs) if fits(wanted, analyzed(doc))]
+                seen, below = [], index.END
+                while places := index.newest(wanted, below, 200):
+                    known = index.documents_at(places)
+                    seen += [known[place][1] for place in places]
+                    below = places[-1]
+                assert seen == expected, q
