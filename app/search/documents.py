@@ -21,7 +21,11 @@ WORD_BYTES = 131_072
 LEAD_WORDS = 60
 HEADING_WORDS = 200
 EXACT_LENGTH = 400
+# The first letters of words, up to so many, are marks: looking for all words with a beginning that
+# short would take a database long.
+SHORT = 3
 
+_SHORTS = range(1, SHORT + 1)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 
@@ -47,6 +51,8 @@ class Mark(StrEnum):
     # Headings, and how the text begins.
     LEAD_STEM = "¬"
     LEAD_WORD = "¦"
+    # How a word begins, or a word of the title or the lead behind its own mark.
+    BEGINNING = "÷"
 
 
 # Between title and body, so that no phrase reaches from one into the other.
@@ -101,16 +107,30 @@ def analyzed(doc: SearchDoc) -> Terms:
         Mark.KIND + doc.kind,
         project_mark(doc.project_id),
         exact_mark(title),
-        *(known - set(placed)),
         *_stems(Mark.STEM, known),
         *_stems(Mark.TITLE_STEM, title),
-        *(Mark.TITLE_WORD + word for word in title),
     }
     lead = set(_lead(doc.body, body))
-    marks |= set(_stems(Mark.LEAD_STEM, lead)) | {Mark.LEAD_WORD + word for word in lead}
+    marks.update(_stems(Mark.LEAD_STEM, lead))
+    marks.update(_words("", known - set(placed)), _beginnings("", known))
+    marks.update(_words(Mark.TITLE_WORD, title), _beginnings(Mark.TITLE_WORD, title))
+    marks.update(_words(Mark.LEAD_WORD, lead), _beginnings(Mark.LEAD_WORD, lead))
     if doc.display_id is not None:
         marks.add(display_mark(doc.display_id))
     return Terms(placed, marks)
+
+
+def beginning(mark: str, letters: str) -> str | None:
+    """The mark of words behind ``mark`` that begin so; None where they are too many letters."""
+    return Mark.BEGINNING + mark + letters if len(letters) <= SHORT else None
+
+
+def _words(mark: str, found: Iterable[str]) -> Iterator[str]:
+    return (mark + word for word in found)
+
+
+def _beginnings(mark: str, found: Iterable[str]) -> Iterator[str]:
+    return (Mark.BEGINNING + mark + word[:length] for word in found for length in _SHORTS)
 
 
 def _within_bounds(found: list[str]) -> Iterator[str]:

@@ -1,30 +1,22 @@
 """The index on PostgreSQL: a tsvector for each document's place, and a GIN index over them.
 
 The server neither parses nor stems; vectors and queries are put together from terms of ours, so
-they cannot fail and no dictionary of the server matters. Two things are added for speed:
-
-- GIN gives all matches of a term, in no order. So each document has a term for the block of 4,096
-  places that it is in, and a query looks into the newest block, then into more at a time, until it
-  has enough.
-- GIN collects the documents of every word that begins so. So the first letters of words, up to
-  three, are terms as well.
+they cannot fail and no dictionary of the server matters. GIN gives all matches of a term, in no
+order. So each document has a term for the block of 4,096 places that it is in, and a query looks
+into the newest block, then into more at a time, until it has enough.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sqlalchemy import column, select, table, text
 
 from app.core.db import AnySelect, session
-from app.search.documents import Mark, Terms
+from app.search.documents import Terms
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
 
 BLOCK_BITS = 12
-SHORT = 3
-# Signs that no word holds.
+# A sign that no word holds.
 _BLOCK = "\u00d7"
-_SHORT = "\u00f7"
-_MARKS = frozenset(Mark)
-_WORD_MARKS = frozenset({Mark.TITLE_WORD, Mark.LEAD_WORD})
 
 # How many blocks the first, second, third look takes in; the one after them, all the rest.
 LOOKS = (1, 4, 16)
@@ -58,17 +50,7 @@ def vector(place: int, terms: Terms) -> str:
         positions.setdefault(word, []).append(str(number))
     placed = (f"'{word}':{','.join(found[:255])}" for word, found in positions.items())
     others = {f"{_BLOCK}{place >> BLOCK_BITS}", *terms.marks}
-    others.update(_beginnings(positions))
-    others.update(_beginnings(terms.marks))
     return " ".join([*placed, *(f"'{term}'" for term in others)])
-
-
-def _beginnings(found: Iterable[str]) -> Iterator[str]:
-    for word in found:
-        mark = word[0] if word[0] in _WORD_MARKS else ""
-        if mark or word[0] not in _MARKS:
-            for length in range(1, SHORT + 1):
-                yield _SHORT + word[: len(mark) + length]
 
 
 def matching(expression: Expression) -> AnySelect:
@@ -111,8 +93,7 @@ def rendered(expression: Expression) -> str:
         case Term(term):
             return f"'{term}'"
         case Prefix(beginning):
-            is_short = len(beginning) - (beginning[0] in _WORD_MARKS) <= SHORT
-            return f"'{_SHORT}{beginning}'" if is_short else f"'{beginning}':*"
+            return f"'{beginning}':*"
         case Phrase(words, is_open):
             *closed, last = (f"'{word}'" for word in words)
             return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"

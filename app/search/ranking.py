@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from app.search.documents import Mark, display_mark, exact_mark
+from app.search.documents import Mark, beginning, display_mark, exact_mark
 from app.search.expressions import (
     All,
     Expression,
@@ -84,15 +84,20 @@ def _in_place(part: Part, place: _Place) -> Expression:
     if place is _ANYWHERE:
         return Phrase(part.words, part.is_open)
     *closed, last = part.words
-    ending = Prefix(place.word + last) if part.is_open else Term(place.word + last)
+    ending = _beginning(place, last) if part.is_open else Term(place.word + last)
     return All((*(Term(place.word + word) for word in closed), ending))
 
 
 def _word(word: str, place: _Place, *, is_open: bool, is_exact: bool) -> Expression:
     as_it_is = place.word + word
     if is_unspaced(word):
-        return Prefix(as_it_is) if len(word) == 1 else Term(as_it_is)
+        return _beginning(place, word) if len(word) == 1 else Term(as_it_is)
     if is_exact:
-        return Prefix(as_it_is) if is_open else Term(as_it_is)
+        return _beginning(place, word) if is_open else Term(as_it_is)
     stemmed = Term(place.stem + stem(word))
-    return some([stemmed, Prefix(as_it_is)]) if is_open else stemmed
+    return some([stemmed, _beginning(place, word)]) if is_open else stemmed
+
+
+def _beginning(place: _Place, letters: str) -> Expression:
+    mark = beginning(place.word, letters)
+    return Prefix(place.word + letters) if mark is None else Term(mark)

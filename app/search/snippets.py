@@ -81,8 +81,9 @@ class Highlighter:
     def snippet(self, body: str) -> Snippet:
         """The piece of the body with the most parts of the query, as one line of text."""
         text = composed(body)
-        piece = _cut(text, _best_start(self._matches(text)))
-        return Snippet(piece, self.spans(piece))
+        before, piece, after = _cut(text, _best_start(self._matches(text)))
+        spans = [(start + len(before), end + len(before)) for start, end in self.spans(piece)]
+        return Snippet(before + piece + after, spans)
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
         """(start, end, number of the part) of the matches, in order."""
@@ -107,11 +108,16 @@ def _matcher(part: Part) -> _Matcher:
     wanted = stem(word)
     # Endings change at most the last letter of what becomes the stem, but for a few exceptions.
     common = wanted[:-1] if len(wanted) > 2 else wanted
-    starts = "|".join(re.escape(start) for start in {common, word} if part.is_open or start != word)
+    starts = [common] if word.startswith(common) else [common, word]
     beginning = word if part.is_open else None
     return _Matcher(
-        re.compile(f"{_STARTS}(?:{starts or re.escape(common)}){_LETTERS}"), wanted, beginning
+        re.compile(f"(?:{'|'.join(map(_starting, starts))}){_LETTERS}"), wanted, beginning
     )
+
+
+def _starting(letters: str) -> str:
+    """The letters where a word begins; a search is quicker for letters than for what is before."""
+    return f"{re.escape(letters)}(?<![^\\W_]{re.escape(letters)})"
 
 
 def _phrase(part: Part) -> str:
@@ -157,8 +163,11 @@ def _best_start(matches: list[tuple[int, int, int]]) -> int:
     return best
 
 
-def _cut(text: str, match: int) -> str:
-    """About ``LENGTH`` characters around a match, cut between words, white space made one blank."""
+def _cut(text: str, match: int) -> tuple[str, str, str]:
+    """About ``LENGTH`` characters around a match, cut between words, white space made one blank.
+
+    Before and behind them stands what says that there is more.
+    """
     start = 0
     if match > BEFORE:
         start = match - BEFORE
@@ -172,4 +181,4 @@ def _cut(text: str, match: int) -> str:
         shorter = piece[:LENGTH]
         space = shorter.rfind(" ")
         piece = shorter[:space] if space > LENGTH * 2 // 3 else shorter
-    return ("…" if start else "") + piece + ("…" if is_cut and piece else "")
+    return "…" if start else "", piece, "…" if is_cut and piece else ""

@@ -35,10 +35,10 @@ def downgrade() -> None:
 
 
 def _terms_on_sqlite() -> None:
-    """Words in order and marks in none; prefixes of up to three letters have lists of their own."""
+    """Words in order and marks in none."""
     op.execute(
         "CREATE VIRTUAL TABLE search_fts USING fts5("
-        "words, marks, tokenize = 'ascii', prefix = '1 2 3 4', columnsize = 0)"
+        "words, marks, tokenize = 'ascii', columnsize = 0)"
     )
 
 
