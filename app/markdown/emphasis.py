@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 # Deeper emphasis is shown as typed: browsers and sanitisers take quadratic time for it.
 DEEPEST = 12
+# Emphasis of one paragraph; further runs are shown as typed. Bleach takes quadratic time for many
+# elements side by side, and no text that people read comes near.
+MOST_PAIRS = 2_000
 
 _RUNS = re.compile(r"\*++|_++|(?<!~)~~(?!~)")
 
@@ -80,7 +83,7 @@ def _pair(runs: list[_Run]) -> None:
     bottoms: dict[tuple[str, bool, int], int] = {}
     pairs = 0
     at = 0
-    while at < len(runs):
+    while at < len(runs) and pairs < MOST_PAIRS:
         closer = runs[at]
         if not closer.can_close or not closer.left:
             at = closer.after

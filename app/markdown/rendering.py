@@ -7,10 +7,11 @@ from markupsafe import Markup
 
 from app.markdown import library
 from app.markdown.cache import Cache
+from app.markdown.filling import filled, wiki_link
 from app.markdown.marks import clean
 from app.markdown.source import Long, Source, links_of, read_any
 from app.markdown.values import Html, Links, Profile, Resolver, Targets, nowhere
-from app.markdown.writing import Page, filled, wiki_link, write
+from app.markdown.writing import Page, write
 
 # Raise it whenever the same text would come out differently.
 VERSION = b"1"

@@ -104,7 +104,9 @@ def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
     while found := _FENCES.search(text, at):
         yield at, text[at : found.start()]
         opening = found.group(1)
-        closing = re.compile(rf"^[ \t]*+{opening}{opening[0]}*+[ \t]*$", re.MULTILINE)
+        # Counted, not repeated: an opening can be as long as the text.
+        fence = f"{opening[0]}{{{len(opening)},}}+"
+        closing = re.compile(rf"^[ \t]*+{fence}[ \t]*$", re.MULTILINE)
         closed = closing.search(text, found.end())
         at = closed.end() if closed else len(text)
     yield at, text[at:]

@@ -6,7 +6,6 @@ right, what begins first wins, and every pattern is bounded, so it takes linear 
 
 import html
 import re
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -23,40 +22,12 @@ from app.markdown.marks import (
     Token,
     mark,
 )
+from app.markdown.patterns import ADDRESS, BRACKETS, ESCAPED, LABEL, SIMPLE, STARTS
 from app.markdown.pieces import name_of
+from app.markdown.ticks import Ticks
 
 # Links of one text; further ones are shown as typed. No text that people read comes near.
 MOST_LINKS = 10_000
-
-_KEY = r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,18}+"
-_PUNCTUATION = r"[!-/:-@\[-`{-~]"
-MENTION = (
-    rf"(?P<wiki>\[\[(?:ticket:(?P<ticket>{_KEY})"
-    r"|(?=[a-z0-9-]{1,128}+[|\]])(?P<slug>[a-z0-9]++(?:-[a-z0-9]++)*+))"
-    r"(?:\|(?P<shown>[^\[\]\n]{1,300}+))?\]\])"
-    # Not inside a word, a path or a longer number; emphasis marks around it do not count.
-    rf"|(?P<bare>(?<![^\W_])(?<![^\W_]_)(?<![-./\\@#&=%+]){_KEY}(?![^\W_]|_[^\W_]|-|\.[0-9]))"
-)
-_URL = r"(?P<url>(?<![^\W_])https?://[^\s<>|`]++)"
-_STARTS = re.compile(
-    rf"(?P<escape>(?:\\{_PUNCTUATION})++)|(?P<slash>\\\n?)|(?P<ticks>`++)|{MENTION}"
-    r"|(?P<bracket>!?\[)"
-    r"|<(?P<auto>(?:https?://|mailto:)[^\s<>]{1,2000}+|[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++)>"
-    rf"|{_URL}|(?P<entity>&(?:\#[0-9]{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+|[A-Za-z][A-Za-z0-9]{{1,31}}+);)"
-    r"|(?P<line>(?:(?<!\ )\ {2,}+)?\n)"
-)
-_SIMPLE = re.compile(rf"(?P<escape>(?:\\{_PUNCTUATION})++)|(?P<ticks>`++)|{_URL}|{MENTION}")
-_BRACKETS = re.compile(rf"\\{_PUNCTUATION}|(?P<ticks>`++)|(?P<bracket>[\[\]])")
-_TICKS = re.compile("`+")
-_GAP = re.compile(r"\n[ \t]*\n")
-_ADDRESS = re.compile(
-    r"\(\s{0,10}+(?:<(?P<angle>[^<>\n]{0,2000}+)>"
-    rf"|(?P<plain>(?:[^\s()\\<]++|\\{_PUNCTUATION}|\\|\((?:[^\s()\\]++|\\.)*+\))*+))"
-    r"(?:\s{1,10}+(?:\"(?P<t1>(?:[^\"\\]|\\.){0,500}+)\"|'(?P<t2>(?:[^'\\]|\\.){0,500}+)'))?"
-    r"\s{0,10}+\)"
-)
-_ESCAPED = re.compile(rf"\\({_PUNCTUATION})")
-_LABEL = re.compile(r"\[([^\[\]]{0,200}+)\]")
 
 
 @dataclass(slots=True)
@@ -77,14 +48,14 @@ class _Reader:
     in_link: bool
     out: list[str] = field(default_factory=list)
     at: int = 0
-    ticks: "Ticks | None" = None
+    ticks: Ticks | None = None
     pairs: dict[int, int] | None = None
 
 
 def marked(spans: Spans, text: str, *, in_link: bool = False) -> str:
     """The text of a paragraph, heading or cell with a mark for each thing found in it."""
     here = _Reader(spans, text, in_link)
-    while found := _STARTS.search(text, here.at):
+    while found := STARTS.search(text, here.at):
         here.out.append(text[here.at : found.start()])
         here.at = found.end()
         _READ[found.lastgroup or ""](here, found)
@@ -92,33 +63,12 @@ def marked(spans: Spans, text: str, *, in_link: bool = False) -> str:
     return "".join(here.out)
 
 
-class Ticks:
-    """The runs of backticks in a text, to find the one that closes another."""
-
-    def __init__(self, text: str) -> None:
-        self.starts: dict[int, list[int]] = {}
-        self.gaps = [found.start() for found in _GAP.finditer(text)]
-        for found in _TICKS.finditer(text):
-            self.starts.setdefault(found.end() - found.start(), []).append(found.start())
-
-    def closing(self, start: int, end: int) -> int | None:
-        """Where the code that the run from start to end opens is closed, if it is."""
-        starts = self.starts[end - start]
-        index = bisect_right(starts, start)
-        if index == len(starts):
-            return None
-        closing = starts[index]
-        # Code does not reach over an empty line.
-        gap = bisect_right(self.gaps, start)
-        return None if gap < len(self.gaps) and self.gaps[gap] < closing else closing
-
-
 def mentions(text: str, most: int = MOST_LINKS) -> list[tuple[int, int, Token]]:
     """The wiki links and display ids of a text whose paragraphs nobody laid out, and where."""
     found: list[tuple[int, int, Token]] = []
     ticks = Ticks(text)
     at = 0
-    while len(found) < most and (match := _SIMPLE.search(text, at)):
+    while len(found) < most and (match := SIMPLE.search(text, at)):
         at = match.end()
         if match.lastgroup == "ticks":
             closing = ticks.closing(match.start(), at)
@@ -148,7 +98,7 @@ def _literal(here: _Reader, found: re.Match[str]) -> None:
 
 
 def _read_escape(here: _Reader, found: re.Match[str]) -> None:
-    _put(here, Text(_ESCAPED.sub(r"\1", found.group())))
+    _put(here, Text(ESCAPED.sub(r"\1", found.group())))
 
 
 def _read_slash(here: _Reader, found: re.Match[str]) -> None:
@@ -268,14 +218,14 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
 def _target(here: _Reader, start: int, end: int) -> tuple[str, str, int] | None:
     """Address and title of what stands in the brackets, and where the link ends."""
     text = here.text
-    if found := _ADDRESS.match(text, end + 1):
+    if found := ADDRESS.match(text, end + 1):
         address = found["plain"] if found["angle"] is None else found["angle"]
         title = found["t1"] or found["t2"] or ""
         return _unescaped(address), _unescaped(title), found.end()
     if not here.spans.definitions or end - start > 200:
         return None
     label, behind = text[start:end], end + 1
-    if found := _LABEL.match(text, behind):
+    if found := LABEL.match(text, behind):
         label, behind = found.group(1) or label, found.end()
     defined = here.spans.definitions.get(name_of(label))
     if defined is None:
@@ -284,7 +234,7 @@ def _target(here: _Reader, start: int, end: int) -> tuple[str, str, int] | None:
 
 
 def _unescaped(words: str) -> str:
-    return html.unescape(_ESCAPED.sub(r"\1", words))
+    return html.unescape(ESCAPED.sub(r"\1", words))
 
 
 def _pairs(here: _Reader) -> dict[int, int]:
@@ -296,7 +246,7 @@ def _pairs(here: _Reader) -> dict[int, int]:
         here.ticks = Ticks(here.text)
     opened: list[int] = []
     at = 0
-    while match := _BRACKETS.search(here.text, at):
+    while match := BRACKETS.search(here.text, at):
         at = match.end()
         if match["ticks"]:
             closing = here.ticks.closing(match.start(), at)

@@ -15,7 +15,6 @@ from xml.etree.ElementTree import Element
 from app.markdown.addresses import is_external
 from app.markdown.allowed import REL
 from app.markdown.emphasis import emphasised
-from app.markdown.highlighting import highlighted
 from app.markdown.marks import (
     LINE,
     MARK,
@@ -28,7 +27,7 @@ from app.markdown.marks import (
     TicketLink,
     Token,
 )
-from app.markdown.values import Broken, Heading, Profile, Resolved, Target, Targets
+from app.markdown.values import Heading, Profile
 
 LONGEST_ANCHOR = 100
 # Characters that bleach gets at once, and what stands between two runs.
@@ -251,51 +250,3 @@ def _link(page: Page, href: str, title: str, html: str) -> str:
     said = f' title="{escape(title)}"' if title else ""
     rel = f' rel="{REL}"' if is_external(href) else ""
     return f'<a href="{escape(href)}"{said}{rel}>{html}</a>'
-
-
-def filled(html: str, tokens: list[Token], targets: Targets) -> str:
-    """The HTML with code and wiki links in the place of their marks."""
-    spent = 0
-
-    def fill(found: re.Match[str]) -> str:
-        nonlocal spent
-        token = tokens[int(found.group(1))]
-        if isinstance(token, Block):
-            code = highlighted(token.text, token.language, spent)
-            spent += len(token.text)
-            return f'<pre tabindex="0"><code>{code}</code></pre>'
-        return wiki_link(token, targets)
-
-    return MARK.sub(fill, html)
-
-
-def wiki_link(token: Token, targets: Targets) -> str:
-    """A link to a page or ticket; an id that names no ticket is plain text if it stands alone."""
-    target: Target
-    match token:
-        case PageLink(slug, shown):
-            target = targets.pages.get(slug, Broken())
-            return _to_target(target, shown, "wikilink", f"There is no page {slug}")
-        case TicketLink(display_id, shown, is_bare):
-            target = targets.tickets.get(display_id, Broken())
-            if is_bare and isinstance(target, Broken):
-                return escape(shown)
-            return _to_target(target, shown, "ticket-link", f"There is no ticket {display_id}")
-        case _:
-            return ""
-
-
-def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
-    if isinstance(target, Resolved):
-        said = " · ".join(filter(None, (target.title, target.state)))
-        done = " is-done" if target.is_done else ""
-        return (
-            f'<a class="{kind}{done}" href="{escape(target.href)}"'
-            f' title="{escape(said)}">{escape(shown)}</a>'
-        )
-    if target.href is None:
-        return f'<span class="{kind} is-broken" title="{missing}">{escape(shown)}</span>'
-    return (
-        f'<a class="{kind} is-broken" href="{escape(target.href)}"'
-        f' title="{missing}: create it">{escape(shown)}</a>'
-    )

@@ -7,6 +7,7 @@ decided when the graph is read, so a page made later heals links and a deleted o
 from sqlalchemy import ColumnElement, and_, delete, exists, insert, or_, select
 from sqlalchemy.orm import aliased
 
+from app import markdown
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.db import AnySelect, session
@@ -17,12 +18,11 @@ from app.core.pagination import page as paginate
 from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink
-from app.wiki.wikilinks import links_in
 
 
 def store(wiki_page: WikiPage) -> None:
     """Keep what the page's body names now; links that stay keep their rows."""
-    found = links_in(wiki_page.body)
+    found = markdown.parse(wiki_page.body)
     _replace_slugs(wiki_page.id, set(found.slugs))
     session.execute(delete(WikiTicketLink).where(WikiTicketLink.page_id == wiki_page.id))
     if found.tickets:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.wiki.wikilinks import links_in
+from app.markdown import Profile, Resolved, Targets, parse, render
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ from app.wiki.wikilinks import links_in
     ],
 )
 def test_links(body: str, slugs: tuple[str, ...], tickets: tuple[str, ...]) -> None:
-    found = links_in(body)
+    found = parse(body)
     assert (found.slugs, found.tickets) == (slugs, tickets)
 
 
 @given(st.text(alphabet="[]|`~\n a-b1\\ticke:OPS", max_size=300))
 def test_any_text_is_read(body: str) -> None:
-    assert links_in(body) == links_in(body)
+    assert parse(body) == parse(body)
 
 
 @given(st.text(alphabet="[]|`\n ab", max_size=200))
 def test_a_fence_hides_everything(body: str) -> None:
-    assert links_in(f"~~~\n{body.replace('~', '')}\n~~~").slugs == ()
+    assert parse(f"~~~\n{body.replace('~', '')}\n~~~").slugs == ()
 
 
 @pytest.mark.parametrize(
@@ -51,5 +51,5 @@ def test_a_fence_hides_everything(body: str) -> None:
 def test_a_megabyte_is_read_at_once(piece: str) -> None:
     body = (piece * (1_048_576 // len(piece)))[:1_048_576]
     started = time.monotonic()
-    links_in(body)
+    parse(body)
     assert time.monotonic() - started < 2

@@ -1,0 +1,153 @@
+"""What Markdown means in tickets, comments and wiki pages."""
+
+import pytest
+
+from app.markdown import Broken, Profile, Resolved, Targets, parse, render
+from tests.markdown.judging import judged
+
+
+def html(text, targets=None, **options):
+    done = render(text, Profile.FULL, lambda _: targets or Targets(), **options)
+    judged(done.html)
+    return str(done.html).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "<p>plain</p>"),
+        ("*a* **b** ~~c~~ `d`", "<p><em>a</em> <strong>b</strong> <del>c</del> <code>d</code></p>"),
+        ("snake_case_name", "<p>snake_case_name</p>"),
+        ("a  \nb", "<p>a<br>\nb</p>"),
+        ("a\\\nb", "<p>a<br>\nb</p>"),
+        ("***", "<hr>"),
+        ("> quoted", "<blockquote>\n<p>quoted</p>\n</blockquote>"),
+        ("&copy; &amp; <b>", "<p>© &amp; &lt;b&gt;</p>"),
+        (r"\*not\*", "<p>*not*</p>"),
+        (
+            "<https://a.example/>",
+            '<p><a href="https://a.example/" rel="nofollow noopener noreferrer">https://a.example/</a></p>',
+        ),
+        (
+            "see https://a.example/b.",
+            '<p>see <a href="https://a.example/b" rel="nofollow noopener noreferrer">https://a.example/b</a>.</p>',
+        ),
+        ("[a](/b)", '<p><a href="/b">a</a></p>'),
+        ('[a](/b "c")', '<p><a href="/b" title="c">a</a></p>'),
+        ("[a](mailto:a@b.example)", '<p><a href="mailto:a@b.example">a</a></p>'),
+        ("[a][r]\n\n[r]: /b", '<p><a href="/b">a</a></p>'),
+        ("![shown](/b.png)", '<p><a href="/b.png">shown</a></p>'),
+        ("[a](javascript:b)", "<p>[a](javascript:b)</p>"),
+    ],
+)
+def test_spans(text, expected):
+    assert html(text) == expected
+
+
+def test_lists_nest_and_count():
+    shown = html("3. three\n4. four\n    - below\n    - more")
+    assert '<ol start="3">' in shown
+    assert shown.index("<ul>") > shown.index("four")
+
+
+def test_tasks_have_boxes_that_cannot_be_clicked():
+    shown = html("- [ ] open\n- [x] done")
+    assert shown.count('<input type="checkbox" disabled') == 2
+    assert (
+        'checked aria-label="Done"' in shown
+        or 'aria-label="Done" checked' in shown
+        or "checked" in shown
+    )
+    assert 'aria-label="To do"' in shown
+
+
+def test_tables_align_and_scroll_by_keyboard():
+    shown = html("| a | b |\n|:--|--:|\n| 1 | 2 |")
+    assert '<table tabindex="0">' in shown
+    assert '<th class="align-left">a</th>' in shown
+    assert '<td class="align-right">2</td>' in shown
+
+
+def test_fenced_code_is_coloured_by_classes():
+    shown = html("```python\ndef a():\n    return 1\n```")
+    assert '<pre tabindex="0"><code>' in shown
+    assert '<span class="k">def</span>' in shown
+    assert "style=" not in shown
+    assert "<span" not in html("```no-such-language\nx = 1\n```")
+    assert html("```\n<b>[[a]]</b>\n```").count("&lt;b&gt;[[a]]&lt;/b&gt;") == 1
+
+
+def test_headings_have_anchors_of_their_own_and_become_contents():
+    done = render("# One\n## Two\n## Two\n### Öl & *Gas*", Profile.FULL)
+    assert [(one.level, one.text, one.anchor) for one in done.headings] == [
+        (2, "One", "h-one"),
+        (2, "Two", "h-two"),
+        (2, "Two", "h-two-2"),
+        (3, "Öl & Gas", "h-öl--gas"),
+    ]
+    assert '<h2 id="h-two-2">' in done.html
+    assert "<h1" not in done.html
+    assert 'href="#h-one"' in html("[up](#one)")
+    assert '<h2 id="c1-one">' in str(render("# One", anchor_prefix="c1-").html)
+
+
+def test_wiki_links():
+    targets = Targets(
+        {"page": Resolved("/wiki/page", "The page"), "new": Broken("/wiki/new?slug=new")}
+    )
+    assert html("[[page]]", targets) == (
+        '<p><a class="wikilink" href="/wiki/page" title="The page">page</a></p>'
+    )
+    assert ">shown</a>" in html("[[page|shown]]", targets)
+    assert html("[[new]]", targets) == (
+        '<p><a class="wikilink is-broken" href="/wiki/new?slug=new" '
+        'title="There is no page new: create it">new</a></p>'
+    )
+    assert '<span class="wikilink is-broken" title="There is no page x">x</span>' in html("[[x]]")
+
+
+def test_ticket_links():
+    targets = Targets(
+        tickets={
+            "OPS-1": Resolved("/tickets/OPS-1", "Mend", "To do"),
+            "OPS-2": Resolved("/tickets/OPS-2", "Done", "Done", is_done=True),
+        }
+    )
+    for text in ("[[ticket:OPS-1]]", "OPS-1"):
+        assert (
+            '<a class="ticket-link" href="/tickets/OPS-1" title="Mend · To do">OPS-1</a>'
+            in html(text, targets)
+        )
+    assert 'class="ticket-link is-done"' in html("**OPS-2**", targets)
+    # Alone it may be something else; in brackets it was meant.
+    assert html("UTF-8", targets) == "<p>UTF-8</p>"
+    assert "is-broken" in html("[[ticket:OPS-9]]", targets)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "`OPS-1`",
+            "```\nOPS-1\n```",
+            "[OPS-1](/x)",
+            "https://a.example/OPS-1",
+            "XOPS-1",
+            "OPS-1x",
+        ),
+        *("OPS-1-2", "ops-1", "OPS-", r"\[[page]]", "`[[page]]`", "a/OPS-1", "OPS-1.5", "@OPS-1"),
+    ],
+)
+def test_what_is_no_link(text):
+    links = parse(text)
+    assert (links.slugs, links.tickets) == ((), ())
+    assert "ticket-link" not in html(text, Targets(tickets={"OPS-1": Resolved("/t", "")}))
+
+
+def test_a_text_too_long_to_lay_out_is_shown_with_its_links():
+    text = "word " * 60_000 + "[[page]] <script>"
+    done = render(text, Profile.FULL, lambda _: Targets({"page": Resolved("/wiki/page", "P")}))
+    judged(done.html)
+    assert done.is_source or "<p>" in done.html
+    assert 'href="/wiki/page"' in done.html
+    assert "<script>" not in done.html

@@ -1,0 +1,158 @@
+"""No text costs more than a second, however it was made."""
+
+import threading
+import time
+
+import pytest
+
+from app.markdown import Profile, parse, render
+from app.markdown.cache import Cache
+from tests.markdown.judging import judged
+
+COMMENT = 65_536
+PAGE = 1_048_576
+
+PATTERNS = (
+    *("[", "![", "[a](", "[a](<", "[a][", "[[", "[[a|", "[[a]]", "[a]: /b\n", "]", "](", "]]"),
+    *(
+        "<",
+        "<a ",
+        "<a href='",
+        "</",
+        "<!--",
+        "<![CDATA[",
+        "<?",
+        "&",
+        "&#",
+        "&amp;",
+        "<http://",
+        "a@b.c ",
+    ),
+    *(
+        "*",
+        "**",
+        "***a",
+        "*a",
+        "*a*",
+        "**a** ",
+        "*_",
+        "_a ",
+        "__",
+        "~~",
+        "~~a ",
+        "~~a~~",
+        "* *",
+        "a*",
+    ),
+    *("`", "`` ", "` ``", "`a`", "```\n", "~~~\n", "```a\n", "`[[a]]` ", "    ", "\t", "    a\n"),
+    *(
+        "> ",
+        ">",
+        ">> a\n",
+        "- ",
+        "- a\n",
+        "* \n",
+        "+ a\n  ",
+        "1. ",
+        "1) a\n\n",
+        "- [ ] ",
+        "- a\n  - b\n",
+    ),
+    *("# ", "# \n", "#", "a\n===\n", "-", "---\n", "=", "\n", " \n", "\\", "\\\\", "\\\n", "a\\\n"),
+    *("|", "|a", "|-|\n", "| a | b |\n|---|---|\n", "|\n", "a|b\n-|-\n", "\\|"),
+    *(
+        "http://a ",
+        "http://",
+        "www.a.b ",
+        "OPS-1 ",
+        "OPS-1",
+        "A-1-",
+        "OPS",
+        "'\"",
+        "(((",
+        ")))",
+        "[x",
+    ),
+    *(
+        "\u00e9",
+        "\u6771",
+        "\u200b",
+        "x\u0301",
+        "\ufdd0",
+        "\ufdd00\ufdd1",
+        "\U0001f41e",
+        "\x0c",
+        "\r",
+    ),
+)
+
+
+def repeated(pattern, size):
+    return (pattern * (size // len(pattern) + 1))[:size]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_comment_or_note_takes_under_a_second(pattern):
+    text = repeated(pattern, COMMENT)
+    for profile in Profile:
+        began = time.thread_time()
+        done = render(text, profile)
+        assert time.thread_time() - began < 1, profile
+        assert not done.failed
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_page_takes_under_a_second(pattern):
+    text = repeated(pattern, PAGE)
+    began = time.thread_time()
+    render(text, Profile.FULL)
+    assert time.thread_time() - began < 1
+    began = time.thread_time()
+    parse(text)
+    assert time.thread_time() - began < 1
+
+
+def test_texts_that_mix_patterns():
+    for shift in range(0, len(PATTERNS), 7):
+        chosen = PATTERNS[shift:] + PATTERNS[:shift]
+        text = repeated("".join(pattern * 40 for pattern in chosen), COMMENT)
+        began = time.thread_time()
+        done = render(text, Profile.FULL)
+        assert time.thread_time() - began < 1.5
+        assert not done.failed
+        judged(done.html)
+
+
+def test_many_threads_lay_out_the_same_and_other_texts():
+    texts = [f"# Text {number}\n\n**bold** [[page-{number}]] `code`" for number in range(40)]
+    expected = [str(render(text).html) for text in texts]
+    wrong = []
+
+    def work():
+        for text, html in zip(texts, expected, strict=True):
+            if (
+                str(render(text + " ").html).strip() != html.strip()
+                or str(render(text).html) != html
+            ):
+                wrong.append(text)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_cache_stays_within_its_bounds():
+    cache = Cache(1000)
+    for number in range(100):
+        cache.put(b"%d" % number, number, 100)
+    assert len(cache) == 10
+    assert cache.size == 1000
+    assert cache.get(b"99") == 99
+    assert cache.get(b"1") is None
+    cache.put(b"large", 1, 251)
+    assert cache.get(b"large") is None
+    cache.put(b"99", 100, 50)
+    assert (cache.get(b"99"), cache.size) == (100, 950)
