@@ -16,7 +16,8 @@ class Ticks:
 
     def closing(self, start: int, end: int) -> int | None:
         """Where the code that the run from start to end opens is closed, if it is."""
-        starts = self.starts[end - start]
+        # Behind a backslash begins a run that is shorter than the one that stands there.
+        starts = self.starts.get(end - start, [])
         index = bisect_right(starts, start)
         if index == len(starts):
             return None

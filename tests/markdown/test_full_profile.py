@@ -132,7 +132,7 @@ def test_ticket_links():
             "```\nOPS-1\n```",
             "[OPS-1](/x)",
             "https://a.example/OPS-1",
-            "XOPS-1",
+            "xOPS-1",
             "OPS-1x",
         ),
         *("OPS-1-2", "ops-1", "OPS-", r"\[[page]]", "`[[page]]`", "a/OPS-1", "OPS-1.5", "@OPS-1"),

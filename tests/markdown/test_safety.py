@@ -11,20 +11,10 @@ from tests.markdown.judging import judged
 
 PROFILES = list(Profile)
 SIGNS = [
-    *list("*_~`#>-+=|[]()!<>&\\\"':.0123456789\n\t xaé東"),
+    *"*_~`#>-+=|[]()!<>&\\\"':.0123456789\n\t xaé東",
     *("[[a]]", "[[a|b]]", "[[ticket:OPS-1]]", "OPS-12", "```", "~~~", "    ", "- [ ] ", "1. "),
-    *(
-        "http://a.b/c",
-        "<a@b.cd>",
-        "&amp;",
-        "&#0;",
-        "\ufdd0",
-        "\ufdd1",
-        "\ufdd3",
-        "|---|",
-        "![a](b)",
-    ),
-    *("<script>", "javascript:", "\n\n", "\r\n", "\u2028", "\ud7ff", "\x0c"),
+    *("http://a.b/c", "<a@b.cd>", "&amp;", "&#0;", "\ufdd0", "\ufdd1", "\ufdd3", "|---|"),
+    *("![a](b)", "<script>", "javascript:", "\n\n", "\r\n", "\u2028", "\ud7ff", "\x0c", "\\`"),
 ]
 TEXTS = st.lists(st.sampled_from(SIGNS) | st.text(max_size=5), max_size=60).map("".join)
 
@@ -110,6 +100,12 @@ def test_what_a_resolver_raises_goes_through():
 
     with pytest.raises(LookupError):
         render("[[page]]", Profile.FULL, fails)
+
+
+@pytest.mark.parametrize("text", ["\\```a``", "[a\\```](b)", "`\\``` `"])
+def test_backticks_behind_a_backslash(text):
+    judged(render(text).html)
+    parse(text)
 
 
 def test_a_library_that_fails_breaks_no_page(monkeypatch):
