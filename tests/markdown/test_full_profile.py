@@ -3,7 +3,10 @@
 import pytest
 
 from app.markdown import Broken, Profile, Resolved, Targets, parse, render
+from tests.conftest import REAL_DATA
 from tests.markdown.judging import judged
+
+REAL = REAL_DATA / "wiki"
 
 
 def html(text, targets=None, **options):
@@ -151,3 +154,16 @@ def test_a_text_too_long_to_lay_out_is_shown_with_its_links():
     assert done.is_source or "<p>" in done.html
     assert 'href="/wiki/page"' in done.html
     assert "<script>" not in done.html
+
+
+@pytest.mark.real_data
+def test_the_real_pages_are_laid_out():
+    files = sorted(REAL.glob("*.md"))
+    assert len(files) == 72
+    for file in files:
+        text = file.read_text()
+        done = render(text)
+        assert not done.failed
+        assert not done.is_source
+        judged(done.html)
+        assert parse(text) == done.links
