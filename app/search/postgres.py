@@ -1,35 +1,48 @@
 """The index on PostgreSQL: a tsvector for each document's place, and a GIN index over them.
 
 The server neither parses nor stems; vectors and queries are put together from terms of ours, so
-they cannot fail and no dictionary of the server matters. GIN gives all matches of a term, in no
-order. So each document has a term for the block of 4,096 places that it is in, and a query looks
-into the newest block, then into more at a time, until it has enough.
-"""
+they cannot fail and no dictionary of the server matters. Two things are done for speed:
 
-from collections.abc import Iterator
+- GIN gives all matches of a term, in no order. So each document has a term for the block of 4,096
+  places that it is in, and a query looks into the newest block, then into more at a time, until it
+  has enough.
+- GIN knows no positions. So it finds the documents with all words of a phrase, and their vectors
+  are read, the newest first, until enough of them have the phrase.
+"""
 
 from sqlalchemy import column, select, table, text
 
 from app.core.db import AnySelect, session
-from app.search.documents import Terms
-from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
+from app.search.documents import Terms, beginning
+from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
 
 BLOCK_BITS = 12
 # A sign that no word holds.
 _BLOCK = "\u00d7"
 
-# How many blocks the first, second, third look takes in; the one after them, all the rest.
-LOOKS = (1, 4, 16)
+# How many times as many blocks each look takes in than the one before.
+WIDER = 4
+# Where fewer than so many times the rows wanted are expected in all, the next look is the last.
+SCARCE = 4
 
 _WRITE = text(
     "INSERT INTO search_fts (place, terms) VALUES (:place, CAST(:terms AS tsvector)) "
     "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :place")
-_NEWEST_PLACE = text("SELECT max(place) FROM search_fts")
 _MATCHING = text(
     "SELECT place FROM search_fts WHERE terms @@ CAST(:query AS tsquery) AND place < :below "
-    "ORDER BY place DESC LIMIT :limit"
+    "ORDER BY place + 0 DESC LIMIT :limit"
+)
+_WITH_PHRASE = text(
+    "SELECT place FROM (SELECT place, place + 0 AS at, terms FROM search_fts "
+    "WHERE terms @@ CAST(:query AS tsquery) AND place < :below ORDER BY at DESC OFFSET 0) AS found "
+    "WHERE terms @@ CAST(:exact AS tsquery) ORDER BY at DESC LIMIT :limit"
+)
+# The planner does not know that reading a vector is dear, and would rather read them all, one after
+# another or in the order of places, than ask the index. This and the sum above leave it the index.
+_NEWEST_PLACE = text(
+    "SELECT (SELECT max(place) FROM search_fts), set_config('enable_seqscan', 'off', true)"
 )
 
 
@@ -61,30 +74,50 @@ def matching(expression: Expression) -> AnySelect:
 
 def newest(expression: Expression, below: int, limit: int) -> list[int]:
     """The places of the newest documents that fit, in falling order, all under ``below``."""
-    found: list[int] = []
-    wanted = rendered(expression)
     newest_place = session.scalar(_NEWEST_PLACE) or 0
-    for blocks in _looks(min(below - 1, newest_place) >> BLOCK_BITS):
-        looked = " | ".join(f"'{_BLOCK}{block}'" for block in blocks)
-        query = f"{wanted} & ({looked})" if blocks else wanted
-        values = {"query": query, "below": below, "limit": limit - len(found)}
-        found += session.scalars(_MATCHING, values)
-        if len(found) == limit:
-            break
-        if blocks:
-            below = min(below, blocks[-1] << BLOCK_BITS)
+    # Blocks from ``left`` on have been looked into.
+    blocks = left = (min(below - 1, newest_place) >> BLOCK_BITS) + 1
+    found: list[int] = []
+    size = 1
+    while left > 0 and len(found) < limit:
+        first = max(left - size, 0)
+        within = range(first, left) if first else None
+        found += _look(expression, within, below, limit - len(found))
+        left, below = first, min(below, first << BLOCK_BITS)
+        is_scarce = len(found) * blocks < SCARCE * limit * (blocks - left)
+        size = left if is_scarce else size * WIDER
     return found
 
 
-def _looks(top: int) -> Iterator[range]:
-    """Blocks to look into, the newest first; an empty range stands for all that are left."""
-    for size in LOOKS:
-        if top < 0:
-            return
-        yield range(top, max(top - size, -1), -1)
-        top -= size
-    if top >= 0:
-        yield range(0)
+def _look(expression: Expression, within: range | None, below: int, limit: int) -> list[int]:
+    """The newest places in these blocks, or in all."""
+    likely = _without_phrases(expression)
+    query = rendered(likely)
+    if within is not None:
+        query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in within) + ")"
+    values = {"query": query, "below": below, "limit": limit}
+    if likely == expression:
+        return list(session.scalars(_MATCHING, values))
+    return list(session.scalars(_WITH_PHRASE, values | {"exact": rendered(expression)}))
+
+
+def _without_phrases(expression: Expression) -> Expression:
+    """What fits whatever order words are in; all that fits the expression fits this as well."""
+    match expression:
+        case Phrase(words, is_open):
+            *closed, last = words
+            mark = beginning("", last) if is_open else last
+            return All((*map(Term, closed), Prefix(last) if mark is None else Term(mark)))
+        case All(parts):
+            return All(tuple(map(_without_phrases, parts)))
+        case Any(parts):
+            return Any(tuple(map(_without_phrases, parts)))
+        case Without(wanted, unwanted):
+            likely = _without_phrases(wanted)
+            parts = unwanted.parts if isinstance(unwanted, Any) else (unwanted,)
+            certain = [part for part in parts if _without_phrases(part) == part]
+            return without(likely, certain)
+    return expression
 
 
 def rendered(expression: Expression) -> str:
@@ -92,8 +125,8 @@ def rendered(expression: Expression) -> str:
     match expression:
         case Term(term):
             return f"'{term}'"
-        case Prefix(beginning):
-            return f"'{beginning}':*"
+        case Prefix(letters):
+            return f"'{letters}':*"
         case Phrase(words, is_open):
             *closed, last = (f"'{word}'" for word in words)
             return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"
