@@ -1,0 +1,78 @@
+"""Texts as people write them, in their statistics: few words are common, most are rare.
+
+The words are made up, so nothing has to be shipped; they end as English words do, and how often
+each one occurs follows Zipf's law. The same seed gives the same texts.
+"""
+
+import random
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+STARTS = ("b", "br", "c", "ch", "cl", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "l", "m", "n")
+STARTS += ("p", "pl", "pr", "qu", "r", "s", "sh", "sl", "st", "str", "t", "th", "tr", "v", "w", "y")
+MIDDLES = ("a", "e", "i", "o", "u", "ai", "ea", "ee", "ou", "oo")
+ENDS = (
+    "",
+    "b",
+    "ck",
+    "d",
+    "ft",
+    "g",
+    "l",
+    "ll",
+    "m",
+    "n",
+    "nd",
+    "nt",
+    "p",
+    "r",
+    "rk",
+    "s",
+    "t",
+    "x",
+)
+ENDINGS = ("", "", "", "", "s", "ed", "ing", "er", "ly", "ness", "able", "ation", "ment", "ful")
+VOCABULARY = 30_000
+# Every text of this many words has this one.
+EVERYWHERE = "ticket"
+
+
+@dataclass
+class Writer:
+    """Writes texts of a seeded vocabulary."""
+
+    seed: int = 1
+    words: list[str] = field(init=False)
+    _random: random.Random = field(init=False)
+    _weights: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+        found: dict[str, None] = {}
+        while len(found) < VOCABULARY:
+            found[self._word()] = None
+        self.words = list(found)
+        self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(VOCABULARY)))
+
+    def _word(self) -> str:
+        pick = self._random.choice
+        stem = "".join(
+            pick(STARTS) + pick(MIDDLES) + pick(ENDS) for _ in range(pick((1, 1, 2, 2, 3)))
+        )
+        return stem + pick(ENDINGS)
+
+    def some(self, count: int) -> list[str]:
+        """So many words, each as often as the law says."""
+        return self._random.choices(self.words, cum_weights=self._weights, k=count)
+
+    def title(self) -> str:
+        """Three to nine words."""
+        return " ".join(self.some(self._random.randint(3, 9))).capitalize()
+
+    def body(self, length: int = 200) -> str:
+        """Paragraphs with about so many words, and the one that all of them have."""
+        wanted = max(1, round(self._random.gauss(length, length / 3)))
+        found = [*self.some(wanted), EVERYWHERE]
+        sentences = [" ".join(found[at : at + 12]).capitalize() for at in range(0, len(found), 12)]
+        paragraphs = [". ".join(sentences[at : at + 4]) for at in range(0, len(sentences), 4)]
+        return ".\n\n".join(paragraphs) + "."
