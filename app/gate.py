@@ -7,9 +7,12 @@ many, keep no one else waiting, and the database sees no more requests than it h
 
 import io
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
+
+from app.core.context import waiting_outside
 
 # Read from a body over the limit and thrown away, so that its sender gets to read the answer 413.
 DRAINED = 16 * 1024 * 1024
@@ -27,6 +30,15 @@ def gate(application: WSGIApplication, *, places: int, max_body: int) -> WSGIApp
     """
     room = threading.BoundedSemaphore(places)
 
+    @contextmanager
+    def outside() -> Iterator[None]:
+        """Give the place of this thread's request away, and wait for one again at the end."""
+        room.release()
+        try:
+            yield
+        finally:
+            room.acquire()
+
     def enter(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         body = _read_body(environ, max_body)
         if body is None:
@@ -37,7 +49,11 @@ def gate(application: WSGIApplication, *, places: int, max_body: int) -> WSGIApp
         if environ["PATH_INFO"] == LIVENESS:
             return _answer(application, environ, start_response)
         with room:
-            return _answer(application, environ, start_response)
+            token = waiting_outside.set(outside)
+            try:
+                return _answer(application, environ, start_response)
+            finally:
+                waiting_outside.reset(token)
 
     return enter
 

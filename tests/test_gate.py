@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from app.core.context import waiting_outside
 from app.gate import DRAINED, LIVENESS, gate
 
 LIMIT = 100
@@ -134,3 +135,28 @@ def test_a_failure_inside_gives_the_place_back():
     for _ in range(3):
         with pytest.raises(RuntimeError, match="inside"):
             call(gated)
+
+
+def test_a_request_that_waits_for_another_server_lets_others_in():
+    elsewhere, go = threading.Event(), threading.Event()
+
+    def application(environ, start_response):
+        if environ["PATH_INFO"] == "/waits":
+            with waiting_outside.get()():
+                elsewhere.set()
+                assert go.wait(10)
+        start_response("200 OK", [])
+        return []
+
+    gated = gate(application, places=1, max_body=LIMIT)
+    waiting = threading.Thread(target=call, args=(gated,), kwargs={"path": "/waits"})
+    waiting.start()
+    assert elsewhere.wait(10)
+    passing = threading.Thread(target=call, args=(gated,), daemon=True)
+    passing.start()
+    passing.join(5)
+    assert not passing.is_alive()
+    go.set()
+    waiting.join(5)
+    # It came back in before it left: there is one place still, not two and not none.
+    assert call(gated)[0] == "200 OK"

@@ -1,6 +1,13 @@
-"""What every layer may know of the request at hand without knowing Flask: its id."""
+"""What every layer may know of the request at hand without knowing Flask."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 
 # The id shared by all events of one request; None outside requests (commands set their own).
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+# How a request lets others have its place while it waits for a server elsewhere (app/gate.py).
+waiting_outside: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(
+    "waiting_outside", default=nullcontext
+)

@@ -41,7 +41,8 @@ class Attempt:
     number: int
     webhook_id: str
     url: str
-    secret: bytes
+    # None where it cannot be opened: it was sealed under another SECRET_KEY.
+    secret: bytes | None
     event: Event
 
     @property
@@ -65,6 +66,8 @@ class Attempt:
 
     def headers(self, body: bytes, timestamp: int, user_agent: str) -> dict[str, str]:
         """The headers for this body at this time, in Unix seconds."""
+        if self.secret is None:
+            raise ValueError("an attempt without a secret cannot be signed")
         return {
             "Content-Type": CONTENT_TYPE,
             "X-Webhook-Id": self.webhook_id,

@@ -1,35 +1,37 @@
 """Sending by hand, while a person waits: a delivery once more, or a test.
 
-The attempt is marked in the outbox before it is sent, so that one which a crash cuts off is written
-down as well. No database connection is held while it is under way.
+A retry is marked in the outbox before it is sent, so that one which a crash cuts off is written
+down as well. While it is under way, the request holds no database connection and no place of the
+server.
 """
 
 import os
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import update
 
 from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.context import request_id
+from app.core.context import request_id, waiting_outside
 from app.core.db import reading, run_write, session
 from app.core.errors import Conflict, Unavailable
+from app.core.locks import Lock, hold
 from app.webhooks import attempts, deliveries, outbox, service
-from app.webhooks.attempts import Attempt
+from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.limits import limits
 from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState
+from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
-# At most so many people wait for receivers at a time; they hold places of the server.
-_places = threading.BoundedSemaphore(2)
-PATIENCE_SECONDS = 30
+# At most so many people wait for receivers at a time.
+_places = threading.BoundedSemaphore(16)
 TOTAL_SECONDS = 45.0
 
 
@@ -38,33 +40,56 @@ def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str,
     """Send once more what did not arrive; the row of the new attempt. Opens its own units of work.
 
     It takes the place of a retry that was scheduled and schedules none (decisions.md, section 2,
-    Webhook). Raises NotFound, and Conflict ``delivery_already_succeeded``.
+    Webhook). Raises NotFound, Conflict ``delivery_already_succeeded``, and Unavailable where too
+    many people wait for receivers.
     """
-    with _place():
-        attempt, entry_id = run_write(lambda: _prepare(actor, webhook_id, delivery_id))
-        outcome = send(attempt, limits(current_app, total=TOTAL_SECONDS))
+    attempt, claimed = run_write(lambda: _prepare(actor, webhook_id, delivery_id))
+    outcome = _sent(attempt)
 
-        def work() -> None:
+    def work() -> None:
+        if claimed is None:
             deliveries.add(actor, attempt, outcome, None)
-            record(
-                actor,
-                "webhook.delivery_retried",
-                service.target(attempt.webhook_id),
-                delivery_id=attempt.id,
-                retried_delivery_id=delivery_id.lower(),
-                event_type=attempt.event_type,
-                attempt=attempt.number,
-            )
-            _finish(entry_id)
+        elif not outbox.complete(claimed, outcome, actor):
+            # It took so long that it was written down as interrupted.
+            return
+        record(
+            actor,
+            "webhook.delivery_retried",
+            service.target(attempt.webhook_id),
+            delivery_id=attempt.id,
+            retried_delivery_id=delivery_id.lower(),
+            event_type=attempt.event_type,
+            attempt=attempt.number,
+        )
 
-        run_write(work)
-        return _shown(attempt)
+    run_write(work)
+    return _shown(attempt)
+
+
+@operation(Access.HUMAN)
+def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
+    """Send ``webhook.test``, which is stored as no event; the row of the attempt.
+
+    Opens its own units of work. Raises NotFound, and Unavailable as ``retry_delivery`` does.
+    """
+    with reading():
+        webhook = service.find(webhook_id)
+        event = attempts.test_event(webhook.id, now_ms(), request_id.get())
+        attempt = attempts.attempt_of(webhook, event, ids.new_id(), 1)
+    outcome = _sent(attempt)
+    run_write(lambda: deliveries.add(actor, attempt, outcome, None))
+    return _shown(attempt)
+
+
+def _sent(attempt: Attempt) -> Outcome:
+    with _place(), waiting_outside.get()():
+        return send(attempt, limits(current_app, total=TOTAL_SECONDS))
 
 
 @contextmanager
 def _place() -> Iterator[None]:
-    """A place among those who wait; raises Unavailable where none becomes free in time."""
-    if not _places.acquire(timeout=PATIENCE_SECONDS):
+    """A place among those who wait; raises Unavailable where there is none."""
+    if not _places.acquire(blocking=False):
         raise Unavailable
     try:
         yield
@@ -77,7 +102,8 @@ def _shown(attempt: Attempt) -> dict[str, Any]:
         return delivery_json(deliveries.find(attempt.webhook_id, attempt.id))
 
 
-def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, str | None]:
+def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, Claimed | None]:
+    hold(Lock.OUTBOX)
     webhook = service.find(webhook_id)
     delivery = deliveries.find(webhook_id, delivery_id)
     if delivery.status == DeliveryStatus.SUCCEEDED:
@@ -86,16 +112,9 @@ def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, 
     if delivery.audit_event_id is None:
         event = attempts.test_event(webhook.id, delivery.created_at, delivery.request_id)
         return attempts.attempt_of(webhook, event, ids.new_id(), number), None
-    moment = now_ms()
-    session.execute(
-        update(OutboxEntry)
-        .where(
-            OutboxEntry.audit_event_id == delivery.audit_event_id,
-            OutboxEntry.webhook_id == webhook.id,
-            OutboxEntry.state == OutboxState.PENDING.value,
-        )
-        .values(state=OutboxState.FINISHED.value, finished_at=moment)
-        .execution_options(synchronize_session=False)
+    outbox.drop_pending(
+        OutboxEntry.audit_event_id == delivery.audit_event_id,
+        OutboxEntry.webhook_id == webhook.id,
     )
     entry = OutboxEntry(
         id=ids.new_id(),
@@ -103,43 +122,10 @@ def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, 
         audit_event_id=delivery.audit_event_id,
         state=OutboxState.PENDING.value,
         attempt=number,
-        due_at=moment,
+        due_at=now_ms(),
         is_manual=True,
     )
     session.add(entry)
-    claimed = outbox.take(entry, webhook, f"manual-{os.getpid()}", moment)
+    claimed = outbox.take(entry, webhook, f"manual-{os.getpid()}-{secrets.token_hex(8)}")
     session.flush()
-    return claimed.attempt, entry.id
-
-
-def _finish(entry_id: str | None) -> None:
-    if entry_id is None:
-        return
-    session.execute(
-        update(OutboxEntry)
-        .where(OutboxEntry.id == entry_id)
-        .values(
-            state=OutboxState.FINISHED.value,
-            finished_at=now_ms(),
-            owner=None,
-            attempt_id=None,
-            lease_until=None,
-        )
-        .execution_options(synchronize_session=False)
-    )
-
-
-@operation(Access.HUMAN)
-def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
-    """Send ``webhook.test``, which is stored as no event; the row of the attempt.
-
-    Opens its own units of work. Raises NotFound.
-    """
-    with _place():
-        with reading():
-            webhook = service.find(webhook_id)
-            event = attempts.test_event(webhook.id, now_ms(), request_id.get())
-            attempt = attempts.attempt_of(webhook, event, ids.new_id(), 1)
-        outcome = send(attempt, limits(current_app, total=TOTAL_SECONDS))
-        run_write(lambda: deliveries.add(actor, attempt, outcome, None))
-        return _shown(attempt)
+    return claimed.attempt, claimed

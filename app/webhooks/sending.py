@@ -5,7 +5,7 @@ them as a number, while certificate and SNI go by the name. No proxy, no redirec
 second resolution (reliability.md, section 3.1).
 """
 
-import concurrent.futures
+import queue
 import socket
 import threading
 import time
@@ -52,6 +52,8 @@ class Limits:
 
 def send(attempt: Attempt, limits: Limits) -> Outcome:
     """Make the attempt; whatever happens is an outcome, never an exception."""
+    if attempt.secret is None:
+        return Outcome(None, 0, "the secret was sealed under another SECRET_KEY; rotate it")
     started = time.monotonic()
     guard = _Guard(limits.total)
     try:
@@ -232,16 +234,28 @@ class _Connection(HTTPSConnection):
         self.timeout = WRITE_SECONDS
 
 
-_resolvers = concurrent.futures.ThreadPoolExecutor(8, thread_name_prefix="webhook-resolver")
-
-
 def resolved(host: str, port: int) -> list[str]:
-    """The addresses of a host, each once; raises Unresolved."""
-    asked = _resolvers.submit(_look_up, host.strip("[]"), port)
+    """The addresses of a host, each once; raises Unresolved.
+
+    Looked up in a thread of its own, which nobody waits for longer than RESOLVE_SECONDS: in a pool,
+    a few names whose servers never answer would keep all others waiting.
+    """
+    answers: queue.SimpleQueue[list[str] | Exception] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answers.put(_look_up(host.strip("[]"), port))
+        except Exception as problem:
+            answers.put(problem)
+
+    threading.Thread(target=look_up, name="webhook-resolver", daemon=True).start()
     try:
-        return asked.result(timeout=RESOLVE_SECONDS)
-    except (OSError, UnicodeError, concurrent.futures.TimeoutError) as error:
-        raise Unresolved(str(host)) from error
+        answer = answers.get(timeout=RESOLVE_SECONDS)
+    except queue.Empty:
+        raise Unresolved(host) from None
+    if isinstance(answer, Exception):
+        raise Unresolved(host) from answer
+    return answer
 
 
 def _look_up(host: str, port: int) -> list[str]:

@@ -1,7 +1,8 @@
-"""The worker of a process: one thread that speaks to the database, and a pool that sends.
+"""The worker of a process: one thread that speaks to the database, and threads that send.
 
-The thread hands due entries to the pool and takes results back, many in one transaction; so no
-connection is held during HTTP, and a slow receiver costs one thread of the pool and nobody's time.
+The thread hands due entries out and takes results back, many in one transaction; so no connection
+is held during HTTP, and a slow receiver costs one sleeping thread and nobody's time. All threads
+are daemons: an attempt that takes long must not keep the process from ending.
 """
 
 import logging
@@ -9,7 +10,7 @@ import os
 import queue
 import secrets
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
 from functools import partial
 
 from flask import Flask
@@ -26,13 +27,16 @@ from app.webhooks.sending import Limits, Sender, send
 
 log = logging.getLogger(__name__)
 
-# Receivers spoken to at a time.
-SENDERS = 32
+# Receivers spoken to at a time; each is one sleeping thread.
+SENDERS = 128
 # How long the thread sleeps when nothing wakes it: other processes' work, and what was left behind.
 POLL_SECONDS = 1.0
 # How often what others left in their hands is looked for.
 RECOVERY_MS = 15_000
-STOP_SECONDS = 10.0
+# How long a stop waits for attempts under way; then they count as interrupted.
+PATIENCE_SECONDS = 5.0
+# For the database to write that down.
+STOP_SECONDS = PATIENCE_SECONDS + 5.0
 
 Result = tuple[Claimed, Outcome]
 
@@ -48,11 +52,12 @@ class Worker:
         self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._limits: Limits = limits(app)
         self._signals: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._under_way: dict[str, Claimed] = {}
+        # What came back and is not written down yet.
         self._results: list[Result] = []
-        self._under_way = 0
         self._stopping = threading.Event()
+        self._stop_at = 0.0
         self._recovered_at = 0
-        self._pool = ThreadPoolExecutor(SENDERS, thread_name_prefix="webhook-sender")
         self._thread = threading.Thread(target=self._run, name="webhook-worker", daemon=True)
 
     def start(self) -> None:
@@ -65,17 +70,20 @@ class Worker:
         self._signals.put(None)
 
     def stop(self) -> None:
-        """Take nothing new, wait a little for what is under way, write down how it ended."""
+        """Take nothing new, wait a little for what is under way, write down how it ended.
+
+        What takes longer is written down as interrupted and handed to the next process at once.
+        """
         waking.forget(self.wake)
+        self._stop_at = time.monotonic() + PATIENCE_SECONDS
         self._stopping.set()
         self.wake()
         self._thread.join(STOP_SECONDS)
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self) -> None:
         with self._app.app_context():
             request_id.set(None)
-            while not (self._stopping.is_set() and self._under_way == 0 and not self._results):
+            while not self._is_done():
                 try:
                     self._turn()
                 except Unavailable:
@@ -83,30 +91,42 @@ class Worker:
                 except Exception:
                     log.exception("the webhook worker failed a turn")
                     self._stopping.wait(POLL_SECONDS)
-                self._wait()
+                if not self._is_done():
+                    self._wait()
+                if self._stopping.is_set() and time.monotonic() > self._stop_at:
+                    self._give_up()
+
+    def _is_done(self) -> bool:
+        return self._stopping.is_set() and not self._under_way and not self._results
 
     def _turn(self) -> None:
         """One look at the outbox: results back, entries out."""
-        if self._alone and not self._recovered_at:
-            run_write(lambda: outbox.recover(all_of_others=self._owner))
-            self._recovered_at = now_ms()
-        elif now_ms() - self._recovered_at > RECOVERY_MS:
-            run_write(outbox.recover)
-            self._recovered_at = now_ms()
+        self._recover()
         while True:
-            finished, room = list(self._results), SENDERS - self._under_way
-            if not finished and not self._has_due():
+            self._drain()
+            finished = list(self._results)
+            room = 0 if self._stopping.is_set() else SENDERS - len(self._under_way)
+            if not finished and not (room > 0 and self._has_due()):
                 return
-            if self._stopping.is_set():
-                room = 0
             claimed = run_write(partial(self._exchange, finished, room))
             del self._results[: len(finished)]
             for one in claimed:
-                self._under_way += 1
-                self._pool.submit(self._send, one)
+                self._under_way[one.entry_id] = one
+                threading.Thread(
+                    target=self._send, args=(one,), name="webhook-sender", daemon=True
+                ).start()
             if not claimed:
                 return
-            self._drain()
+
+    def _recover(self) -> None:
+        """Take back what others left in their hands: all of it where there can be no others."""
+        if self._alone and not self._recovered_at:
+            run_write(lambda: outbox.recover(all_of_others=self._owner))
+        elif now_ms() - self._recovered_at > RECOVERY_MS:
+            run_write(outbox.recover)
+        else:
+            return
+        self._recovered_at = now_ms()
 
     def _has_due(self) -> bool:
         """Whether anything is due, without a write: an idle worker must cost nothing."""
@@ -121,7 +141,7 @@ class Worker:
         return outbox.claim(self._owner, room) if room > 0 else []
 
     def _send(self, claimed: Claimed) -> None:
-        """In a thread of the pool."""
+        """In a thread of its own."""
         try:
             outcome = self._sender(claimed.attempt, self._limits)
         except Exception:
@@ -138,12 +158,14 @@ class Worker:
         self._drain()
 
     def _sleep_seconds(self) -> float:
+        if self._stopping.is_set():
+            return max(0.005, min(POLL_SECONDS, self._stop_at - time.monotonic()))
         try:
             with reading():
                 due = outbox.next_due()
         except Exception:
             return POLL_SECONDS
-        if due is None or self._stopping.is_set():
+        if due is None or len(self._under_way) >= SENDERS:
             return POLL_SECONDS
         return min(POLL_SECONDS, max(0.005, (due - now_ms()) / 1000))
 
@@ -155,6 +177,12 @@ class Worker:
                 return
 
     def _take(self, signal: Result | None) -> None:
-        if signal is not None:
-            self._under_way -= 1
+        # One that was given up on already may still come.
+        if signal is not None and self._under_way.pop(signal[0].entry_id, None) is not None:
             self._results.append(signal)
+
+    def _give_up(self) -> None:
+        """Count as interrupted what is still under way, so that its row is written."""
+        lost = list(self._under_way.values())
+        self._under_way.clear()
+        self._results += [(claimed, outbox.INTERRUPTED) for claimed in lost]

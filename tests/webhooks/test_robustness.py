@@ -1,0 +1,149 @@
+"""What must not stop deliveries: a secret that cannot be opened, a name that never resolves."""
+
+import threading
+import time
+
+from sqlalchemy import insert, text
+
+from app.core import ids
+from app.core.clock import now_ms
+from app.core.db import reading, run_write, session
+from app.webhooks import outbox, sending
+from app.webhooks.attempts import Outcome
+from app.webhooks.models import OutboxEntry
+from app.webhooks.worker import Worker
+from tests.support.cast import in_app
+from tests.support.serving import until
+from tests.support.story import make_ticket, ok
+
+
+def states(app):
+    """The states of the outbox, oldest entry first."""
+    with app.app_context(), reading():
+        return list(session.scalars(text("SELECT state FROM webhook_outbox ORDER BY id")))
+
+
+def test_a_secret_that_cannot_be_opened_stops_no_other_webhook(
+    app, cast, worker, receiver, subscribe, deliveries
+):
+    sealed, fine = subscribe("ticket.created"), subscribe("ticket.created")
+    in_app(
+        app,
+        lambda: session.execute(
+            text("UPDATE webhooks SET sealed_secret = :other WHERE id = :id"),
+            {"other": b"sealed under another key, long ago", "id": sealed["id"]},
+        ),
+    )
+    make_ticket(cast.ada, cast.open_project)
+    (came,) = receiver.wait_for(1)
+    assert came.headers["X-Webhook-Id"] == fine["id"]
+    (row,) = until(lambda: deliveries(sealed))
+    assert (row["status"], row["next_retry_at"]) == ("failed", None)
+    assert "rotate it" in row["error_message"]
+
+
+def test_names_that_never_resolve_keep_nobody_waiting(
+    cast, worker, receiver, subscribe, monkeypatch
+):
+    known, over = sending._look_up, threading.Event()
+
+    def look_up(host, port):
+        if host.endswith(".stuck.example"):
+            over.wait(20)
+            return []
+        return known(host, port)
+
+    monkeypatch.setattr(sending, "_look_up", look_up)
+    try:
+        for number in range(20):
+            subscribe("ticket.created", url=f"https://n{number}.stuck.example/")
+        subscribe("ticket.created")
+        make_ticket(cast.ada, cast.open_project)
+        receiver.wait_for(1, seconds=3)
+    finally:
+        over.set()
+
+
+def test_a_stop_writes_down_what_it_cannot_wait_for(
+    app, cast, trusting, receiver, subscribe, deliveries, monkeypatch
+):
+    monkeypatch.setattr("app.webhooks.worker.PATIENCE_SECONDS", 0.3)
+    begun, over = threading.Event(), threading.Event()
+
+    def sender(_attempt, _limits):
+        begun.set()
+        over.wait(20)
+        return Outcome(200, 1)
+
+    webhook = subscribe("ticket.created")
+    worker = Worker(app, sender=sender)
+    worker.start()
+    make_ticket(cast.ada, cast.open_project)
+    assert begun.wait(5)
+    began = time.monotonic()
+    worker.stop()
+    assert time.monotonic() - began < 3
+    (row,) = deliveries(webhook)
+    assert (row["status"], row["http_status"]) == ("retrying", None)
+    assert row["error_message"].startswith("interrupted")
+    assert states(app) == ["pending"]
+    over.set()
+    # What comes after all changes nothing.
+    time.sleep(0.2)
+    assert deliveries(webhook) == [row]
+
+
+def test_an_attempt_is_lost_with_its_lease_and_counts_once(app, cast, subscribe, deliveries):
+    webhook = subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    (claimed,) = in_app(app, lambda: outbox.claim("gone", 5))
+    assert in_app(app, outbox.recover) == 0
+    assert in_app(app, lambda: outbox.claim("other", 5)) == []
+    in_app(app, lambda: session.execute(text("UPDATE webhook_outbox SET lease_until = 1")))
+    assert in_app(app, outbox.recover) == 1
+    (row,) = deliveries(webhook)
+    assert (row["id"], row["status"]) == (claimed.attempt.id, "retrying")
+    # The one who was thought dead comes back.
+    assert not in_app(app, lambda: outbox.complete(claimed, Outcome(200, 1)))
+    assert deliveries(webhook) == [row]
+
+
+def test_an_attempt_that_ends_after_its_webhook_schedules_nothing(app, cast, subscribe, deliveries):
+    webhook = subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    (claimed,) = in_app(app, lambda: outbox.claim("us", 5))
+    ok(cast.ada.delete(f"/webhooks/{webhook['id']}"), 204)
+    lost = Outcome(None, 1, "lost", is_transient=True)
+    assert in_app(app, lambda: outbox.complete(claimed, lost))
+    (row,) = deliveries(webhook)
+    assert (row["status"], row["next_retry_at"]) == ("failed", None)
+    assert states(app) == ["finished"]
+
+
+def test_a_long_queue_of_a_dead_receiver_costs_the_others_nothing(app, cast, subscribe):
+    dead, fine = subscribe("wiki.created"), subscribe("ticket.created")
+    ok(cast.ada.post("/wiki/pages", {"title": "Page"}), 201)
+    (claimed,) = in_app(app, lambda: outbox.claim("us", 5))
+    assert claimed.attempt.webhook_id == dead["id"]
+
+    def fill():
+        waiting = {
+            "webhook_id": dead["id"],
+            "audit_event_id": claimed.attempt.audit_event_id,
+            "state": "pending",
+            "attempt": 1,
+            "due_at": now_ms(),
+            "is_manual": False,
+        }
+        for _ in range(40):
+            session.execute(
+                insert(OutboxEntry), [{"id": ids.new_id(), **waiting} for _ in range(500)]
+            )
+
+    in_app(app, fill)
+    make_ticket(cast.ada, cast.open_project)
+    began = time.perf_counter()
+    with app.app_context():
+        (other,) = run_write(lambda: outbox.claim("us", 5))
+    assert time.perf_counter() - began < 0.05
+    assert other.attempt.webhook_id == fine["id"]
