@@ -30,6 +30,7 @@ from app.tickets.pages import pages as ticket_pages
 from app.tools.catalog import catalog
 from app.web.texts import Linker
 from app.webhooks.api import api as webhooks
+from app.webhooks.cli import webhooks as webhook_commands
 from app.webhooks.listening import listen
 from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki
@@ -88,4 +89,4 @@ def linker() -> Linker:
 
 def commands() -> list[Command]:
     """The commands of all domains."""
-    return [setup_admin, import_issues, import_wiki, reindex, sweep_command]
+    return [setup_admin, import_issues, import_wiki, reindex, sweep_command, webhook_commands]

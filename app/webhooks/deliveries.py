@@ -9,13 +9,14 @@ from app.audit.models import AuditEvent
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import AnyRow, session
+from app.core.db import AnyRow, by_id, session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid, created_ms
 from app.core.pagination import Page, page
 from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
+from app.webhooks.service import find as find_webhook
 from app.webhooks.service import target
 
 
@@ -33,6 +34,7 @@ def list_deliveries(
     status: str | None = None,
     since: int | None = None,
     attempt_min: int | None = None,
+    event_type: str | None = None,
 ) -> Page:
     """The attempts to deliver to a webhook, newest first; raises NotFound.
 
@@ -50,6 +52,8 @@ def list_deliveries(
         statement = statement.where(WebhookDelivery.created_at >= since)
     if attempt_min is not None:
         statement = statement.where(WebhookDelivery.attempt >= attempt_min)
+    if event_type is not None:
+        statement = statement.where(WebhookDelivery.event_type == event_type)
     return page(
         statement,
         kind="delivery",
@@ -82,6 +86,37 @@ def find(webhook_id: str, delivery_id: str) -> WebhookDelivery:
     if delivery is None or delivery.webhook_id != as_uuid(webhook_id):
         raise NotFound("delivery", delivery_id)
     return delivery
+
+
+def find_any(delivery_id: str) -> WebhookDelivery:
+    """An attempt of whichever webhook; raises NotFound."""
+    delivery = by_id(WebhookDelivery, delivery_id)
+    if delivery is None:
+        raise NotFound("delivery", delivery_id)
+    return delivery
+
+
+@operation(Access.HUMAN)
+def undelivered(actor: Actor, webhook_id: str) -> list[WebhookDelivery]:
+    """The last attempt for each event that did not reach this webhook, oldest first.
+
+    Raises NotFound.
+    """
+    webhook = find_webhook(webhook_id)
+    last: dict[str, WebhookDelivery] = {}
+    for delivery in session.scalars(
+        select(WebhookDelivery)
+        .where(WebhookDelivery.webhook_id == webhook.id)
+        .order_by(WebhookDelivery.created_at, WebhookDelivery.id)
+        .execution_options(yield_per=500)
+    ):
+        # A test is no event: nobody misses it.
+        if delivery.audit_event_id is None:
+            continue
+        arrived = last.get(delivery.audit_event_id)
+        if arrived is None or arrived.status != DeliveryStatus.SUCCEEDED:
+            last[delivery.audit_event_id] = delivery
+    return [one for one in last.values() if one.status == DeliveryStatus.FAILED]
 
 
 def add(actor: Actor, attempt: Attempt, outcome: Outcome, next_retry_at: int | None) -> None:

@@ -26,7 +26,7 @@ from app.webhooks import attempts, deliveries, outbox, service
 from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.limits import limits
-from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState
+from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhook
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
@@ -74,11 +74,17 @@ def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
     """
     with reading():
         webhook = service.find(webhook_id)
-        event = attempts.test_event(webhook.id, now_ms(), request_id.get())
-        attempt = attempts.attempt_of(webhook, event, ids.new_id(), 1)
+        attempt = _test(webhook, 1, request_id.get())
     outcome = _sent(attempt)
     run_write(lambda: deliveries.add(actor, attempt, outcome, None))
     return _shown(attempt)
+
+
+def _test(webhook: Webhook, number: int, asked_in: str | None) -> Attempt:
+    """An attempt whose body can be rebuilt: a test happens at the time in its id."""
+    identifier = ids.new_id()
+    event = attempts.test_event(webhook.id, ids.created_ms(identifier), asked_in)
+    return attempts.attempt_of(webhook, event, identifier, number)
 
 
 def _sent(attempt: Attempt) -> Outcome:
@@ -110,8 +116,7 @@ def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, 
         raise Conflict("delivery_already_succeeded", "This delivery has arrived.")
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
-        event = attempts.test_event(webhook.id, delivery.created_at, delivery.request_id)
-        return attempts.attempt_of(webhook, event, ids.new_id(), number), None
+        return _test(webhook, number, delivery.request_id), None
     outbox.drop_pending(
         OutboxEntry.audit_event_id == delivery.audit_event_id,
         OutboxEntry.webhook_id == webhook.id,

@@ -1,0 +1,123 @@
+"""``flask webhooks``: list, deliver-due, retry."""
+
+import json
+
+import pytest
+
+from app.core.actor import Actor, ActorKind
+from app.webhooks import retrying
+from tests.support.story import make_ticket, ok
+
+
+@pytest.fixture
+def run(trusting, cast):
+    """Run a command; its exit code and what it wrote."""
+
+    def run(*args):
+        return trusting.test_cli_runner().invoke(args=["webhooks", *args])
+
+    return run
+
+
+def test_what_is_due_is_delivered_without_a_server(run, cast, receiver, subscribe, deliveries):
+    webhook = subscribe("ticket.created")
+    for number in range(20):
+        make_ticket(cast.ada, cast.open_project, f"{number}")
+    assert "20 deliveries are due" in run("list").output
+    result = run("deliver-due")
+    assert result.exit_code == 0, result.output
+    assert "20 attempts succeeded, 0 failed." in result.output
+    # In their order, as the server does.
+    titles = [one.body["payload"]["title"] for one in receiver.received]
+    assert titles == [str(number) for number in range(20)]
+    assert {row["status"] for row in deliveries(webhook)} == {"succeeded"}
+    assert json.loads(run("deliver-due", "--json").stdout) == {"succeeded": 0, "failed": 0}
+
+
+def test_what_fails_keeps_its_retry(run, cast, receiver, subscribe, deliveries):
+    receiver.answer = 500
+    webhook = subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    assert json.loads(run("deliver-due", "--json").stdout) == {"succeeded": 0, "failed": 1}
+    (row,) = deliveries(webhook)
+    assert row["status"] == "retrying"
+
+
+def test_the_list_says_how_it_went(run, cast, receiver, subscribe):
+    webhook = subscribe("ticket.*", "wiki.created")
+    off = subscribe("*", is_active=False)
+    make_ticket(cast.ada, cast.open_project)
+    run("deliver-due")
+    first, second, last = run("list").output.splitlines()
+    assert webhook["id"] in first
+    assert "1 of 1 arrived" in first
+    assert "ticket.*,wiki.created" in first
+    assert "no attempts" in second
+    assert "inactive" in second
+    assert last == "2 webhooks; 0 deliveries are due."
+    one, other = map(json.loads, run("list", "--json").output.splitlines())
+    assert (one["id"], one["recent_attempts"], one["recent_successes"]) == (webhook["id"], 1, 1)
+    assert (other["id"], other["recent_attempts"]) == (off["id"], 0)
+    assert "secret" not in one
+
+
+def test_retrying_by_id_and_all_that_failed(run, cast, receiver, subscribe, deliveries):
+    webhook = subscribe("ticket.created")
+    receiver.answer = lambda came: 404 if came.body["payload"]["title"] != "2" else 200
+    for number in range(4):
+        make_ticket(cast.ada, cast.open_project, f"{number}")
+    run("deliver-due")
+    rows = deliveries(webhook)
+    assert [row["status"] for row in rows] == ["failed", "failed", "succeeded", "failed"]
+    result = run("retry", rows[0]["id"], "--as", "ada")
+    assert result.exit_code == 1
+    assert "1 of 1 did not arrive" in result.output
+    receiver.answer = 200
+    assert run("retry", rows[0]["id"], "--as", "ada").exit_code == 0
+    result = run("retry", "--failed-of", webhook["id"], "--as", "bo", "--json")
+    assert result.exit_code == 0
+    made = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    # The first arrived by now; the other two did not.
+    assert [one["status"] for one in made] == ["succeeded", "succeeded"]
+    titles = [one.body["payload"]["title"] for one in receiver.received[-2:]]
+    assert titles == ["1", "3"]
+    result = run("retry", "--failed-of", webhook["id"], "--as", "ada")
+    assert result.exit_code == 0
+    assert len(deliveries(webhook)) == 8
+
+
+def test_what_arrived_is_not_sent_again(run, cast, receiver, subscribe, deliveries):
+    webhook = subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    run("deliver-due")
+    (row,) = deliveries(webhook)
+    result = run("retry", row["id"], "--as", "ada")
+    assert result.exit_code == 0
+    assert "has arrived" in result.output
+    assert len(receiver.received) == 1
+
+
+def test_wrong_usage(run, cast):
+    assert run("retry").exit_code == 2
+    assert run("retry", "x", "--failed-of", "y").exit_code == 2
+    for given in (("x",), ("--failed-of", "x")):
+        result = run("retry", *given, "--as", "ada")
+        assert result.exit_code == 1
+        assert "Traceback" not in result.output
+    assert "several humans" in run("retry", "x").output
+    for command in ("list", "deliver-due", "retry"):
+        assert run(command, "--help").exit_code == 0
+
+
+def test_tests_are_nothing_that_a_webhook_missed(run, cast, receiver, subscribe, app):
+    receiver.answer = 500
+    webhook = subscribe("wiki.created")
+    actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
+    with app.app_context():
+        row = retrying.send_test(actor, webhook["id"])
+    assert (row["event_type"], row["status"]) == ("webhook.test", "failed")
+    assert run("retry", "--failed-of", webhook["id"], "--as", "ada").exit_code == 0
+    assert len(receiver.received) == 1
+    assert "webhook.test" not in {
+        event["event_type"] for event in ok(cast.ada.get("/audit"))["data"]
+    }
