@@ -5,7 +5,6 @@ A worker that dies is replaced at once; two deaths within seconds end the server
 worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
 """
 
-import atexit
 import errno
 import fcntl
 import os
@@ -17,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from multiprocessing.util import Finalize
 from pathlib import Path
 from wsgiref.types import WSGIApplication
 
@@ -106,7 +106,8 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     warm(app)
     jobs = Jobs(app)
     jobs.start()
-    atexit.register(jobs.stop)
+    # Workers are processes of multiprocessing, which end without looking at atexit.
+    Finalize(None, jobs.stop, exitpriority=10)
     return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
 
 

@@ -105,6 +105,8 @@ def start(instance: Path, port: int | None = None, **settings: Any) -> Served:
     instance.mkdir(parents=True, exist_ok=True)
     port = port or unused_port()
     log = instance.with_name(f"{instance.name}-{port}.log")
+    # Another server may have written there that it is ready.
+    before = log.stat().st_size if log.exists() else 0
     with log.open("ab") as output:
         process = subprocess.Popen(
             COMMAND,
@@ -118,7 +120,7 @@ def start(instance: Path, port: int | None = None, **settings: Any) -> Served:
         )
     served = Served(process, port, log)
     try:
-        until(lambda: READY.search(served.output()) or process.poll() is not None)
+        until(lambda: READY.search(served.output()[before:]) or process.poll() is not None)
         assert process.poll() is None, served.output()
     except BaseException:
         end(served)

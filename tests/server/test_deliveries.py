@@ -1,0 +1,198 @@
+"""Deliveries by the real server: through kills, beside a black hole, from two processes at once.
+
+KILLS=200 runs the loop longer; the default keeps it within a test run.
+"""
+
+import os
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+
+import pytest
+
+from tests.server.test_kill import kill
+from tests.support.postgres import unused_name
+from tests.support.receiver import SECRET, receiving
+from tests.support.serving import serving, start, until
+from tests.support.workspace import Owner, owner_of
+
+KILLS = int(os.environ.get("KILLS", "6"))
+KEY = "a secret key of the tests"
+
+
+@pytest.fixture
+def receiver(tmp_path):
+    with receiving(tmp_path) as made:
+        yield made
+
+
+def settings_of(receiver, url):
+    return {
+        "DATABASE_URL": url,
+        "SECRET_KEY": KEY,
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "WEBHOOK_CA_BUNDLE": str(receiver.ca_file),
+    }
+
+
+def furnish(served, receiver):
+    """A project and a webhook; the owner and the project's id."""
+    owner = owner_of(served)
+    project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
+    hook = subscribe(owner, receiver.url)
+    return owner, project, hook
+
+
+def subscribe(owner, url):
+    given = {"url": url, "secret": SECRET, "event_types": ["ticket.created"]}
+    return owner.call("POST", "/webhooks", given)["id"]
+
+
+def create(owner, project, title):
+    owner.call("POST", f"/projects/{project}/tickets", {"title": title})
+
+
+def deliveries(owner, hook, query=""):
+    rows, cursor = [], ""
+    while True:
+        page = owner.call("GET", f"/webhooks/{hook}/deliveries?limit=200{query}{cursor}")
+        rows += page["data"]
+        if not page["page"]["has_more"]:
+            return rows
+        cursor = f"&cursor={page['page']['next_cursor']}"
+
+
+def titles(receiver):
+    return Counter(one.body["payload"]["title"] for one in receiver.received)
+
+
+def test_kills_lose_no_delivery(empty_url, tmp_path, receiver):
+    """Killed at any moment: at random, at the commit, and while the receiver holds the request."""
+    settings = settings_of(receiver, empty_url)
+    served = start(tmp_path / "instance", **settings)
+    port = served.port
+    owner, project, hook = furnish(served, receiver)
+    acknowledged = []
+    doomed = []
+
+    def answer(_):
+        with suppress(IndexError):
+            # Sent and not written down: the point where only the lease remembers.
+            kill(doomed.pop())
+        return 200
+
+    receiver.answer = answer
+    for round_number in range(KILLS):
+        moment = round_number % 3
+        if moment == 2:
+            doomed.append(served)
+        with suppress(OSError, AssertionError):
+            for number in range(4):
+                title = f"{round_number}-{number}"
+                create(owner, project, title)
+                acknowledged.append(title)
+                if moment == 1 and number == 3:
+                    # At once after the answer, that is: after the commit.
+                    kill(served)
+        if moment == 0:
+            time.sleep(random.uniform(0, 0.05))
+        if moment == 2:
+            with suppress(subprocess.TimeoutExpired):
+                served.process.wait(10)
+            doomed.clear()
+        kill(served)
+        served = start(tmp_path / "instance", port=port, **settings)
+        owner = Owner(served, owner.cookie)
+    try:
+        limit = 20 if empty_url.startswith("sqlite") else 120
+        until(lambda: set(acknowledged) <= set(titles(receiver)), limit)
+        known = {one.headers["X-Webhook-Delivery"] for one in receiver.received}
+        until(lambda: known <= {row["id"] for row in deliveries(owner, hook)}, limit)
+        rows = {row["id"]: row for row in deliveries(owner, hook)}
+        # Whoever got an event twice got it because an attempt was cut off.
+        for one in receiver.received:
+            assert one.is_signed_with(SECRET)
+        twice = [title for title, count in titles(receiver).items() if count > 1]
+        cut = [
+            row for row in rows.values() if (row["error_message"] or "").startswith("interrupted")
+        ]
+        assert len(twice) <= len(cut)
+    finally:
+        kill(served)
+
+
+def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
+    """Nine fast receivers and one that takes the connection and says nothing."""
+    events = 60
+    with ExitStack() as held:
+        hole = held.enter_context(closing(socket.create_server(("127.0.0.1", 0), backlog=100)))
+        served = held.enter_context(
+            serving(tmp_path / "instance", **settings_of(receiver, empty_url))
+        )
+        owner, project, _ = furnish(served, receiver)
+        for _ in range(8):
+            subscribe(owner, receiver.url)
+        subscribe(owner, f"https://localhost:{hole.getsockname()[1]}/")
+        committed = {}
+        for number in range(events):
+            began = time.time()
+            create(owner, project, f"{number}")
+            assert time.time() - began < 2
+            committed[f"{number}"] = time.time()
+            time.sleep(0.1)
+        receiver.wait_for(9 * events, 60)
+        late = [one.at - committed[one.body["payload"]["title"]] for one in receiver.received]
+        # The machine does everything here: server, ten receivers and the test.
+        print(f"median {statistics.median(late) * 1000:.0f} ms")
+        assert statistics.median(late) < 0.5
+        assert all(count == 9 for count in titles(receiver).values())
+
+
+def test_two_processes_deliver_once_and_take_over(cluster, tmp_path, receiver):
+    name = unused_name()
+    url = cluster.create_database(name)
+    with ExitStack() as held:
+        held.callback(cluster.drop_database, name)
+        settings = settings_of(receiver, url)
+        first = held.enter_context(serving(tmp_path / "first", **settings))
+        owner, project, _ = furnish(first, receiver)
+        second = held.enter_context(serving(tmp_path / "second", **settings))
+        other = Owner(second, owner.cookie)
+        with ThreadPoolExecutor(4) as callers:
+            for number in range(40):
+                caller = owner if number % 2 else other
+                callers.submit(create, caller, project, f"{number}")
+        receiver.wait_for(40, 30)
+        time.sleep(1.5)
+        assert set(titles(receiver).values()) == {1}
+        # One ends in good order; the other has all that comes after.
+        first.stop(signal.SIGTERM)
+        create(other, project, "after")
+        receiver.wait_for(41, 10)
+        assert titles(receiver)["after"] == 1
+
+
+def test_a_stop_in_good_order_finishes_what_is_under_way(empty_url, tmp_path, receiver):
+    def slowly(_):
+        time.sleep(1)
+        return 200
+
+    receiver.answer = slowly
+    settings = settings_of(receiver, empty_url)
+    served = start(tmp_path / "instance", **settings)
+    owner, project, hook = furnish(served, receiver)
+    create(owner, project, "one")
+    receiver.wait_for(1)
+    assert served.stop() == 0
+    with serving(tmp_path / "instance", **settings) as again:
+        owner = Owner(again, owner.cookie)
+        (row,) = until(lambda: deliveries(owner, hook))
+        assert row["status"] == "succeeded"
+        time.sleep(1.5)
+        assert len(receiver.received) == 1
