@@ -54,9 +54,9 @@ async function onKey(event) {
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (event.isComposing || !(by || event.key === "Enter")) return;
   event.preventDefault();
-  if (by) return choose(at + by);
   await answered;
-  options()[at]?.click();
+  if (by) choose(at + by);
+  else options()[at]?.click();
 }
 
 function choose(index) {
