@@ -1,0 +1,150 @@
+"""32 agents at once take the open tickets of the real data, as careful colleagues would."""
+
+import itertools
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import orjson
+import pytest
+
+from tests.conftest import REAL_DATA
+from tests.support.serving import ROOT, environment, serving
+from tests.support.workspace import owner_of
+
+AGENTS = 32
+# What agents run into when they meet; anything else is a fault.
+INTENDED = {("resource.conflict", "assignee_mismatch")}
+
+
+class Agent:
+    """A bot on its own connection, and what it was refused."""
+
+    def __init__(self, served, bot):
+        self.served, self.bot = served, bot
+        self.address = f"/mcp/bot/{bot.token}/mcp"
+        self.numbers = itertools.count()
+        self.refusals = Counter()
+        self.claimed = []
+        self.calls = 0
+
+    def call(self, tool, **arguments):
+        """The structured result, or None for a refusal."""
+        message = {
+            "jsonrpc": "2.0",
+            "id": next(self.numbers),
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
+        self.calls += 1
+        answer = self.served.request("POST", self.address, message, timeout=60)
+        assert answer.status == 200, answer.body
+        result = answer.json["result"]
+        if not result["isError"]:
+            return result["structuredContent"]
+        error = result["structuredContent"]["error"]
+        self.refusals[error["code"], (error.get("details") or {}).get("reason")] += 1
+        return None
+
+    def work(self):
+        """Take what is ready until nothing is left."""
+        assert self.call("get_self")["username"] == self.bot.username
+        while ready := self.call("list_tickets", ready=True, limit=20)["data"]:
+            # Colleagues look at the same list; each begins somewhere else.
+            offset = hash((self.bot.id, len(self.claimed))) % len(ready)
+            for row in ready[offset:] + ready[:offset]:
+                name = row["display_id"]
+                claim = {"ticket": name, "assignee": "me", "expected_assignee": "none"}
+                if self.call("update_ticket", **claim) is not None:
+                    self.claimed.append(name)
+                    self.finish(name)
+                    break
+        body = "\n".join(f"- [[ticket:{name}]]" for name in self.claimed)
+        title = f"Done by {self.bot.username}"
+        assert self.call("create_wiki_page", project="REAL", title=title, body=body)
+
+    def finish(self, name):
+        """Read it, start it, say something, link it to the one before, and end it."""
+        assert self.call("get_ticket", ticket=name)["assignee"]["username"] == self.bot.username
+        move = {"ticket": name, "state": "In progress", "expected_assignee": "me"}
+        assert self.call("transition_ticket", **move)
+        assert self.call("add_comment", ticket=name, body="Looked into it.")
+        if len(self.claimed) > 1:
+            edge = {"ticket": name, "type": "relates_to", "target": self.claimed[-2]}
+            if self.call("add_ticket_relation", **edge) is None:
+                # They were related before.
+                self.refusals.subtract([("resource.conflict", "duplicate_key")])
+        done = {"ticket": name, "state": "done", "comment": "Done.", "expected_assignee": "me"}
+        assert self.call("transition_ticket", **done)["state"]["category"] == "done"
+
+
+@pytest.mark.real_data
+def test_32_agents_share_the_open_tickets(empty_url, tmp_path):
+    settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "a secret key of the tests"}
+    with serving(tmp_path / "instance", **settings) as served:
+        owner = owner_of(served)
+        owner.call("POST", "/projects", {"key": "REAL", "name": "Real"})
+        imported = subprocess.run(
+            [
+                *(sys.executable, "-m", "flask", "--app", "wsgi", "import-issues"),
+                *(str(REAL_DATA / "issues.jsonl"), "--project", "REAL"),
+            ],
+            cwd=ROOT,
+            env=environment(tmp_path / "instance", served.port, **settings),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert imported.returncode == 0, imported.stderr
+        agents = [Agent(served, owner.bot(f"bot-work-{number}")) for number in range(AGENTS)]
+        with ThreadPoolExecutor(AGENTS) as desks:
+            for done in [desks.submit(agent.work) for agent in agents]:
+                done.result()
+
+        claimed = Counter(name for agent in agents for name in agent.claimed)
+        assert len(claimed) > 50
+        assert set(claimed.values()) == {1}
+        refusals = sum((agent.refusals for agent in agents), Counter())
+        assert {kind for kind, count in refusals.items() if count > 0} <= INTENDED
+        assert owner.call("GET", "/tickets?ready=true")["data"] == []
+        check_the_log(owner, agents, claimed)
+
+
+def check_the_log(owner, agents, claimed):
+    """The audit log tells the whole story: who took, moved, said and wrote what, and every call."""
+    told = {name: events(owner, f"/audit?event_type={name}") for name in TOLD}
+    assert len(told["ticket.assigned"]) == len(claimed)
+    by_bots = {agent.bot.id for agent in agents}
+    moved = [one for one in told["ticket.state_changed"] if one["actor_user_id"] in by_bots]
+    assert len(moved) == 2 * len(claimed)
+    said = [one for one in told["comment.created"] if one["actor_user_id"] in by_bots]
+    assert len(said) == 2 * len(claimed)
+    assert len(told["wiki.created"]) == AGENTS
+    invoked = Counter(one["actor_user_id"] for one in told["bot.tool_invoked"])
+    assert invoked == {agent.bot.id: agent.calls for agent in agents}
+    calls = events(owner, "/audit/tools?")
+    assert len(calls) == sum(agent.calls for agent in agents)
+    for one in told["ticket.assigned"]:
+        assert orjson.dumps(one["payload"])
+        assert one["actor_user_id"] == one["payload"]["assignee_user_id"]
+
+
+TOLD = (
+    "ticket.assigned",
+    "ticket.state_changed",
+    "comment.created",
+    "wiki.created",
+    "bot.tool_invoked",
+)
+
+
+def events(owner, path):
+    """All rows of a list."""
+    rows, cursor = [], ""
+    while True:
+        page = owner.call("GET", f"{path}&limit=200{cursor}")
+        rows += page["data"]
+        if not page["page"]["has_more"]:
+            return rows
+        cursor = f"&cursor={page['page']['next_cursor']}"
