@@ -27,7 +27,7 @@ class Agent:
         self.numbers = itertools.count()
         self.refusals = Counter()
         self.claimed = []
-        self.calls = 0
+        self.calls = self.moves = 0
 
     def call(self, tool, **arguments):
         """The structured result, or None for a refusal."""
@@ -66,7 +66,10 @@ class Agent:
 
     def finish(self, name):
         """Read it, start it, say something, link it to the one before, and end it."""
-        assert self.call("get_ticket", ticket=name)["assignee"]["username"] == self.bot.username
+        ticket = self.call("get_ticket", ticket=name)
+        assert ticket["assignee"]["username"] == self.bot.username
+        # Some are under way already, and a move to where it is changes nothing.
+        self.moves += 1 + (ticket["state"]["name"] != "In progress")
         move = {"ticket": name, "state": "In progress", "expected_assignee": "me"}
         assert self.call("transition_ticket", **move)
         assert self.call("add_comment", ticket=name, body="Looked into it.")
@@ -117,7 +120,7 @@ def check_the_log(owner, agents, claimed):
     assert len(told["ticket.assigned"]) == len(claimed)
     by_bots = {agent.bot.id for agent in agents}
     moved = [one for one in told["ticket.state_changed"] if one["actor_user_id"] in by_bots]
-    assert len(moved) == 2 * len(claimed)
+    assert len(moved) == sum(agent.moves for agent in agents)
     said = [one for one in told["comment.created"] if one["actor_user_id"] in by_bots]
     assert len(said) == 2 * len(claimed)
     assert len(told["wiki.created"]) == AGENTS
