@@ -32,6 +32,7 @@ from app.web.texts import Linker
 from app.webhooks.api import api as webhooks
 from app.webhooks.cli import webhooks as webhook_commands
 from app.webhooks.listening import listen
+from app.webhooks.pages import pages as webhook_pages
 from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
@@ -78,6 +79,7 @@ def pages() -> list[Blueprint]:
         wiki_pages,
         note_pages,
         bot_pages,
+        webhook_pages,
         finding_pages,
     ]
 

@@ -12,6 +12,7 @@ WORKSPACE = (
     ("Wiki", "/wiki", "page", "workspace pages"),
     ("My notes", "/sticky-notes", "note", "sticky wall"),
     ("Bots", "/bots", "bot", "tokens"),
+    ("Webhooks", "/webhooks", "link", "deliveries hooks events"),
     ("People", "/people", "people", "users"),
     ("Profile and theme", "/profile", "person", "settings dark light password"),
     ("New wiki page", "/wiki/new", "plus", "create add write"),

@@ -52,6 +52,7 @@ class WebhookDelivery(Base):
     __table_args__ = (
         one_of("status", DeliveryStatus),
         Index(None, "webhook_id", "created_at", "id"),
+        Index(None, "audit_event_id", "webhook_id"),
     )
 
     id: Mapped[str] = id_key()

@@ -53,6 +53,11 @@ def upgrade() -> None:
         "webhook_deliveries",
         ["webhook_id", "created_at", "id"],
     )
+    op.create_index(
+        "ix_webhook_deliveries_audit_event_id_webhook_id",
+        "webhook_deliveries",
+        ["audit_event_id", "webhook_id"],
+    )
     op.create_table(
         "webhook_outbox",
         sa.Column("id", ID, primary_key=True),

@@ -19,6 +19,7 @@ GARBAGE = (
 )
 # What fields and query parameters are called, here and there.
 NAMES = [
+    "action",
     "assignee_user_id",
     "back",
     "category",
@@ -30,6 +31,8 @@ NAMES = [
     "display_name",
     "done",
     "due_date",
+    "event_type",
+    "event_types",
     "from",
     "from_state_id",
     "group",
@@ -50,10 +53,13 @@ NAMES = [
     "project_id",
     "project_ids",
     "q",
+    "secret",
     "seen",
+    "since",
     "slug",
     "state_id",
     "state_ids",
+    "status",
     "summary",
     "target_ticket_id",
     "ticket_type",
@@ -61,6 +67,7 @@ NAMES = [
     "to",
     "type",
     "user_id",
+    "url",
     "username",
     "value",
     "view",

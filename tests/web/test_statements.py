@@ -28,6 +28,8 @@ PAGES = (
     "/profile",
     "/people",
     "/bots",
+    "/webhooks",
+    "/webhooks/new",
 )
 
 
@@ -49,3 +51,12 @@ def test_more_tickets_take_no_more_statements(ada, cast, ticket):
     with ada.statements() as after:
         ada.get("/projects/OPEN/board")
     assert len(after) == len(before)
+
+
+def test_the_pages_of_webhooks_take_few_statements(ada, cast):
+    given = {"url": "https://example.org", "secret": "x" * 16, "event_types": ["*"]}
+    made = [cast.ada.post("/webhooks", given).json["id"] for _ in range(5)]
+    for path in ("/webhooks", f"/webhooks/{made[0]}", f"/webhooks/{made[0]}/edit"):
+        with ada.statements() as seen:
+            assert ada.get(path).status_code == 200
+        assert len([one for one in seen if one.startswith(("SELECT", "WITH"))]) <= LIMIT
