@@ -1,20 +1,24 @@
-"""Putting code and wiki links, which are wholly ours, into the place of their marks."""
+"""Putting code, line breaks and wiki links, which are wholly ours, in the place of their marks."""
 
 import re
 from html import escape
 
 from app.markdown.highlighting import highlighted
-from app.markdown.marks import MARK, Block, PageLink, TicketLink, Token
+from app.markdown.marks import MARK, Block, Break, Code, PageLink, TicketLink, Token
 from app.markdown.values import Broken, Resolved, Target, Targets
 
 
 def filled(html: str, tokens: list[Token], targets: Targets) -> str:
-    """The HTML with code and wiki links in the place of their marks."""
+    """The HTML with code, line breaks and wiki links in the place of their marks."""
     spent = 0
 
     def fill(found: re.Match[str]) -> str:
         nonlocal spent
         token = tokens[int(found.group(1))]
+        if isinstance(token, Break):
+            return "<br>"
+        if isinstance(token, Code):
+            return f"<code>{escape(token.text)}</code>"
         if isinstance(token, Block):
             code = highlighted(token.text, token.language, spent)
             spent += len(token.text)

@@ -195,8 +195,15 @@ def _heading(page: Page, tag: str, text: str) -> None:
 
 
 def _words(page: Page, found: re.Match[str]) -> str:
-    token = _token(page, found.group())
-    return escape(token.shown) if isinstance(token, PageLink | TicketLink) else ""
+    match _token(page, found.group()):
+        case PageLink(_, shown) | TicketLink(_, shown, _):
+            return escape(shown)
+        case Code(text):
+            return escape(text)
+        case Break():
+            return " "
+        case _:
+            return ""
 
 
 def _anchor(page: Page, words: str) -> str:
@@ -234,10 +241,6 @@ def _inline_token(page: Page, mark: str) -> str:
     match _token(page, mark):
         case Text(text):
             return escape(text)
-        case Code(text):
-            return f"<code>{escape(text)}</code>"
-        case Break():
-            return "<br>"
         case Link(href, title, shown):
             return _link(page, href, title, _inline(page, shown))
         case _:

@@ -36,8 +36,16 @@ def speak_of_secrets(cast):
     ok(cast.nobody.get("/auth/me", headers=key))
     ok(cast.nobody.get("/auth/me", headers={"X-API-Key": dead}), 401)
     ok(cast.nobody.get(f"/auth/me?token={token}&password={PASSWORD}"), 401)
-    for path in (f"//mcp/bot/{token}/mcp", f"///mcp//bot/{token}/mcp", f"//mcp/bot/{token}"):
-        assert cast.nobody.post(path).status_code == 404
+    for path, status in (
+        (f"//mcp/bot/{token}/mcp", 400),
+        (f"//mcp/bot/{dead}/mcp", 401),
+        (f"///mcp//bot/{token}/mcp", 404),
+        (f"//mcp/bot/{token}", 404),
+    ):
+        assert cast.nobody.post(path).status_code == status
+    call = {"name": "search", "arguments": {"q": token, "password": PASSWORD}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    ok(cast.nobody.post(f"//mcp/bot/{token}/mcp", message))
     ok(cast.ada.post("/users", {"username": "canary", "password": PASSWORD}), 201)
     login = {"username": "canary", "password": PASSWORD}
     session = cast.nobody.post("/auth/login", login).headers["Set-Cookie"].split("=")[1]
@@ -85,8 +93,8 @@ def test_no_event_holds_a_secret(app, cast):
 
 
 def test_an_mcp_address_is_known_by_no_token(client):
-    response = client.get(f"/mcp/bot/{tokens.new_bot_token()}/mcp")
-    assert response.get_json()["error"]["details"]["id"] == "/mcp/bot/<redacted>/mcp"
+    response = client.get(f"/mcp/bot/{tokens.new_bot_token()}/more")
+    assert response.get_json()["error"]["details"]["id"] == "/mcp/bot/<redacted>/more"
 
 
 def test_a_request_is_one_line_that_says_who_and_what(cast, lines):
