@@ -1,0 +1,166 @@
+"""Webhooks in a browser: made, tried, looked into, and the pages judged by axe."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.furniture import furnish
+from tests.browser.test_accessibility import findings
+from tests.support.receiver import receiving
+from tests.support.serving import serving, until
+
+
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory):
+    with receiving(tmp_path_factory.mktemp("receiver")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, receiver):
+    """A server that may reach the receiver."""
+    with serving(
+        tmp_path_factory.mktemp("browser") / "instance",
+        WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8",
+        WEBHOOK_CA_BUNDLE=str(receiver.ca_file),
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def furnished(served):
+    return furnish(served)
+
+
+@pytest.fixture
+def hook(furnished, receiver):
+    """A webhook that is told of tickets, with deliveries that arrived and that did not."""
+    receiver.received.clear()
+    receiver.answer = 200
+    given = {"url": receiver.url, "secret": "x" * 16, "event_types": ["ticket.*"]}
+    made = furnished.call("POST", "/webhooks", given)["id"]
+    yield made
+    furnished.call("DELETE", f"/webhooks/{made}")
+
+
+def logged(furnished, hook):
+    """Wait until an attempt stands in the log: it is written after the receiver has answered."""
+    until(lambda: furnished.call("GET", f"/webhooks/{hook}/deliveries")["data"])
+
+
+def test_a_webhook_is_made_tried_and_tells_of_a_change(desk, receiver, furnished):
+    receiver.received.clear()
+    receiver.answer = 200
+    desk.go("/webhooks")
+    desk.page.click("text=Make the first one")
+    desk.page.fill("#url", receiver.url)
+    desk.page.uncheck('input[value="*"]')
+    desk.page.click("summary:has-text('Tickets')")
+    desk.page.check('input[value="ticket.*"]')
+    assert findings(desk.page) == []
+    desk.page.click("text=Make webhook")
+    secret = desk.page.locator("#secret").input_value()
+    assert len(secret) >= 32
+    assert findings(desk.page) == []
+    assert desk.page.url.endswith("/webhooks")
+    desk.page.click("text=Send a test event")
+    expect(desk.page.locator("h1")).to_have_text("webhook.test")
+    assert receiver.received[0].is_signed_with(secret)
+    assert findings(desk.page) == []
+    furnished.ticket("Told of")
+    (made,) = furnished.call("GET", "/webhooks")["data"]
+    path = f"/webhooks/{made['id']}/deliveries"
+    until(lambda: len(furnished.call("GET", path)["data"]) == 2)
+    desk.page.click("nav >> text=Webhooks")
+    assert findings(desk.page) == []
+    desk.page.click(".hook-row a")
+    expect(desk.page.locator(".delivery-row")).to_have_count(2)
+    expect(desk.page.locator("#secret")).to_have_count(0)
+    assert desk.overflow() <= 0
+    desk.page.select_option("#filter-status", "failed")
+    expect(desk.page.locator("#results")).to_contain_text("No delivery matches")
+    assert "status=failed" in desk.page.url
+    desk.page.click("a[data-dialog]:has-text('Delete')")
+    expect(desk.page.locator("#dialog-title")).to_be_visible()
+    assert findings(desk.page) == []
+    desk.page.click("#dialog button.danger")
+    expect(desk.page.locator("h1")).to_have_text("Webhooks")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_log_of_failures_is_accessible_and_leads_to_what_was_sent(
+    desk, scheme, hook, receiver, furnished
+):
+    desk.page.emulate_media(color_scheme=scheme)
+    receiver.answer = 404
+    furnished.ticket("Missed")
+    logged(furnished, hook)
+    desk.go(f"/webhooks/{hook}")
+    row = desk.page.locator(".delivery-row")
+    expect(row).to_contain_text("HTTP 404")
+    assert findings(desk.page) == []
+    desk.page.click(".delivery-row a")
+    expect(desk.page.locator("pre").last).to_contain_text('"title": "Missed"')
+    assert findings(desk.page) == []
+    receiver.answer = 200
+    desk.page.click("text=Send once more now")
+    expect(desk.page.locator("text=Attempt 2, this one")).to_be_visible()
+    expect(desk.page.locator(".badge.good").first).to_be_visible()
+    assert findings(desk.page) == []
+    desk.go(f"/webhooks/{hook}")
+    expect(desk.page.locator(".strip").first).to_have_attribute(
+        "aria-label", re.compile("Last 2 attempts: 1 arrived, 1 did not")
+    )
+    desk.go("/webhooks")
+    assert findings(desk.page) == []
+
+
+def test_two_clicks_send_once(desk, hook, receiver, furnished):
+    receiver.answer = 404
+    furnished.ticket("Missed")
+    logged(furnished, hook)
+    desk.go(f"/webhooks/{hook}")
+    desk.page.click(".delivery-row a")
+
+    def slowly(_):
+        time.sleep(1)
+        return 200
+
+    receiver.answer = slowly
+    desk.page.dblclick("text=Send once more now")
+    expect(desk.page.locator("text=Attempt 2, this one")).to_be_visible()
+    assert len(receiver.received) == 2
+
+
+def test_a_phone_shows_it_all(phone, hook, receiver, furnished):
+    furnished.ticket("Told of")
+    logged(furnished, hook)
+    for path in ("/webhooks", "/webhooks/new", f"/webhooks/{hook}", f"/webhooks/{hook}/edit"):
+        phone.go(path)
+        assert phone.overflow() <= 0, path
+    assert findings(phone.page) == []
+    phone.go(f"/webhooks/{hook}")
+    phone.page.click(".delivery-row a")
+    expect(phone.page.locator("h1")).to_have_text("ticket.created")
+    assert phone.overflow() <= 0
+    assert findings(phone.page) == []
+
+
+def test_without_a_script(plain, hook, receiver, furnished):
+    plain.go("/webhooks/new")
+    plain.page.fill("#url", receiver.url)
+    plain.page.click("text=Make webhook")
+    assert plain.page.locator("#secret").input_value()
+    plain.page.click("text=New secret")
+    assert plain.page.locator("#secret").input_value()
+    plain.page.click("text=Send a test event")
+    expect(plain.page.locator("h1")).to_have_text("webhook.test")
+    plain.page.click("main a:has-text('localhost')")
+    plain.page.select_option("#filter-status", "failed")
+    plain.page.click("text=Apply")
+    expect(plain.page.locator("#results")).to_contain_text("No delivery matches")
+    plain.page.click("main >> text=Delete")
+    plain.page.click("button.danger")
+    expect(plain.page.locator("h1")).to_have_text("Webhooks")
