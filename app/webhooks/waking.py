@@ -22,6 +22,12 @@ def forget(waker: Callable[[], None]) -> None:
     _wakers.remove(waker)
 
 
+def wake_all() -> None:
+    """Tell the workers of this process to look at the outbox."""
+    for waker in _wakers:
+        waker()
+
+
 def after_commit() -> None:
     """Wake the worker once the transaction at hand has committed."""
     session.info[_MARK] = True
@@ -30,8 +36,7 @@ def after_commit() -> None:
 @event.listens_for(Session, "after_commit")
 def _committed(committing: Session, *_: Any) -> None:
     if committing.info.pop(_MARK, False):
-        for waker in _wakers:
-            waker()
+        wake_all()
 
 
 @event.listens_for(Session, "after_rollback")

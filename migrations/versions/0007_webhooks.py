@@ -44,9 +44,7 @@ def upgrade() -> None:
         sa.Column("next_retry_at", MOMENT, nullable=True),
         sa.Column("request_id", ID, nullable=True),
         sa.Column("created_at", MOMENT, nullable=False),
-        sa.CheckConstraint(
-            "status IN ('succeeded', 'retrying', 'failed')", name="status"
-        ),
+        sa.CheckConstraint("status IN ('succeeded', 'retrying', 'failed')", name="status"),
     )
     op.create_index(
         "ix_webhook_deliveries_webhook_id_created_at_id",
@@ -74,9 +72,7 @@ def upgrade() -> None:
         # A manual retry schedules nothing after it.
         sa.Column("is_manual", sa.Boolean(), nullable=False),
         sa.Column("finished_at", MOMENT, nullable=True),
-        sa.CheckConstraint(
-            "state IN ('pending', 'sending', 'finished')", name="state"
-        ),
+        sa.CheckConstraint("state IN ('pending', 'sending', 'finished')", name="state"),
     )
     op.create_index(
         "ix_webhook_outbox_state_webhook_id_due_at_id",

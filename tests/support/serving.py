@@ -20,6 +20,8 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY = re.compile(r"^\S.* is ready\b.*$", re.MULTILINE)
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
+# An application made to die at a named point of a delivery.
+CRASHING = (sys.executable, "-m", "flask", "--app", "tests.support.crashing", "serve")
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,12 @@ def unused_port() -> int:
         return port
 
 
-def start(instance: Path, port: int | None = None, **settings: Any) -> Served:
+def start(
+    instance: Path,
+    port: int | None = None,
+    command: tuple[str, ...] = COMMAND,
+    **settings: Any,
+) -> Served:
     """Start a server on its own instance directory, and wait until it says that it is ready."""
     instance.mkdir(parents=True, exist_ok=True)
     port = port or unused_port()
@@ -109,7 +116,7 @@ def start(instance: Path, port: int | None = None, **settings: Any) -> Served:
     before = log.stat().st_size if log.exists() else 0
     with log.open("ab") as output:
         process = subprocess.Popen(
-            COMMAND,
+            command,
             cwd=ROOT,
             env=environment(instance, port, **settings),
             stdin=subprocess.DEVNULL,

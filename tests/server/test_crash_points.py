@@ -1,0 +1,116 @@
+"""A server that dies at a named point of a delivery: nothing is lost, and every attempt is told.
+
+The processes die by SIGKILL from inside (tests/support/crashing.py), so the points are exact.
+"""
+
+import http.client
+import os
+import signal
+import time
+from collections import Counter
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from tests.server.test_deliveries import (
+    create,
+    deliveries,
+    furnish,
+    receiver,
+    settings_of,
+    titles,
+)
+from tests.support.postgres import unused_name
+from tests.support.serving import CRASHING, end, start, until
+from tests.support.workspace import Owner
+
+__all__ = ["receiver"]
+
+LEASE_MS = 4_000
+# As tests/support/crashing.py names them; importing it would build the application here.
+POINTS = ("after commit", "after claim", "after send", "before record")
+
+
+def owed(owner, hook, receiver):
+    """Whether each attempt that reached the receiver has its row, and the event arrived."""
+    rows = deliveries(owner, hook)
+    known = {row["id"] for row in rows}
+    reached = {one.headers["X-Webhook-Delivery"] for one in receiver.received}
+    return reached <= known and any(row["status"] == "succeeded" for row in rows) and rows
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_crash_loses_nothing(empty_url, tmp_path, receiver, point):
+    """The worker process dies once; the server replaces it, and the new one goes on."""
+    mark = tmp_path / "crash"
+    settings = settings_of(receiver, empty_url) | {
+        "CRASH_AT": point,
+        "CRASH_FILE": mark,
+        "LEASE_MS": LEASE_MS,
+    }
+    served = start(tmp_path / "instance", command=CRASHING, **settings)
+    try:
+        owner, project, hook = furnish(served, receiver)
+        (worker,) = served.workers()
+        mark.touch()
+        with suppress(OSError, http.client.HTTPException):
+            # The answer may be lost with the process; the change is committed.
+            create(owner, project, "told")
+        until(lambda: not mark.exists())
+        until(lambda: served.workers() not in ([], [worker]))
+        rows = until(lambda: _asked(owner, hook, receiver), seconds=30)
+        reached = Counter(one.headers["X-Webhook-Delivery"] for one in receiver.received)
+        assert set(reached.values()) == {1}
+        assert [row["status"] for row in rows[1:]] == ["retrying"] * (len(rows) - 1)
+        # What reached the receiver before the crash comes twice, and is said to be interrupted.
+        twice = point in ("after send", "before record")
+        assert len(receiver.received) == (2 if twice else 1)
+        assert len(rows) == (1 if point == "after commit" else 2)
+        interrupted = [row for row in rows if (row["error_message"] or "").startswith("interr")]
+        assert len(interrupted) == len(rows) - 1
+        assert [row["attempt"] for row in rows] == list(range(len(rows), 0, -1))
+    finally:
+        end(served)
+
+
+def _asked(owner, hook, receiver):
+    """As ``owed``, of a server that may be on its way back."""
+    with suppress(OSError, http.client.HTTPException, AssertionError):
+        return owed(owner, hook, receiver)
+    return None
+
+
+def test_the_work_of_a_killed_process_goes_to_the_other(cluster, tmp_path, receiver):
+    """Within two leases: here they last four seconds."""
+    name = unused_name()
+    url = cluster.create_database(name)
+    held = []
+
+    def stall(came):
+        held.append(came)
+        time.sleep(60 if len(held) == 1 else 0)
+        return 200
+
+    receiver.answer = stall
+    with ExitStack() as stack:
+        stack.callback(cluster.drop_database, name)
+        settings = settings_of(receiver, url) | {"LEASE_MS": LEASE_MS}
+        first = start(tmp_path / "first", command=CRASHING, **settings)
+        stack.callback(end, first)
+        owner, project, hook = furnish(first, receiver)
+        create(owner, project, "told")
+        receiver.wait_for(1)
+        second = start(tmp_path / "second", command=CRASHING, **settings)
+        stack.callback(end, second)
+        # Behind the one that is under way, as the webhook has one at a time.
+        other = Owner(second, owner.cookie)
+        create(other, project, "waiting")
+        killed = time.monotonic()
+        for process in (*first.workers(), first.process.pid):
+            os.kill(process, signal.SIGKILL)
+        first.process.wait()
+        receiver.wait_for(3, seconds=20)
+        assert time.monotonic() - killed < 2 * LEASE_MS / 1000
+        assert titles(receiver) == {"told": 2, "waiting": 1}
+        rows = until(lambda: len(found := deliveries(other, hook)) == 3 and found)
+        assert sorted(row["status"] for row in rows) == ["retrying", "succeeded", "succeeded"]

@@ -1,0 +1,60 @@
+"""The application, made to die by SIGKILL at a named point of a delivery, once.
+
+CRASH_AT names the point and CRASH_FILE a file that exists until it happened; LEASE_MS shortens the
+lease of deliveries. Served by ``flask --app tests.support.crashing serve``; the product itself has
+no such settings.
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from app import create_app
+from app.webhooks import outbox, sending, waking, worker
+
+
+def die_at(point: str) -> None:
+    """End this process without warning, if this is the point and it did not happen yet."""
+    if os.environ.get("CRASH_AT") != point:
+        return
+    try:
+        Path(os.environ["CRASH_FILE"]).unlink()
+    except FileNotFoundError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying(point: str, function: Callable[..., Any], *, before: bool) -> Callable[..., Any]:
+    """The function, with the point right before or right after it."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if before:
+            die_at(point)
+        done = function(*args, **kwargs)
+        if not before:
+            die_at(point)
+        return done
+
+    return run
+
+
+def prepare() -> None:
+    """Put the points into the code that delivers."""
+    outbox.LEASE_MS = int(os.environ.get("LEASE_MS", outbox.LEASE_MS))
+    worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
+    # The change is committed and answered for, the worker not yet told.
+    waking.wake_all = dying("after commit", waking.wake_all, before=True)
+    # The entry is ours, and nothing was sent.
+    worker.Worker._send = dying("after claim", worker.Worker._send, before=True)
+    # The receiver has answered, and nobody but us knows.
+    sending._discard = dying("after send", sending._discard, before=False)
+    # The row is written and not committed.
+    outbox.complete = dying("before record", outbox.complete, before=False)
+
+
+prepare()
+app = create_app()
