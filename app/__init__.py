@@ -21,6 +21,7 @@ from app.core.engines import engine_options, prepare
 from app.core.json_provider import OrjsonProvider
 from app.mcp import blueprint as mcp
 from app.mcp.door import Door
+from app.mcp.registry import Catalog
 from app.rest import errors, openapi
 from app.rest.blueprint import blueprint
 from app.rest.dispatch import Identity
@@ -113,10 +114,10 @@ def _install_requests(app: Flask) -> None:
         return response
 
 
-def _mcp_door(settings: Settings) -> Door:
+def _mcp_door(settings: Settings, tools: Catalog) -> Door:
     return Door(
         resolve=identity.resolve_token,
-        catalog=doors.tools(settings.app_name),
+        catalog=tools,
         server={
             "name": settings.service_name,
             "title": settings.app_name,
@@ -138,7 +139,8 @@ def _install_doors(app: Flask) -> None:
     app.register_blueprint(blueprint(registry, who))
     app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"]))
     app.register_blueprint(health)
-    app.register_blueprint(mcp.blueprint(_mcp_door(app.config["SETTINGS"])))
+    app.config["TOOLS"] = doors.tools(app.config["SETTINGS"].app_name)
+    app.register_blueprint(mcp.blueprint(_mcp_door(app.config["SETTINGS"], app.config["TOOLS"])))
     show_error = install_web(app, who, doors.pages(), doors.linker())
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

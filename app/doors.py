@@ -10,6 +10,15 @@ from app.activity.api import api as activity
 from app.audit.service import on_record
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
+from app.commands.audit import audit
+from app.commands.backup import backup
+from app.commands.bots import bots as bot_commands
+from app.commands.describe import openapi as openapi_command
+from app.commands.describe import tools as tool_commands
+from app.commands.doctor import doctor
+from app.commands.login_limits import login_limits
+from app.commands.restore import restore
+from app.commands.users import users
 from app.finding.pages import pages as finding_pages
 from app.jobs.cli import sweep_command
 from app.mcp.registry import Catalog
@@ -91,4 +100,20 @@ def linker() -> Linker:
 
 def commands() -> list[Command]:
     """The commands of all domains."""
-    return [setup_admin, import_issues, import_wiki, reindex, sweep_command, webhook_commands]
+    return [
+        setup_admin,
+        users,
+        bot_commands,
+        import_issues,
+        import_wiki,
+        restore,
+        reindex,
+        webhook_commands,
+        sweep_command,
+        audit,
+        tool_commands,
+        openapi_command,
+        login_limits,
+        backup,
+        doctor,
+    ]

@@ -54,6 +54,7 @@ EVENTS: dict[str, EventType] = _events(
     ("project.created", "key name description owner_user_id"),
     ("project.updated", "changes"),
     ("project.deleted", "key name"),
+    ("project.restored", "key name"),
     ("workflow_state.created", "state_id name category position"),
     ("workflow_state.updated", "state_id changes"),
     ("workflow_state.reordered", "state_ids"),
@@ -84,6 +85,7 @@ EVENTS: dict[str, EventType] = _events(
     ("ticket.state_changed", "from_state_id from_state_name to_state_id to_state_name"),
     ("ticket.assigned", "from_user_id assignee_user_id assignee_username"),
     ("ticket.deleted", "display_id title"),
+    ("ticket.restored", "display_id title state_id"),
     ("ticket.watcher_added", "user_id username"),
     ("ticket.watcher_removed", "user_id username"),
     (
@@ -97,9 +99,11 @@ EVENTS: dict[str, EventType] = _events(
     ("comment.created", "comment_id body"),
     ("comment.updated", "comment_id body previous_body"),
     ("comment.deleted", "comment_id body edit_history author_user_id"),
+    ("comment.restored", "comment_id"),
     ("wiki.created", "slug title project_id revision_id"),
     ("wiki.updated", "slug changes body_changed revision_id revision_number summary"),
     ("wiki.deleted", "slug title revision_number"),
+    ("wiki.restored", "slug title revision_number"),
     # Of personal notes these are audit_only, and say nothing of what the note holds.
     ("sticky_note.created", "body color"),
     ("sticky_note.updated", "changes fields"),

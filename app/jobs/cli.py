@@ -1,5 +1,7 @@
 """flask sweep."""
 
+import json
+
 import click
 from flask import current_app
 
@@ -9,11 +11,18 @@ from app.jobs.sweeping import sweep
 
 @click.command("sweep")
 @click.argument("name", type=click.Choice(list(SWEEPERS)), required=False)
-def sweep_command(name: str | None) -> None:
-    """Delete what is past its time, now: all of it, or what one sweeper looks after."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per sweeper.")
+def sweep_command(name: str | None, as_json: bool) -> None:
+    """Delete what is past its time, now: all of it, or what one sweeper looks after.
+
+    The server may run meanwhile. Exit code 0, also where another process is at it already.
+    """
     for one in [name] if name else list(SWEEPERS):
         swept = sweep(one, current_app.config["SETTINGS"], now=True)
-        if swept is None:
+        deleted = None if swept is None else swept.deleted
+        if as_json:
+            click.echo(json.dumps({"sweeper": one, "ran": swept is not None, "deleted": deleted}))
+        elif deleted is None:
             click.echo(f"{one}: another process is at it")
         else:
-            click.echo(f"{one}: {swept.deleted} deleted")
+            click.echo(f"{one}: {deleted} deleted")

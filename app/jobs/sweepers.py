@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select, update
+from sqlalchemy import ColumnElement, delete, exists, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.accounts.models import LoginBucket, UserSession
@@ -14,7 +14,7 @@ from app.config import Settings
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.db import session
 from app.core.idempotency import IdempotencyRecord
-from app.webhooks.models import OutboxEntry, OutboxState
+from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500
 # Finished entries stay a while for whoever looks into what happened.
@@ -87,11 +87,15 @@ def login_windows(_: Settings) -> int:
 
 
 def outbox(_: Settings) -> int:
-    """Outbox entries that were dealt with a day ago."""
-    return _delete(
+    """Outbox entries that were dealt with a day ago, and those that nobody will deal with.
+
+    An event that met the deletion of its webhook can leave an entry behind on PostgreSQL.
+    """
+    return _delete(OutboxEntry.id, OutboxEntry.finished_at <= now_ms() - OUTBOX_MS) or _delete(
         OutboxEntry.id,
-        OutboxEntry.state == OutboxState.FINISHED.value,
-        OutboxEntry.finished_at <= now_ms() - OUTBOX_MS,
+        OutboxEntry.state == OutboxState.PENDING.value,
+        OutboxEntry.due_at <= now_ms() - OUTBOX_MS,
+        ~exists().where(Webhook.id == OutboxEntry.webhook_id),
     )
 
 

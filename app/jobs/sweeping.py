@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core.actor import SYSTEM
-from app.core.clock import MINUTE_MS, now_ms
+from app.core.clock import MINUTE_MS
 from app.core.db import run_write, session
-from app.core.locks import Lock, hold
+from app.core.locks import Lock, database_ms, hold
 from app.jobs.models import SweeperLease
-from app.jobs.sweepers import BATCH, SWEEPERS, Sweeper
+from app.jobs.sweepers import BATCH, SWEEPERS
 
 INTERVAL_MINUTES = 60
 # A run that is silent for so long has died.
 LEASE_MS = 5 * MINUTE_MS
+PAUSE_SECONDS = 0.02
 # Of several processes with the same schedule one runs; the others find that it just did.
 JUST_NOW_MS = INTERVAL_MINUTES * MINUTE_MS // 2
 
@@ -40,24 +41,31 @@ def sweep(name: str, settings: Settings, *, now: bool = False) -> Swept | None:
     started = time.monotonic()
     deleted = 0
     try:
-        while run_write(lambda: _still_ours(name, owner)):
-            count = run_write(lambda: _batch(SWEEPERS[name], settings))
+        while (count := run_write(lambda: _batch(name, owner, settings))) is not None:
             deleted += count
             if count < BATCH:
                 break
+            # Whoever waits to write goes first.
+            time.sleep(PAUSE_SECONDS)
     finally:
         took = round((time.monotonic() - started) * 1000)
         run_write(lambda: _give_back(name, owner, deleted, took))
     return Swept(name, deleted)
 
 
-def _batch(sweeper: Sweeper, settings: Settings) -> int:
-    return sweeper.batch(settings)
+def _batch(name: str, owner: str, settings: Settings) -> int | None:
+    """Delete a batch and prolong the lease; None where it was lost, so that no two go on at once."""
+    lease = session.get(SweeperLease, name, with_for_update=True)
+    if lease is None or lease.owner != owner:
+        return None
+    lease.lease_until = database_ms() + LEASE_MS
+    session.flush()
+    return SWEEPERS[name].batch(settings)
 
 
 def _take_lease(name: str, owner: str, *, now: bool) -> bool:
     hold(Lock.SWEEPS)
-    moment = now_ms()
+    moment = database_ms()
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None:
         lease = SweeperLease(sweeper=name, lease_until=0)
@@ -72,20 +80,10 @@ def _take_lease(name: str, owner: str, *, now: bool) -> bool:
     return True
 
 
-def _still_ours(name: str, owner: str) -> bool:
-    """Prolong the lease; False where it was lost, so that no two go on at once."""
-    lease = session.get(SweeperLease, name, with_for_update=True)
-    if lease is None or lease.owner != owner:
-        return False
-    lease.lease_until = now_ms() + LEASE_MS
-    session.flush()
-    return True
-
-
 def _give_back(name: str, owner: str, deleted: int, took: int) -> None:
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is not None and lease.owner == owner:
-        lease.owner, lease.lease_until, lease.last_run_at = None, 0, now_ms()
+        lease.owner, lease.lease_until, lease.last_run_at = None, 0, database_ms()
         session.flush()
     record(
         SYSTEM,

@@ -80,6 +80,7 @@ class OutboxEntry(Base):
         one_of("state", OutboxState),
         Index(None, "state", "webhook_id", "due_at", "id"),
         Index(None, "audit_event_id", "webhook_id"),
+        Index(None, "finished_at"),
     )
 
     id: Mapped[str] = id_key()

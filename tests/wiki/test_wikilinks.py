@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.markdown import Profile, Resolved, Targets, parse, render
+from app.markdown import parse
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,83 @@
+"""flask audit tail|export: the audit log as JSON lines."""
+
+import time
+from typing import Any
+
+import click
+import orjson
+from sqlalchemy import select
+
+from app.activity.builders import events_json
+from app.audit.catalogue import EVENTS
+from app.audit.models import AuditEvent
+from app.core.actor import SYSTEM
+from app.core.db import AnySelect, reading, session
+
+BATCH = 500
+FIRST = "00000000-0000-0000-0000-000000000000"
+# Ids of other processes may commit a little later than greater ones of this one.
+OVERLAP = 1_000
+POLL_SECONDS = 1.0
+
+TYPE = click.option("--type", "event_type", help="Only this event type, or a prefix: ticket.*")
+
+
+@click.group("audit")
+def audit() -> None:
+    """Read the audit log, one JSON object a line."""
+
+
+def _chosen(event_type: str | None) -> AnySelect:
+    statement = select(AuditEvent)
+    if event_type is None:
+        return statement
+    prefix = event_type[:-1] if event_type.endswith(".*") else None
+    types = [
+        name
+        for name in EVENTS
+        if name == event_type or (prefix is not None and name.startswith(prefix))
+    ]
+    if not types:
+        raise click.BadParameter(f"There is no event type {event_type}.")
+    return statement.where(AuditEvent.event_type.in_(types))
+
+
+def _print(rows: Any) -> None:
+    for event in events_json(rows, SYSTEM):
+        click.echo(orjson.dumps(event))
+
+
+@audit.command("export")
+@TYPE
+def export(event_type: str | None) -> None:
+    """Print all events, the oldest first."""
+    chosen, after = _chosen(event_type), FIRST
+    while True:
+        with reading():
+            rows = session.scalars(
+                chosen.where(AuditEvent.id > after).order_by(AuditEvent.id).limit(BATCH)
+            ).all()
+            _print(rows)
+        if len(rows) < BATCH:
+            return
+        after = rows[-1].id
+
+
+@audit.command("tail")
+@TYPE
+@click.option("-n", "--lines", type=click.IntRange(0, BATCH), default=10, show_default=True)
+@click.option("-f", "--follow", is_flag=True, help="Go on as events are written; Ctrl+C ends it.")
+def tail(event_type: str | None, lines: int, follow: bool) -> None:
+    """Print the newest events, and with -f those to come."""
+    chosen = _chosen(event_type)
+    seen: dict[str, None] = {}
+    with reading():
+        newest = session.scalars(chosen.order_by(AuditEvent.id.desc()).limit(OVERLAP)).all()
+        _print(newest[:lines][::-1])
+    seen.update(dict.fromkeys(event.id for event in newest[::-1]))
+    while follow:
+        time.sleep(POLL_SECONDS)
+        with reading():
+            latest = session.scalars(chosen.order_by(AuditEvent.id.desc()).limit(OVERLAP)).all()
+            _print([event for event in latest[::-1] if event.id not in seen])
+        seen = dict.fromkeys(event.id for event in latest[::-1])

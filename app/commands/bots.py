@@ -1,0 +1,125 @@
+"""flask bots list|create|rotate|revoke|deactivate|pause|resume."""
+
+import json
+
+import click
+from flask import current_app
+from sqlalchemy import select
+
+from app.accounts.builders import bot_json
+from app.accounts.models import BotMode, User, UserType
+from app.bots import pausing, service
+from app.config import Settings
+from app.core.actor import SYSTEM
+from app.core.clock import iso
+from app.core.db import reading, run_write, session
+from app.projects.command_line import acting_human, live_project_id
+
+AS = click.option("--as", "username", help="The human who acts; needed if there are several.")
+EVERYONE = 200
+
+
+@click.group("bots")
+def bots() -> None:
+    """Look after bots and their tokens."""
+
+
+def _bot_id(name: str) -> str:
+    found = session.scalars(
+        select(User.id).where(User.username == name, User.type == UserType.BOT.value)
+    ).first()
+    if found is None:
+        raise click.ClickException(f"There is no bot {name}.")
+    return found
+
+
+@bots.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def list_bots(as_json: bool) -> None:
+    """List all bots, and whether they are paused."""
+    cursor = None
+    while True:
+        with reading():
+            page = service.list_bots(SYSTEM, limit=EVERYONE, cursor=cursor)
+        for bot in page.data:
+            token = bot["active_token"]
+            shown = f"app_{token['prefix']}..." if token else "no token"
+            state = "active" if bot["is_active"] else "inactive"
+            line = f"{bot['username']:<32} {bot['mode']:<6} {state:<9} {shown}"
+            click.echo(json.dumps(bot) if as_json else line)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    with reading():
+        pause = pausing.current_pause(SYSTEM)
+    if pause is not None and not as_json:
+        click.echo(f"All bots are paused since {iso(pause.since)}.")
+
+
+@bots.command("create")
+@click.argument("name")
+@click.option("--mode", type=click.Choice([str(mode) for mode in BotMode]), required=True)
+@click.option("--project", "keys", multiple=True, help="A project it may see; none means all.")
+@AS
+def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) -> None:
+    """Create a bot and print its token, which is shown only now."""
+    settings: Settings = current_app.config["SETTINGS"]
+    with reading():
+        actor = acting_human(username)
+        project_ids = [live_project_id(key) for key in keys]
+    issued = run_write(
+        lambda: service.create_bot(
+            actor, username=name, mode=mode, project_ids=project_ids, settings=settings
+        )
+    )
+    _show(issued.plaintext, settings)
+
+
+def _show(token: str, settings: Settings) -> None:
+    click.echo(token)
+    click.echo(f"MCP address: {settings.base_url}/mcp/bot/{token}/mcp", err=True)
+
+
+@bots.command("rotate")
+@click.argument("name")
+@AS
+def rotate(name: str, username: str | None) -> None:
+    """Issue a new token and print it; the old one is dead at once."""
+    with reading():
+        actor, bot_id = acting_human(username), _bot_id(name)
+    issued = run_write(lambda: service.rotate_token(actor, bot_id))
+    _show(issued.plaintext, current_app.config["SETTINGS"])
+
+
+@bots.command("revoke")
+@click.argument("name")
+@AS
+def revoke(name: str, username: str | None) -> None:
+    """Revoke a bot's token and issue none."""
+    with reading():
+        actor, bot_id = acting_human(username), _bot_id(name)
+    run_write(lambda: service.revoke_token(actor, bot_id))
+    click.echo(f"{name} has no token now.")
+
+
+@bots.command("show")
+@click.argument("name")
+def show(name: str) -> None:
+    """Print a bot as JSON."""
+    with reading():
+        bot = service.get_bot(SYSTEM, _bot_id(name))
+        click.echo(json.dumps(bot_json(bot.user, bot.token), indent=2))
+
+
+@bots.command("pause")
+def pause() -> None:
+    """Refuse every bot's writes from now on; they go on reading."""
+    run_write(lambda: pausing.pause_bots(SYSTEM))
+    click.echo("All bots are paused.")
+
+
+@bots.command("resume")
+def resume() -> None:
+    """Let bots write again."""
+    run_write(lambda: pausing.resume_bots(SYSTEM))
+    click.echo("Bots may write again.")

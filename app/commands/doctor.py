@@ -1,0 +1,146 @@
+"""flask doctor: is this installation well, and if not, what to do."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import click
+from flask import current_app
+from sqlalchemy import func, select, text
+
+from app import schema
+from app.accounts.models import User, UserType, Workspace
+from app.config import Settings
+from app.core.clock import MINUTE_MS, iso, now_ms
+from app.core.db import reading, session
+from app.core.errors import Unavailable
+from app.jobs.models import SweeperLease
+from app.jobs.sweepers import SWEEPERS
+from app.webhooks.models import OutboxEntry, OutboxState
+
+# Before it, a checkpoint that meets a write can lose committed data; our writer lock keeps clear.
+SAFE_SQLITE = (3, 51, 3)
+LEAST_FREE_BYTES = 500 * 1024 * 1024
+LATE_MS = 5 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, how it is, and what to do where it is not well."""
+
+    about: str
+    said: str
+    remedy: str = ""
+    # Worth knowing, and no fault.
+    is_note: bool = False
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing has to be done."""
+        return not self.remedy or self.is_note
+
+
+@click.command("doctor")
+def doctor() -> None:
+    """Check settings, database, deliveries and disk: each line is ok, or says what to do.
+
+    Exit code 1 where something has to be done.
+    """
+    settings: Settings = current_app.config["SETTINGS"]
+    well = True
+    for check in CHECKS:
+        try:
+            findings = list(check(settings))
+        except Unavailable as error:
+            findings = [Finding("database", error.message, "Start it, or correct DATABASE_URL.")]
+        for finding in findings:
+            mark = "ok  " if not finding.remedy else "note" if finding.is_note else "FAIL"
+            click.echo(f"{mark} {finding.about}: {finding.said}")
+            if finding.remedy:
+                click.echo(f"     {finding.remedy}")
+            well = well and finding.is_well
+    if not well:
+        raise SystemExit(1)
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    yield Finding("version", settings.version)
+    yield Finding("address", settings.base_url)
+    is_local = settings.base_url.startswith(("http://127.", "http://localhost"))
+    if not settings.is_https and not is_local:
+        yield Finding(
+            "address",
+            "people reach it without TLS",
+            "Put a reverse proxy with TLS before it and set BASE_URL to the https address.",
+            is_note=True,
+        )
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    with reading():
+        version = session.scalar(text("SELECT version_num FROM alembic_version"))
+        newest = schema.newest_revision()
+        if settings.is_sqlite:
+            health = session.scalar(text("PRAGMA quick_check(1)"))
+            yield Finding("database", "SQLite", "" if health == "ok" else "Restore a backup.")
+        else:
+            yield Finding("database", str(session.scalar(text("SHOW server_version"))))
+        behind = "" if version == newest else "Start the server, or run 'flask db upgrade'."
+        yield Finding("schema", f"revision {version} of {newest}", behind)
+        humans = session.scalar(select(func.count()).where(User.type == UserType.HUMAN.value))
+        remedy = "" if humans else "Open /setup or run 'flask setup-admin'."
+        yield Finding("people", f"{humans}", remedy)
+        paused = session.scalar(select(Workspace.bots_paused_at))
+        if paused is not None:
+            remedy = "'flask bots resume' lets them write again."
+            yield Finding("bots", f"paused since {iso(paused)}", remedy, is_note=True)
+
+
+def _sqlite(settings: Settings) -> Iterator[Finding]:
+    if settings.is_sqlite:
+        old = sqlite3.sqlite_version_info < SAFE_SQLITE
+        remedy = "It has a fault in its write-ahead log; Docket keeps clear of it by its own lock."
+        said = sqlite3.sqlite_version
+        yield Finding("SQLite library", said, remedy if old else "", is_note=True)
+
+
+def _deliveries(_: Settings) -> Iterator[Finding]:
+    with reading():
+        waiting = session.scalar(
+            select(func.count()).where(OutboxEntry.state != OutboxState.FINISHED.value)
+        )
+        late = session.scalar(
+            select(func.count()).where(
+                OutboxEntry.state == OutboxState.PENDING.value,
+                OutboxEntry.due_at < now_ms() - LATE_MS,
+            )
+        )
+    remedy = "No server delivers; start one, or run 'flask webhooks deliver-due'." if late else ""
+    yield Finding("deliveries", f"{waiting} waiting, {late} late", remedy)
+
+
+def _sweeps(_: Settings) -> Iterator[Finding]:
+    with reading():
+        ran = {row.sweeper: row.last_run_at for row in session.scalars(select(SweeperLease))}
+    never = [name for name in SWEEPERS if ran.get(name) is None]
+    last = max((at for at in ran.values() if at is not None), default=None)
+    said = f"last at {iso(last)}" if last is not None else "none yet"
+    remedy = "The server runs them a minute after its start." if never else ""
+    yield Finding("sweeps", said, remedy, is_note=True)
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    free = shutil.disk_usage(settings.instance_dir).free
+    remedy = "Make room: writes are refused when it is full." if free < LEAST_FREE_BYTES else ""
+    yield Finding("disk", f"{free // 2**20} MiB free at {settings.instance_dir}", remedy)
+
+
+CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+    _settings,
+    _database,
+    _sqlite,
+    _deliveries,
+    _sweeps,
+    _disk,
+)

@@ -1,0 +1,76 @@
+"""flask login-limits show|clear: who is kept from logging in, and letting them try again."""
+
+import click
+from flask import current_app
+from sqlalchemy import delete, select
+
+from app.accounts.models import LoginBucket
+from app.accounts.throttle import LIMIT, WINDOW_MS, buckets_of
+from app.config import Settings
+from app.core.clock import iso, now_ms
+from app.core.db import reading, run_write, session
+
+
+@click.group("login-limits")
+def login_limits() -> None:
+    """Look into the limits of login: 5 attempts in 15 minutes for an address and for a username."""
+
+
+WHOM = (
+    click.option("--username", help="The username whose window is meant."),
+    click.option("--address", help="The address whose window is meant."),
+)
+
+
+def _keys(username: str | None, address: str | None) -> dict[str, str]:
+    """The windows that are meant; the table holds no names, so they have to be told."""
+    settings: Settings = current_app.config["SETTINGS"]
+    by_address, by_name = buckets_of(settings.secret_key, address or "", username or "")
+    found = {}
+    if address:
+        found[f"address {address}"] = by_address.key_hash
+    if username:
+        found[f"username {username}"] = by_name.key_hash
+    return found
+
+
+@login_limits.command("show")
+@WHOM[0]
+@WHOM[1]
+def show(username: str | None, address: str | None) -> None:
+    """Show how full the windows are; without a name, how many are full."""
+    moment = now_ms()
+    with reading():
+        if not (username or address):
+            rows = session.scalars(select(LoginBucket)).all()
+            full = sum(len(_live(row, moment)) >= LIMIT for row in rows)
+            click.echo(f"{full} full of {len(rows)} windows")
+            return
+        for name, key in _keys(username, address).items():
+            row = session.get(LoginBucket, key)
+            hits = _live(row, moment) if row is not None else []
+            until = f", open again at {iso(hits[0] + WINDOW_MS)}" if len(hits) >= LIMIT else ""
+            click.echo(f"{name}: {len(hits)} of {LIMIT}{until}")
+
+
+def _live(row: LoginBucket, moment: int) -> list[int]:
+    return sorted(int(at) for at, _ in row.hits if int(at) > moment - WINDOW_MS)
+
+
+@login_limits.command("clear")
+@WHOM[0]
+@WHOM[1]
+@click.option("--all", "everyone", is_flag=True, help="All windows.")
+def clear(username: str | None, address: str | None, everyone: bool) -> None:
+    """Empty windows, so that their attempts count no more."""
+    if not (username or address or everyone):
+        raise click.UsageError("Say --username, --address or --all.")
+    statement = delete(LoginBucket)
+    if not everyone:
+        statement = statement.where(LoginBucket.key_hash.in_(_keys(username, address).values()))
+
+    def work() -> int:
+        done = session.execute(statement.returning(LoginBucket.key_hash)).all()
+        return len(done)
+
+    click.echo(f"{run_write(work)} emptied")

@@ -1,0 +1,119 @@
+"""Commands that an operator looks into an installation with, and takes it along with."""
+
+import json
+import sqlite3
+import threading
+
+import pytest
+
+from app.commands.backup import copy_database
+from tests.support.story import make_ticket, ok
+
+WRITERS = 4
+
+
+def test_the_audit_log_as_lines(cast, flask):
+    for number in range(3):
+        make_ticket(cast.ada, cast.open_project, f"{number}")
+    rows = [json.loads(line) for line in flask("audit", "export").splitlines()]
+    listed = ok(cast.ada.get("/audit?limit=200"))["data"]
+    assert rows == listed[::-1]
+    created = [
+        json.loads(line) for line in flask("audit", "export", "--type", "ticket.*").splitlines()
+    ]
+    assert [row["payload"]["title"] for row in created] == ["0", "1", "2"]
+    tail = flask("audit", "tail", "-n", "1", "--type", "ticket.created")
+    assert json.loads(tail)["payload"]["title"] == "2"
+    assert "no event type" in flask("audit", "tail", "--type", "nope", code=2)
+
+
+def test_tools_and_openapi(app, client, flask):
+    assert len(flask("tools").splitlines()) == 29
+    assert len(json.loads(flask("tools", "--json"))["tools"]) == 29
+    served = client.get("/api/v1/openapi.json").get_json()
+    assert json.loads(flask("openapi")) == served
+
+
+def test_login_limits(cast, client, flask):
+    wrong = {"username": "ada", "password": "wrong wrong wrong"}
+    for _ in range(6):
+        answer = client.post("/api/v1/auth/login", json=wrong)
+    assert answer.status_code == 429
+    assert flask("login-limits", "show") == "2 full of 2 windows\n"
+    assert "username ada: 5 of 5, open again at" in flask(
+        "login-limits", "show", "--username", "ada"
+    )
+    flask("login-limits", "clear", code=2)
+    assert flask("login-limits", "clear", "--username", "ada", "--address", "127.0.0.1") == (
+        "2 emptied\n"
+    )
+    assert client.post("/api/v1/auth/login", json=wrong).status_code == 401
+    assert flask("login-limits", "clear", "--all") == "2 emptied\n"
+
+
+def test_doctor_finds_a_well_installation_well(flask):
+    said = flask("doctor")
+    assert "FAIL" not in said
+    for about in ("version", "database", "schema", "people", "deliveries", "sweeps", "disk"):
+        assert f" {about}: " in said
+
+
+def test_doctor_says_what_to_do(app, database, flask):
+    database.empty()
+    said = flask("doctor", code=1)
+    assert "FAIL people: 0" in said
+    assert "flask setup-admin" in said
+
+
+def test_a_backup_under_writes_is_whole(app, cast, database, flask, tmp_path):
+    if database.kind == "postgresql":
+        assert "pg_dump" in flask("backup", str(tmp_path / "copy.db"), code=1)
+        return
+    stopping = threading.Event()
+
+    def write():
+        while not stopping.is_set():
+            make_ticket(cast.smith, cast.open_project)
+
+    threads = [threading.Thread(target=write) for _ in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(5):
+            file = tmp_path / f"copy-{number}.db"
+            flask("backup", str(file))
+            check_copy(file)
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+    assert "exists" in flask("backup", str(file), code=1)
+    flask("backup", str(file), "--force")
+    assert (file.stat().st_mode & 0o777) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"copy-{number}.db" for number in range(5)
+    ]
+
+
+def check_copy(file):
+    """Tickets, events, counter and index of one moment agree."""
+    connection = sqlite3.connect(file)
+    try:
+        (tickets,) = connection.execute("SELECT count(*) FROM tickets").fetchone()
+        created = "SELECT count(*) FROM audit_events WHERE event_type = 'ticket.created'"
+        (events,) = connection.execute(created).fetchone()
+        (counter,) = connection.execute("SELECT sum(ticket_counter) FROM projects").fetchone()
+        (indexed,) = connection.execute("SELECT count(*) FROM search_docs").fetchone()
+    finally:
+        connection.close()
+    assert tickets == events == counter == indexed
+
+
+def test_a_backup_that_fails_leaves_nothing(tmp_path):
+    from click import ClickException
+
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"no database at all" * 100)
+    with pytest.raises(ClickException, match="backup failed"):
+        copy_database(broken, tmp_path / "copy.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.db"]
