@@ -54,7 +54,7 @@ def sweep(name: str, settings: Settings, *, now: bool = False) -> Swept | None:
 
 
 def _batch(name: str, owner: str, settings: Settings) -> int | None:
-    """Delete a batch and prolong the lease; None where it was lost, so that no two go on at once."""
+    """Delete a batch and prolong the lease; None where it was lost: no two go on at once."""
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None or lease.owner != owner:
         return None

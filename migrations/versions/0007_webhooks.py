@@ -84,6 +84,7 @@ def upgrade() -> None:
         "webhook_outbox",
         ["audit_event_id", "webhook_id"],
     )
+    op.create_index("ix_webhook_outbox_finished_at", "webhook_outbox", ["finished_at"])
 
 
 def downgrade() -> None:

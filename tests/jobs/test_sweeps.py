@@ -1,6 +1,8 @@
 """What is past its time goes, in small batches, and nobody sweeps twice at once."""
 
+import json
 import threading
+import time
 
 import pytest
 from sqlalchemy import func, select, text
@@ -161,6 +163,66 @@ def test_the_command_sweeps_all_or_one(app, cast):
     assert result.output.count("0 deleted") == len(sweepers.SWEEPERS)
     assert runner.invoke(args=["sweep", "outbox"]).output == "outbox: 0 deleted\n"
     assert runner.invoke(args=["sweep", "everything"]).exit_code == 2
+    told = json.loads(runner.invoke(args=["sweep", "outbox", "--json"]).output)
+    assert told == {"sweeper": "outbox", "ran": True, "deleted": 0}
+
+
+def test_a_run_that_lost_its_lease_goes_no_further(settings, cast, monkeypatch):
+    monkeypatch.setattr(sweepers, "BATCH", 10)
+    monkeypatch.setattr(sweeping, "BATCH", 10)
+    add(*(record(1, f"{number}") for number in range(35)))
+
+    def lose(_seconds):
+        run_write(lambda: session.execute(text("UPDATE sweeper_leases SET owner = 'another'")))
+
+    monkeypatch.setattr(sweeping.time, "sleep", lose)
+    assert sweep("idempotency-records", settings, now=True).deleted == 10
+    assert count(IdempotencyRecord) == 25
+
+
+def test_a_dead_run_is_taken_over_when_its_lease_is_over(settings, cast):
+    add(record(1, "old"))
+    run_write(lambda: sweeping._take_lease("idempotency-records", "dead", now=True))
+    assert sweep("idempotency-records", settings, now=True) is None
+    run_write(lambda: session.execute(text("UPDATE sweeper_leases SET lease_until = 1")))
+    assert sweep("idempotency-records", settings, now=True).deleted == 1
+
+
+def test_entries_of_webhooks_that_are_gone_do_not_stay(settings, cast):
+    old = now_ms() - DAY_MS - 1
+    hook = {"url": "https://example.org", "secret": "x" * 16, "event_types": ["wiki.created"]}
+    known = ok(cast.ada.post("/webhooks", hook), 201)["id"]
+    rest = {"audit_event_id": ids.new_id(), "state": "pending", "attempt": 1, "is_manual": False}
+    add(
+        OutboxEntry(id=ids.new_id(), webhook_id=known, due_at=old, **rest),
+        OutboxEntry(id=ids.new_id(), webhook_id=ids.new_id(), due_at=old, **rest),
+        OutboxEntry(id=ids.new_id(), webhook_id=ids.new_id(), due_at=now_ms(), **rest),
+    )
+    assert sweep("outbox", settings, now=True).deleted == 1
+    assert count(OutboxEntry) == 2
+
+
+def test_writers_do_not_wait_for_a_long_sweep(app, settings, cast, monkeypatch):
+    rows = [record(1, f"{number}") for number in range(5000)]
+    add(*rows)
+    over = threading.Event()
+
+    def run():
+        with app.app_context():
+            sweep("idempotency-records", settings, now=True)
+        over.set()
+
+    sweeping_thread = threading.Thread(target=run)
+    sweeping_thread.start()
+    waits = []
+    while not over.is_set():
+        began = time.perf_counter()
+        make_ticket(cast.ada, cast.open_project)
+        waits.append(time.perf_counter() - began)
+    sweeping_thread.join()
+    assert count(IdempotencyRecord) == 0
+    assert len(waits) >= 5
+    assert sorted(waits)[len(waits) // 2] < 0.1
 
 
 def test_nothing_that_lives_is_swept(settings, cast):

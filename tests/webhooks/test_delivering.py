@@ -4,7 +4,9 @@ import time
 
 import pytest
 
+from app.audit.service import recording
 from app.core.clock import now_ms
+from app.jobs.sweeping import sweep
 from app.webhooks import outbox
 from tests.support.receiver import SECRET
 from tests.support.serving import until
@@ -90,6 +92,28 @@ def test_personal_notes_are_told_to_nobody(cast, worker, receiver, subscribe):
     time.sleep(0.2)
     assert receiver.events() == ["ticket.created", "sticky_note.created"]
     assert "Mine" not in str([one.body["payload"] for one in receiver.received[1:]])
+
+
+def test_sweeps_faults_of_the_log_and_refusals_are_told(
+    app, cast, worker, receiver, subscribe, monkeypatch
+):
+    subscribe("system.*", "audit.orphaned", "auth.*")
+    refused(cast.scout.post("/projects", {"key": "NEW", "name": "x"}), 403, "auth.forbidden")
+    path = f"/projects/{cast.open_project}/tickets"
+    refused(cast.scout.post(path, {"title": "x"}), 403, "auth.read_only_bot")
+    receiver.wait_for(1)
+    with app.app_context():
+        sweep("outbox", app.config["SETTINGS"], now=True)
+        recording("auth.logout", lambda: 1 / 0)
+    came = receiver.wait_for(3)
+    assert [one.event for one in came] == [
+        "auth.bot.write_attempt_in_read_mode",
+        "system.sweeper_ran",
+        "audit.orphaned",
+    ]
+    assert came[0].body["actor"]["kind"] == "bot"
+    assert came[1].body["actor"] == {"user_id": None, "kind": "system", "username": None}
+    assert came[2].body["payload"]["event_type"] == "auth.logout"
 
 
 def test_what_fails_to_commit_is_told_to_nobody(cast, worker, receiver, subscribe):
