@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from app.audit.catalogue import EVENTS
@@ -25,8 +26,10 @@ def url(value: str) -> str:
         raise InvalidField("url", "not_https", "url must start with https://.")
     try:
         split = urlsplit(value)
-        is_fit = bool(split.hostname) and split.port != 0
-        _ = (split.hostname or "").encode("idna")
+        host = split.hostname or ""
+        # Digits in circles and the like would become others on the way to the resolver.
+        is_fit = bool(host) and split.port != 0 and normalize("NFKC", host) == host
+        _ = host.encode("idna")
     except (ValueError, UnicodeError):
         is_fit = False
     if not is_fit or split.username is not None or split.fragment or _UNPRINTABLE.search(value):

@@ -57,8 +57,8 @@ def test_networks_that_the_operator_allows():
         addresses.networks("10.0.0.0/99")
 
 
-def attempt(url):
-    event = Event("ticket.created", {"type": "ticket.created", "payload": {}}, None, None)
+def attempt(url, **payload):
+    event = Event("ticket.created", {"type": "ticket.created", "payload": payload}, None, None)
     return Attempt("01a1fbee-4f49-7000-a5a0-999b73e87b69", 1, "w", url, SECRET.encode(), event)
 
 
@@ -214,3 +214,59 @@ def test_little_is_read_of_an_endless_answer(reach, authority_directory):
     )
     assert outcome.is_success
     assert raw.sent < 20_000_000
+
+
+def never_reads(raw, connection):
+    time.sleep(8)
+
+
+def test_a_receiver_that_does_not_read_is_given_up(reach, authority_directory, monkeypatch):
+    monkeypatch.setattr(sending, "WRITE_SECONDS", 1.0)
+    raw = Raw(authority_directory, never_reads)
+    began = time.monotonic()
+    outcome = send(
+        attempt(f"https://localhost:{raw.port}/", body="x" * 20_000_000),
+        replace(reach, ca_bundle=str(raw.ca_file)),
+    )
+    assert 0.9 < time.monotonic() - began < 4
+    assert (outcome.http_status, outcome.is_transient) == (None, True)
+    assert "timeout" in outcome.error_message
+
+
+def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
+    dial = sending._dialled
+    # Where a broken resolver library or a socket hook would lead.
+    monkeypatch.setattr(sending, "_dialled", lambda _found, port: dial(["127.0.0.1"], port))
+    monkeypatch.setattr(sending, "_look_up", lambda *_: ["127.0.0.2"])
+    outcome = send(attempt(receiver.url), reach)
+    assert (outcome.error_message, outcome.is_transient) == ("address not allowed", False)
+    assert receiver.received == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://①②⑦.⓪.⓪.①/",
+        "https://127.1/",
+        "https://2130706433/",
+        "https://0x7f.0.0.1/",
+        "https://0177.0.0.1/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:7f00:1]/",
+        "https://127.0.0.1./",
+        "https://localhost/",
+        "https://localhost./",
+        "https://0/",
+    ],
+)
+def test_no_way_of_writing_this_machine_leads_to_it(reach, url, monkeypatch):
+    dialled = []
+    monkeypatch.setattr(sending, "_dialled", lambda found, _: dialled.append(found))
+    outcome = send(attempt(url), replace(reach, allowed=()))
+    assert dialled == []
+    assert outcome.http_status is None
+
+
+def test_only_https_is_ever_spoken(reach, receiver):
+    outcome = send(attempt(receiver.url.replace("https:", "http:")), reach)
+    assert (outcome.http_status, receiver.received) == (None, [])

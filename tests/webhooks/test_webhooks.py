@@ -62,6 +62,9 @@ def test_the_secret_is_nowhere_in_the_database(app, ada):
         ("url", "https://exa mple.org/"),
         ("url", "https://example.org\\@inside/"),
         ("url", "https://[::1/"),
+        ("url", "https://①②⑦.⓪.⓪.①/"),
+        ("url", "https://ｅxample.org/"),
+        ("url", "https://ex..ample/"),
         ("url", "https://example.org/" + "x" * 2048),
         ("secret", "short"),
         ("secret", "fifteen bytes.."),
@@ -94,6 +97,14 @@ def test_the_form_of_a_webhook(ada):
         ada.post("/webhooks", {**HOOK, "event_types": "*"}), ["body", "event_types"], "invalid_type"
     )
     malformed(ada.post("/webhooks", {**HOOK, "nope": 1}), ["body", "nope"], "unknown_field")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://bücher.example/", "https://例え.example/x?y=z", "https://[2606:4700::1111]:8443/"],
+)
+def test_names_in_any_script_may_be_told(ada, url):
+    assert create(ada, url=url)["url"] == url
 
 
 @pytest.mark.parametrize("types", [["*"], ["ticket.*"], ["ticket.created", "wiki.*"], ["auth.*"]])
