@@ -67,6 +67,8 @@ def _install_database(app: Flask) -> None:
     db.init_app(app)
     Migrate(app, db, directory=str(ROOT / "migrations"))
     app.config["SCHEMA_REVISION"] = _schema_revision()
+    # For the command that moves an installation, which opens a second database.
+    app.config["APP_FACTORY"] = create_app
     with app.app_context():
         prepare(db.engine)
 

@@ -17,6 +17,7 @@ from app.commands.describe import openapi as openapi_command
 from app.commands.describe import tools as tool_commands
 from app.commands.doctor import doctor
 from app.commands.login_limits import login_limits
+from app.commands.moving import copy_to, restore_backup
 from app.commands.restore import restore
 from app.commands.users import users
 from app.finding.pages import pages as finding_pages
@@ -115,5 +116,7 @@ def commands() -> list[Command]:
         openapi_command,
         login_limits,
         backup,
+        restore_backup,
+        copy_to,
         doctor,
     ]

@@ -1,0 +1,104 @@
+"""flask restore-backup FILE and flask copy-to DATABASE_URL: back in time, or over to PostgreSQL."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from flask import Flask, current_app
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from app import schema
+from app.commands.backup import copy_database
+from app.commands.copying import copy_table, count, tables
+from app.config import Settings
+from app.core.db import db, reading
+from app.environment import database_url
+from app.search import reindexing
+
+FACTORY = "APP_FACTORY"
+
+
+@click.command("restore-backup")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore_backup(file: Path) -> None:
+    """Put the copy of FILE in the place of the embedded database, which must be empty.
+
+    Stop the server before, and put the secret key of the backup into INSTANCE_DIR.
+    """
+    settings: Settings = current_app.config["SETTINGS"]
+    place = settings.database_path
+    if place is None:
+        raise click.ClickException("The database is PostgreSQL: use pg_restore.")
+    if place.exists() and _holds_users(place):
+        raise click.ClickException(f"{place} is not empty; move it away first.")
+    if not _holds_users(file):
+        raise click.ClickException(f"{file} is no backup of an installation in use.")
+    db.engine.dispose()
+    copy_database(file, place)
+    for name in (f"{place}-wal", f"{place}-shm"):
+        Path(name).unlink(missing_ok=True)
+    schema.upgrade()
+    click.echo(f"{place} is restored from {file}.")
+
+
+def _holds_users(file: Path) -> bool:
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        try:
+            return connection.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
+        except sqlite3.DatabaseError:
+            return False
+
+
+@click.command("copy-to")
+@click.argument("url", metavar="DATABASE_URL")
+def copy_to(url: str) -> None:
+    """Copy this whole installation from SQLite into an empty PostgreSQL database.
+
+    Stop the server before, so that nothing is written meanwhile. Afterwards start it with that
+    DATABASE_URL, and with the SECRET_KEY that stands in INSTANCE_DIR/secret_key.
+    """
+    settings: Settings = current_app.config["SETTINGS"]
+    if not settings.is_sqlite:
+        raise click.ClickException("This installation is on PostgreSQL already.")
+    wanted = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())
+    if not wanted.startswith("postgresql"):
+        raise click.UsageError("DATABASE_URL must begin with postgresql://.")
+    make: Callable[[Settings], Flask] = current_app.config[FACTORY]
+    target = make(replace(settings, database_url=wanted))
+    try:
+        with reading():
+            source = db.session.connection()
+            total = sum(count(source, table) for table in tables())
+            with click.progressbar(length=total, label="Copying") as bar:
+                _copy(source, target, bar.update)
+        with target.app_context():
+            with reading():
+                documents = reindexing.total()
+            with click.progressbar(length=documents, label="Indexing") as bar:
+                for step in reindexing.reindex():
+                    bar.update(step)
+    except DBAPIError as error:
+        first_line = str(error.orig).partition("\n")[0]
+        raise click.ClickException(f"Nothing was copied: {first_line}") from error
+    finally:
+        with target.app_context():
+            db.engine.dispose()
+    click.echo(f"{total} rows are copied, and {documents} documents indexed.")
+
+
+def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> None:
+    """All tables in one transaction: the target gets everything, or stays empty."""
+    with target.app_context():
+        schema.upgrade()
+        with db.engine.begin() as connection:
+            for table in tables():
+                if count(connection, table):
+                    raise click.ClickException(f"The target is not empty: it has {table.name}.")
+            for table in tables():
+                copied = copy_table(source, connection, table, done)
+                if not copied.rows == count(source, table) == count(connection, table):
+                    raise click.ClickException(f"The rows of {table.name} do not add up.")

@@ -1,0 +1,127 @@
+"""Back from a backup, and over to PostgreSQL: row by row the same."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from sqlalchemy import create_engine, select
+
+from app.commands.copying import tables
+from tests.conftest import REAL_DATA
+from tests.support.postgres import unused_name
+from tests.support.serving import ROOT, serving
+from tests.support.workspace import Owner, owner_of
+
+KEY = "a secret key of the tests"
+
+
+def command(instance, *args, code=0):
+    """Run a command on an instance, as an operator does."""
+    env = {"PATH": os.environ["PATH"], "INSTANCE_DIR": str(instance), "SECRET_KEY": KEY}
+    done = subprocess.run(
+        [sys.executable, "-m", "flask", "--app", "wsgi", *args],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def used(tmp_path):
+    """An instance in which something of everything was done; its directory and owner's cookie."""
+    instance = tmp_path / "instance"
+    with serving(instance, SECRET_KEY=KEY) as served:
+        owner = owner_of(served)
+        project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
+        path = f"/projects/{project}/tickets"
+        child = owner.call("POST", path, {"title": "Story"})
+        epic = owner.call("POST", path, {"title": "Epic", "type": "epic"})
+        # The parent is newer than its child.
+        changed = {"parent_ticket_id": epic["id"], "body": "lantern \u6771 \U0001f41e"}
+        owner.call("PATCH", f"/tickets/{child['id']}", changed)
+        owner.call("POST", f"/tickets/{child['id']}/comments", {"body": "Words"})
+        owner.call("POST", f"/tickets/{child['id']}/watchers", {})
+        owner.call("POST", "/wiki/pages", {"title": "Lantern", "body": "[[other]]"})
+        owner.call("POST", "/sticky-notes", {"body": "Mine", "color": "#ffee00"})
+        hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
+        owner.call("POST", "/webhooks", hook)
+        owner.bot("bot-1")
+    return instance, owner.cookie
+
+
+def rows_of(url):
+    """Every row of every table."""
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        found = {}
+        for table in tables():
+            rows = connection.execute(select(table).order_by(*table.primary_key.columns))
+            found[table.name] = [tuple(row) for row in rows]
+    engine.dispose()
+    return found
+
+
+def copied(cluster, instance):
+    """Copy the instance to a new database; its address and what was said."""
+    url = cluster.create_database(unused_name())
+    return url, command(instance, "copy-to", url)
+
+
+def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
+    instance, cookie = used
+    url, said = copied(cluster, instance)
+    assert "documents indexed" in said
+    source = rows_of(f"sqlite:///{instance / 'docket.db'}")
+    target = rows_of(url)
+    for name, rows in source.items():
+        assert target[name] == rows, name
+    assert len(source["audit_events"]) > 10
+    with serving(tmp_path / "other", DATABASE_URL=url, SECRET_KEY=KEY) as served:
+        owner = Owner(served, cookie)
+        assert owner.call("GET", "/tickets/OPS-1")["parent"]["display_id"] == "OPS-2"
+        assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
+        project = owner.call("GET", "/projects")["data"][0]["id"]
+        made = owner.call("POST", f"/projects/{project}/tickets", {"title": "After"})
+        assert made["display_id"] == "OPS-3"
+    assert "not empty" in command(instance, "copy-to", url, code=1)
+
+
+def test_what_copy_to_refuses(used):
+    instance, _ = used
+    command(instance, "copy-to", "sqlite:////tmp/x.db", code=2)
+    assert "no database address" not in command(
+        instance, "copy-to", "postgresql://127.0.0.1:1/x", code=1
+    )
+
+
+def test_a_backup_is_restored(used, tmp_path):
+    instance, cookie = used
+    file = tmp_path / "copy.db"
+    command(instance, "backup", str(file))
+    before = rows_of(f"sqlite:///{instance / 'docket.db'}")
+    assert "not empty" in command(instance, "restore-backup", str(file), code=1)
+    other = tmp_path / "other"
+    command(other, "restore-backup", str(file))
+    assert rows_of(f"sqlite:///{other / 'docket.db'}") == before
+    with serving(other, SECRET_KEY=KEY) as served:
+        owner = Owner(served, cookie)
+        assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
+        assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    assert "no backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
+
+
+@pytest.mark.real_data
+def test_the_real_data_are_copied(cluster, used):
+    instance, _ = used
+    issues = str(REAL_DATA / "issues.jsonl")
+    command(instance, "import-issues", issues, "--project", "OPS")
+    command(instance, "import-wiki", str(REAL_DATA / "wiki"))
+    url, _said = copied(cluster, instance)
+    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db'}")
