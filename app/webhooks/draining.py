@@ -10,8 +10,9 @@ from functools import partial
 from app.core.db import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import Outcome
+from app.webhooks.connecting import Limits
 from app.webhooks.outbox import Claimed
-from app.webhooks.sending import Limits, send
+from app.webhooks.sending import send
 
 # Receivers spoken to at a time.
 BATCH = 16

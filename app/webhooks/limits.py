@@ -4,7 +4,7 @@ from flask import Flask
 
 from app.config import Settings
 from app.webhooks import addresses
-from app.webhooks.sending import Limits
+from app.webhooks.connecting import Limits
 
 
 def limits(app: Flask, *, total: float = 60.0) -> Limits:

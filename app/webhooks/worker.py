@@ -21,9 +21,10 @@ from app.core.db import reading, run_write
 from app.core.errors import Unavailable
 from app.webhooks import outbox, waking
 from app.webhooks.attempts import Outcome
+from app.webhooks.connecting import Limits
 from app.webhooks.limits import limits
 from app.webhooks.outbox import Claimed
-from app.webhooks.sending import Limits, Sender, send
+from app.webhooks.sending import Sender, send
 
 log = logging.getLogger(__name__)
 

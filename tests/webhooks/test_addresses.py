@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.webhooks import addresses, sending
+from app.webhooks import addresses, connecting
 from app.webhooks.attempts import Attempt, Event
 from app.webhooks.sending import send
 from tests.support.receiver import SECRET, receiving
@@ -77,8 +77,8 @@ def test_a_name_is_resolved_once_and_judged(reach, receiver, monkeypatch):
         dialled.append(address[0])
         raise TimeoutError
 
-    monkeypatch.setattr(sending.socket, "getaddrinfo", resolver)
-    monkeypatch.setattr(sending.socket, "create_connection", dial)
+    monkeypatch.setattr(connecting.socket, "getaddrinfo", resolver)
+    monkeypatch.setattr(connecting.socket, "create_connection", dial)
     outcome = send(attempt("https://rebinding.example/"), replace(reach, allowed=()))
     assert (asked, dialled) == (["rebinding.example"], ["93.184.216.34"])
     assert outcome.is_transient
@@ -91,7 +91,7 @@ def test_one_address_inside_among_public_ones_is_enough(reach, monkeypatch):
             for address in ("93.184.216.34", "10.0.0.1")
         ]
 
-    monkeypatch.setattr(sending.socket, "getaddrinfo", resolver)
+    monkeypatch.setattr(connecting.socket, "getaddrinfo", resolver)
     outcome = send(attempt("https://mixed.example/"), replace(reach, allowed=()))
     assert (outcome.error_message, outcome.is_transient) == ("address not allowed", False)
 
@@ -221,7 +221,7 @@ def never_reads(raw, connection):
 
 
 def test_a_receiver_that_does_not_read_is_given_up(reach, authority_directory, monkeypatch):
-    monkeypatch.setattr(sending, "WRITE_SECONDS", 1.0)
+    monkeypatch.setattr(connecting, "WRITE_SECONDS", 1.0)
     raw = Raw(authority_directory, never_reads)
     began = time.monotonic()
     outcome = send(
@@ -234,10 +234,10 @@ def test_a_receiver_that_does_not_read_is_given_up(reach, authority_directory, m
 
 
 def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
-    dial = sending._dialled
+    dial = connecting._dialled
     # Where a broken resolver library or a socket hook would lead.
-    monkeypatch.setattr(sending, "_dialled", lambda _found, port: dial(["127.0.0.1"], port))
-    monkeypatch.setattr(sending, "_look_up", lambda *_: ["127.0.0.2"])
+    monkeypatch.setattr(connecting, "_dialled", lambda _found, port: dial(["127.0.0.1"], port))
+    monkeypatch.setattr(connecting, "_look_up", lambda *_: ["127.0.0.2"])
     outcome = send(attempt(receiver.url), reach)
     assert (outcome.error_message, outcome.is_transient) == ("address not allowed", False)
     assert receiver.received == []
@@ -261,7 +261,7 @@ def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
 )
 def test_no_way_of_writing_this_machine_leads_to_it(reach, url, monkeypatch):
     dialled = []
-    monkeypatch.setattr(sending, "_dialled", lambda found, _: dialled.append(found))
+    monkeypatch.setattr(connecting, "_dialled", lambda found, _: dialled.append(found))
     outcome = send(attempt(url), replace(reach, allowed=()))
     assert dialled == []
     assert outcome.http_status is None

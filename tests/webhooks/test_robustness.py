@@ -8,7 +8,7 @@ from sqlalchemy import insert, text
 from app.core import ids
 from app.core.clock import now_ms
 from app.core.db import reading, run_write, session
-from app.webhooks import outbox, sending
+from app.webhooks import connecting, outbox
 from app.webhooks.attempts import Outcome
 from app.webhooks.models import OutboxEntry
 from app.webhooks.worker import Worker
@@ -45,7 +45,7 @@ def test_a_secret_that_cannot_be_opened_stops_no_other_webhook(
 def test_names_that_never_resolve_keep_nobody_waiting(
     cast, worker, receiver, subscribe, monkeypatch
 ):
-    known, over = sending._look_up, threading.Event()
+    known, over = connecting._look_up, threading.Event()
 
     def look_up(host, port):
         if host.endswith(".stuck.example"):
@@ -53,7 +53,7 @@ def test_names_that_never_resolve_keep_nobody_waiting(
             return []
         return known(host, port)
 
-    monkeypatch.setattr(sending, "_look_up", look_up)
+    monkeypatch.setattr(connecting, "_look_up", look_up)
     try:
         for number in range(20):
             subscribe("ticket.created", url=f"https://n{number}.stuck.example/")
