@@ -7,6 +7,7 @@ from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin
 from app.accounts.pages import pages as account_pages
 from app.activity.api import api as activity
+from app.activity.pages import pages as audit_pages
 from app.audit.service import on_record
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
@@ -91,6 +92,7 @@ def pages() -> list[Blueprint]:
         bot_pages,
         webhook_pages,
         finding_pages,
+        audit_pages,
     ]
 
 

@@ -1,5 +1,6 @@
 """Reading the audit log: all of it for humans, the activity of what they see for everyone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -41,14 +42,20 @@ def list_events(
     cursor: str | None,
     since: int | None = None,
     until: int | None = None,
+    event_types: Sequence[str] | None = None,
     **equal: str | None,
 ) -> Page:
-    """The audit log, newest first, narrowed by a time span and by equality of columns."""
+    """The audit log, newest first, narrowed by a time span and by equality of columns.
+
+    ``event_types`` are any of several, which pages know.
+    """
     statement = EVENTS
     if since is not None:
         statement = statement.where(AuditEvent.created_at >= since)
     if until is not None:
         statement = statement.where(AuditEvent.created_at <= until)
+    if event_types is not None:
+        statement = statement.where(AuditEvent.event_type.in_(event_types))
     for name in EQUAL:
         if equal.get(name) is not None:
             statement = statement.where(getattr(AuditEvent, name) == equal[name])

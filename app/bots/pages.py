@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, g, request
 
 from app.accounts.builders import bot_json
-from app.bots import service
+from app.bots import pausing, service
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.config import Settings
@@ -32,6 +32,7 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
     with reading():
         bots = service.list_bots(actor(), limit=SHOWN, cursor=None).data
         known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
+        pause = pausing.current_pause(actor())
     keys = {one["id"]: one["key"] for one in known}
     reveal = None
     if issued is not None:
@@ -43,6 +44,7 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         projects=known,
         form=form,
         reveal=reveal,
+        pause=pause,
         base_url=_settings().base_url,
         status=status,
     )
@@ -79,6 +81,17 @@ def create() -> Response:
     if not submit(form, work):
         return _show(form, status=422)
     return _show(Form(), issued=issued[0])
+
+
+@pages.post("/bots/pausing")
+def switch() -> Response:
+    """Pause all bots, or let them write again."""
+    action = request.form.get("action")
+    if action == "pause":
+        write(pausing.pause_bots)
+    elif action == "resume":
+        write(pausing.resume_bots)
+    return go("/bots")
 
 
 @pages.post("/bots/<bot_id>")

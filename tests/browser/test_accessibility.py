@@ -41,6 +41,8 @@ PAGES = (
     "/profile",
     "/people",
     "/bots",
+    "/audit",
+    "/audit/tools",
 )
 MISSING = ("/tickets/DEMO-99",)
 # What opens on a page: the address, and what to click.

@@ -17,6 +17,8 @@ PAGES = (
     "/profile",
     "/people",
     "/bots",
+    "/audit",
+    "/audit/tools",
 )
 
 

@@ -1,0 +1,159 @@
+"""The audit log as people read it: sentences, filters, payloads, and its export."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+from flask import Response, request
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.activity import service
+from app.activity.pages.blueprint import (
+    DEFAULT_SPAN,
+    ROWS,
+    SPAN_NAMES,
+    address,
+    asked,
+    pages,
+    since,
+)
+from app.activity.sentences import sentence
+from app.audit.catalogue import EVENTS, Category
+from app.core.db import reading, session
+from app.core.errors import InvalidField
+from app.core.ids import as_uuid, is_display_id
+from app.projects.models import Project
+from app.tickets.models import Ticket
+from app.web.guard import actor
+from app.web.render import go, page
+
+FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
+CATEGORIES = [
+    (Category.ACTIVITY.value, "Shown in feeds"),
+    (Category.AUDIT_ONLY.value, "Audit only"),
+]
+EXPORTED = 10_000
+# Matches nothing: a name in a filter that means nothing.
+NOTHING = "00000000-0000-0000-0000-000000000000"
+
+
+@pages.get("/audit")
+def index() -> Response:
+    """Show the audit log, the newest events first, of the last 24 hours unless asked otherwise."""
+    chosen = asked(*FILTERS)
+    with reading():
+        try:
+            found = service.list_events(
+                actor(), limit=ROWS, cursor=request.args.get("cursor") or None, **_wanted(chosen)
+            )
+        except InvalidField:
+            # A cursor that was cut off on its way: start at the top.
+            return go(address("/audit", chosen))
+        rows = _rows(found.data)
+    return page(
+        "audit/index.html",
+        block="results",
+        events=rows,
+        chosen=chosen,
+        span=chosen.get("span", DEFAULT_SPAN),
+        spans=SPAN_NAMES,
+        categories=CATEGORIES,
+        types=sorted(EVENTS),
+        first_url=address("/audit", chosen) if request.args.get("cursor") else "",
+        next_url=address("/audit", chosen, cursor=found.next_cursor) if found.next_cursor else "",
+        export_url=address("/audit/export", chosen),
+    )
+
+
+def _wanted(chosen: dict[str, str]) -> dict[str, Any]:
+    """The filters of the verb: names become ids, and one that means nothing matches nothing."""
+    wanted: dict[str, Any] = {"since": since(chosen)}
+    event_type = chosen.get("event_type")
+    if event_type is not None:
+        wanted["event_types"] = [name for name in EVENTS if _fits(name, event_type)]
+    if chosen.get("category") in {name for name, _ in CATEGORIES}:
+        wanted["category"] = chosen["category"]
+    if "actor" in chosen:
+        found = select(User.id).where(User.username == chosen["actor"].lower())
+        wanted["actor_user_id"] = session.scalar(found) or NOTHING
+    if "project" in chosen:
+        key = select(Project.id).where(Project.key == chosen["project"].upper())
+        wanted["project_id"] = session.scalar(key) or NOTHING
+    if "ticket" in chosen:
+        wanted["ticket_id"] = _ticket_id(chosen["ticket"])
+    if "request_id" in chosen:
+        wanted["request_id"] = as_uuid(chosen["request_id"]) or NOTHING
+    return wanted
+
+
+def _fits(name: str, asked_for: str) -> bool:
+    """Whether the filter means this type: by its name, or by a prefix, ``ticket.*``."""
+    prefix = asked_for.removesuffix("*")
+    return name == asked_for or (prefix.endswith(".") and name.startswith(prefix))
+
+
+def _ticket_id(reference: str) -> str:
+    if is_display_id(reference.upper()):
+        found = select(Ticket.id).where(Ticket.display_id == reference.upper())
+        return session.scalar(found) or NOTHING
+    return as_uuid(reference) or NOTHING
+
+
+def _rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events with their sentences and the names of their tickets."""
+    names = _display_ids(event["ticket_id"] for event in events)
+    return [
+        {
+            **event,
+            "display_id": names.get(event["ticket_id"]),
+            "sentence": sentence(
+                event["event_type"], event["payload"], names.get(event["ticket_id"])
+            ),
+        }
+        for event in events
+    ]
+
+
+def _display_ids(ticket_ids: Iterable[str | None]) -> dict[str | None, str]:
+    wanted = {ticket_id for ticket_id in ticket_ids if ticket_id}
+    if not wanted:
+        return {}
+    rows = session.execute(select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(wanted)))
+    return {row.id: row.display_id for row in rows}
+
+
+@pages.get("/audit/events/<event_id>")
+def show_event(event_id: str) -> Response:
+    """Show one event with its payload."""
+    with reading():
+        (event,) = _rows([service.get_event(actor(), event_id)])
+    changes = event["payload"].get("changes")
+    written = orjson.dumps(event["payload"], option=orjson.OPT_INDENT_2).decode()
+    return page(
+        "audit/event.html",
+        block="event",
+        event=event,
+        changes=changes if isinstance(changes, dict) else {},
+        written=written,
+    )
+
+
+@pages.get("/audit/export")
+def export() -> Response:
+    """The newest events of the filter as JSON lines; `flask audit export` has all of them."""
+    chosen = asked(*FILTERS)
+    lines: list[bytes] = []
+    cursor: str | None = None
+    with reading():
+        wanted = _wanted(chosen)
+        while len(lines) < EXPORTED:
+            found = service.list_events(actor(), limit=200, cursor=cursor, **wanted)
+            lines += [orjson.dumps(event) for event in found.data]
+            cursor = found.next_cursor
+            if cursor is None:
+                break
+    response = Response(b"".join(line + b"\n" for line in lines), mimetype="application/x-ndjson")
+    response.headers["Content-Disposition"] = 'attachment; filename="audit.jsonl"'
+    response.headers["Cache-Control"] = "no-store"
+    return response

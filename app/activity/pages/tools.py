@@ -1,0 +1,77 @@
+"""The tool log as people read it: what bots call, how often it fails, how long it takes."""
+
+from typing import Any
+
+import orjson
+from flask import Response, request
+from sqlalchemy import select
+
+from app.accounts import lookup
+from app.accounts.models import User
+from app.activity.pages.blueprint import (
+    DEFAULT_SPAN,
+    ROWS,
+    SPAN_NAMES,
+    address,
+    asked,
+    pages,
+    since,
+)
+from app.activity.tool_figures import tool_figures
+from app.activity.tool_log import ERROR, OK, list_invocations
+from app.core.db import reading, session
+from app.core.errors import InvalidField
+from app.web.guard import actor
+from app.web.render import go, page
+
+FILTERS = ("bot", "tool_name", "status", "request_id")
+STATUSES = [(OK, "Succeeded"), (ERROR, "Failed")]
+NOTHING = "00000000-0000-0000-0000-000000000000"
+
+
+@pages.get("/audit/tools")
+def tool_log() -> Response:
+    """Show the calls of bots, the newest first, and the figures of each tool."""
+    chosen = asked(*FILTERS)
+    began = since(chosen)
+    with reading():
+        try:
+            found = list_invocations(
+                actor(),
+                limit=ROWS,
+                cursor=request.args.get("cursor") or None,
+                since=began,
+                bot_id=_bot_id(chosen.get("bot")),
+                tool_name=chosen.get("tool_name"),
+                status=chosen.get("status") if chosen.get("status") in (OK, ERROR) else None,
+                request_id=chosen.get("request_id"),
+            )
+        except InvalidField:
+            return go(address("/audit/tools", chosen))
+        bots = lookup.summaries(row["bot_user_id"] for row in found.data)
+        figures = tool_figures(actor(), since=began or 0)
+    return page(
+        "audit/tools.html",
+        block="results",
+        calls=[_shown(row, bots) for row in found.data],
+        figures=figures,
+        chosen=chosen,
+        span=chosen.get("span", DEFAULT_SPAN),
+        spans=SPAN_NAMES,
+        statuses=STATUSES,
+        first_url=address("/audit/tools", chosen) if request.args.get("cursor") else "",
+        next_url=address("/audit/tools", chosen, cursor=found.next_cursor)
+        if found.next_cursor
+        else "",
+    )
+
+
+def _bot_id(username: str | None) -> str | None:
+    if username is None:
+        return None
+    return session.scalar(select(User.id).where(User.username == username.lower())) or NOTHING
+
+
+def _shown(row: dict[str, Any], bots: dict[str, Any]) -> dict[str, Any]:
+    written = orjson.dumps(row["arguments"], option=orjson.OPT_INDENT_2).decode()
+    return {**row, "bot": bots.get(row["bot_user_id"]), "written": written}

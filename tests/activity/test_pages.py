@@ -1,0 +1,109 @@
+"""The pages of the audit log and of the tool log."""
+
+import html
+import json
+
+import pytest
+
+from app.activity.sentences import NOTHING_SAID, SENTENCES, sentence
+from app.audit.catalogue import EVENTS
+from tests.support.agent import Agent
+from tests.support.story import make_ticket, ok
+
+
+@pytest.fixture
+def browser(cast):
+    """ada's browser: the text of a page."""
+
+    def open_(path, status=200, **headers):
+        response = cast.ada.call("GET", f"/{path}", headers={"Accept": "text/html", **headers})
+        assert response.status_code == status, response.get_data(as_text=True)[:300]
+        return html.unescape(response.get_data(as_text=True))
+
+    return open_
+
+
+def test_every_event_type_has_its_sentence():
+    assert set(SENTENCES) == set(EVENTS)
+    for name, kind in EVENTS.items():
+        said = sentence(name, dict.fromkeys(kind.payload, "x"), "OPS-1")
+        assert NOTHING_SAID not in said, name
+        assert "{" not in said, name
+
+
+def test_events_are_sentences(cast, browser):
+    ticket = make_ticket(cast.ada, cast.open_project, "Mend <b>it</b>")
+    states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+    ok(cast.smith.post(f"/tickets/{ticket['id']}/transition", {"state_id": states[2]["id"]}))
+    shown = browser("/audit")
+    assert "moved OPEN-1 from Backlog to In progress" in shown
+    assert "created OPEN-1, Mend <b>it</b>" in shown
+    raw = cast.ada.get("//audit", headers={"Accept": "text/html"}).get_data(as_text=True)
+    assert "<b>it</b>" not in raw
+
+
+def test_filters(cast, browser):
+    make_ticket(cast.ada, cast.open_project, "Hers")
+    make_ticket(cast.smith, cast.fenced_project, "Its")
+    assert "Its" not in browser("/audit?actor=ada")
+    assert "Hers" not in browser("/audit?actor=smith")
+    assert "Its" not in browser("/audit?project=open")
+    assert "Its" not in browser("/audit?ticket=open-1")
+    assert "Hers" in browser("/audit?event_type=ticket.")
+    assert "Hers" not in browser("/audit?event_type=wiki.*")
+    assert "Hers" not in browser("/audit?category=audit_only")
+    for nothing in ("actor=nobody", "ticket=OPEN-99", "ticket=x", "project=NOPE", "request_id=x"):
+        assert "Nothing happened that fits" in browser(f"/audit?{nothing}")
+    assert "Hers" in browser("/audit?span=1h")
+    assert "Hers" in browser("/audit?span=nonsense&category=nonsense")
+    assert browser("/audit?cursor=garbage", status=303) is not None
+
+
+def test_an_event_and_its_request(cast, browser):
+    ticket = make_ticket(cast.ada, cast.open_project)
+    ok(cast.ada.patch(f"/tickets/{ticket['id']}", {"priority": "high"}))
+    event = ok(cast.ada.get("/audit?event_type=ticket.updated"))["data"][0]
+    shown = browser(f"/audit/events/{event['id']}")
+    assert "medium" in shown
+    assert "high" in shown
+    assert "OPEN-1" in browser(f"/audit?span=all&request_id={event['request_id']}")
+    browser("/audit/events/unknown", status=404)
+
+
+def test_the_export_is_the_filter_as_lines(cast):
+    make_ticket(cast.ada, cast.open_project, "Hers")
+    response = cast.ada.get("//audit/export?event_type=ticket.created")
+    (line,) = response.get_data(as_text=True).splitlines()
+    assert json.loads(line) == ok(cast.ada.get("/audit?event_type=ticket.created"))["data"][0]
+    assert "attachment" in response.headers["Content-Disposition"]
+
+
+def test_tool_calls(cast, browser):
+    agent = Agent(cast.smith)
+    for _ in range(3):
+        agent.call("get_self")
+    agent.refused("get_ticket", ticket="OPEN-9")
+    shown = browser("/audit/tools")
+    assert "get_self" in shown
+    assert "resource.not_found" in shown
+    assert "1 (100 %)" in shown
+    assert "OPEN-9" not in browser("/audit/tools?status=ok")
+    assert "No bot called anything" in browser("/audit/tools?bot=scout")
+    assert "OPEN-9" in browser("/audit/tools?bot=smith&tool_name=get_ticket")
+
+
+def test_pausing_on_the_page(cast, browser):
+    assert "Pause all bots" in browser("/bots")
+    post = {"action": "pause"}
+    assert cast.ada.call("POST", "//bots/pausing", data=post).status_code == 303
+    assert "All bots are paused" in browser("/bots")
+    assert Agent(cast.smith).refused("create_ticket", project="OPEN", title="T")["code"] == (
+        "auth.read_only_bot"
+    )
+    assert cast.ada.call("POST", "//bots/pausing", data={"action": "resume"}).status_code == 303
+    make_ticket(cast.smith, cast.open_project)
+
+
+def test_bots_and_strangers_see_no_log(cast, client):
+    for path in ("/audit", "/audit/tools", "/audit/export"):
+        assert client.get(path, headers={"Accept": "text/html"}).status_code in (302, 303)
