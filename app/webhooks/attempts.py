@@ -2,11 +2,12 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from app.accounts.models import User
 from app.audit.models import AuditEvent
@@ -112,18 +113,33 @@ def attempt_of(webhook: Webhook, event: Event, attempt_id: str, number: int) -> 
     return Attempt(attempt_id, number, webhook.id, webhook.url, opened(webhook), event)
 
 
+_STORED = (
+    select(AuditEvent, User.username, Ticket.display_id)
+    .outerjoin(User, User.id == AuditEvent.actor_user_id)
+    .outerjoin(Ticket, Ticket.id == AuditEvent.target_id)
+    .where(AuditEvent.id.in_(bindparam("ids", expanding=True)))
+)
+
+
 def event_of(audit_event_id: str) -> Event:
     """The stored event as webhooks are told of it; it never changes."""
-    row = session.execute(
-        select(AuditEvent, User.username, Ticket.display_id)
-        .outerjoin(User, User.id == AuditEvent.actor_user_id)
-        .outerjoin(Ticket, Ticket.id == AuditEvent.target_id)
-        .where(AuditEvent.id == audit_event_id)
-    ).one()
-    stored: AuditEvent = row.AuditEvent
+    return events_of([audit_event_id])[audit_event_id]
+
+
+def events_of(audit_event_ids: Sequence[str]) -> dict[str, Event]:
+    """As ``event_of``, for many."""
+    if not audit_event_ids:
+        return {}
+    rows = session.execute(_STORED, {"ids": list(set(audit_event_ids))})
+    return {
+        row.AuditEvent.id: _as_told(row.AuditEvent, row.username, row.display_id) for row in rows
+    }
+
+
+def _as_told(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:
     target: dict[str, Any] = {"kind": stored.target_kind, "id": stored.target_id}
-    if stored.target_kind == "ticket" and row.display_id is not None:
-        target["display_id"] = row.display_id
+    if stored.target_kind == "ticket" and display_id is not None:
+        target["display_id"] = display_id
     content = {
         "type": stored.event_type,
         "occurred_at": iso(stored.created_at),
@@ -131,13 +147,13 @@ def event_of(audit_event_id: str) -> Event:
         "actor": {
             "user_id": stored.actor_user_id,
             "kind": stored.actor_kind,
-            "username": row.username,
+            "username": username,
         },
         "target": target,
         "payload": stored.payload,
         "request_id": stored.request_id,
     }
-    return Event(stored.event_type, content, stored.request_id, audit_event_id)
+    return Event(stored.event_type, content, stored.request_id, stored.id)
 
 
 def test_event(webhook_id: str, occurred_at: int, request_id: str | None) -> Event:

@@ -1,9 +1,9 @@
 """The delivery log: reading it, and adding the row of an attempt that was made."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import exists, select, update
+from sqlalchemy import Table, Update, bindparam, exists, select, update
 
 from app.audit.models import AuditEvent
 from app.audit.service import record
@@ -18,6 +18,18 @@ from app.webhooks.builders import delivery_json
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
 from app.webhooks.service import find as find_webhook
 from app.webhooks.service import target
+
+
+def _noting(column: str) -> Update:
+    """Not a change of the webhook: its version stays, so that nobody's edit meets a conflict."""
+    table = cast("Table", Webhook.__table__)
+    return (
+        update(table).where(table.c.id == bindparam("named")).values({column: bindparam("moment")})
+    )
+
+
+_SUCCEEDED = _noting("last_success_at")
+_FAILED = _noting("last_failure_at")
 
 
 def _build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
@@ -142,15 +154,8 @@ def add(actor: Actor, attempt: Attempt, outcome: Outcome, next_retry_at: int | N
             created_at=created_ms(attempt.id),
         )
     )
-    session.flush()
-    # Not a change of the webhook: its version stays, so that nobody's edit meets a conflict.
-    column = Webhook.last_success_at if outcome.is_success else Webhook.last_failure_at
-    session.execute(
-        update(Webhook)
-        .where(Webhook.id == attempt.webhook_id)
-        .values({column: moment})
-        .execution_options(synchronize_session=False)
-    )
+    told = {"named": attempt.webhook_id, "moment": moment}
+    session.execute(_SUCCEEDED if outcome.is_success else _FAILED, told)
     said: dict[str, Any] = {
         "delivery_id": attempt.id,
         "event_type": attempt.event_type,

@@ -38,5 +38,4 @@ def deliver_due(allowed: Limits, advance: Callable[[int], None]) -> Counter[str]
 
 
 def _complete(claimed: list[Claimed], outcomes: list[Outcome]) -> None:
-    for one, outcome in zip(claimed, outcomes, strict=True):
-        outbox.complete(one, outcome)
+    outbox.complete_all(list(zip(claimed, outcomes, strict=True)))

@@ -1,6 +1,8 @@
 """From an event to the outbox, in the transaction of the change."""
 
-from sqlalchemy import insert, select
+from typing import cast
+
+from sqlalchemy import Table, insert, select
 
 from app.audit.service import Recorded
 from app.core import ids
@@ -11,6 +13,7 @@ from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 from app.webhooks.rules import NEVER_FORWARDED, is_told
 
 _ACTIVE = select(Webhook.id, Webhook.event_types).where(Webhook.is_active)
+_INSERT = insert(cast("Table", OutboxEntry.__table__))
 
 
 def listen(recorded: Recorded) -> None:
@@ -29,7 +32,7 @@ def listen(recorded: Recorded) -> None:
         return
     moment = now_ms()
     session.execute(
-        insert(OutboxEntry),
+        _INSERT,
         [
             {
                 "id": ids.new_id(),

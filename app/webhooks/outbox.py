@@ -6,10 +6,11 @@ entry past its lease has lost it: the attempt is written down as interrupted, an
 it come, is dropped.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import bindparam, exists, func, select, update
 
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
@@ -17,7 +18,7 @@ from app.core.clock import now_ms
 from app.core.db import session
 from app.core.locks import Lock, database_ms, hold
 from app.webhooks import attempts, deliveries
-from app.webhooks.attempts import Attempt, Outcome
+from app.webhooks.attempts import Attempt, Event, Outcome
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 # After the first, second and third attempt, in milliseconds (interface.md, Limits).
@@ -32,19 +33,34 @@ INTERRUPTED = Outcome(None, 0, "interrupted: the server ended during the attempt
 _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 _SENDING = OutboxEntry.state == OutboxState.SENDING.value
 
-# Webhooks that have none under way, with when their first entry is due. It starts from the few
-# webhooks and looks each up in the index, however many entries wait for a receiver that is dead.
-_FREE = (
+# The first entry of each webhook that has none under way. It starts from the few webhooks and looks
+# each up in the index, however many entries wait for a receiver that is dead. The statements are
+# made once: making one costs more than running it.
+_FIRST = (
     select(
         Webhook.id,
-        select(func.min(OutboxEntry.due_at))
+        select(OutboxEntry.id)
         .where(_PENDING, OutboxEntry.webhook_id == Webhook.id)
+        .order_by(OutboxEntry.due_at, OutboxEntry.id)
+        .limit(1)
+        .correlate(Webhook)
         .scalar_subquery()
-        .label("due_at"),
+        .label("entry_id"),
     )
     .where(~exists().where(_SENDING, OutboxEntry.webhook_id == Webhook.id))
     .subquery()
 )
+_DUE = (
+    select(OutboxEntry, Webhook)
+    .join(_FIRST, _FIRST.c.entry_id == OutboxEntry.id)
+    .join(Webhook, Webhook.id == OutboxEntry.webhook_id)
+    .where(OutboxEntry.due_at <= bindparam("moment"))
+    .order_by(OutboxEntry.due_at, OutboxEntry.id)
+    .limit(bindparam("most"))
+)
+_NEXT_DUE = select(func.min(OutboxEntry.due_at)).join(_FIRST, _FIRST.c.entry_id == OutboxEntry.id)
+_HELD = select(OutboxEntry).where(OutboxEntry.id.in_(bindparam("ids", expanding=True)))
+_ACTIVE = select(Webhook.id).where(Webhook.is_active)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +72,38 @@ class Claimed:
     attempt: Attempt
 
 
+Result = tuple[Claimed, Outcome]
+
+
 def claim(owner: str, most: int) -> list[Claimed]:
     """Take up to ``most`` entries that are due, the oldest of each webhook that has none under way.
 
     In a writing unit of work. Entries of webhooks that are switched off are finished.
     """
     hold(Lock.OUTBOX)
-    moment = now_ms()
-    waiting = session.scalars(
-        select(_FREE.c.id).where(_FREE.c.due_at <= moment).order_by(_FREE.c.due_at).limit(most)
-    ).all()
+    found = session.execute(_DUE, {"moment": now_ms(), "most": most}).all()
+    events = attempts.events_of([row.OutboxEntry.audit_event_id for row in found])
     claimed = []
-    for webhook_id in waiting:
-        webhook = session.get(Webhook, webhook_id)
-        if webhook is None or not webhook.is_active:
-            drop_pending(OutboxEntry.webhook_id == webhook_id)
-            continue
-        entry = session.scalars(
-            select(OutboxEntry)
-            .where(_PENDING, OutboxEntry.webhook_id == webhook_id, OutboxEntry.due_at <= moment)
-            .order_by(OutboxEntry.due_at, OutboxEntry.id)
-            .limit(1)
-        ).one()
-        claimed.append(take(entry, webhook, owner))
+    for entry, webhook in found:
+        if webhook.is_active:
+            claimed.append(_take(entry, webhook, owner, events[entry.audit_event_id]))
+        else:
+            drop_pending(OutboxEntry.webhook_id == webhook.id)
     session.flush()
     return claimed
 
 
 def take(entry: OutboxEntry, webhook: Webhook, owner: str) -> Claimed:
     """Mark the entry as being sent by ``owner`` from now on."""
+    events = attempts.events_of([entry.audit_event_id])
+    return _take(entry, webhook, owner, events[entry.audit_event_id])
+
+
+def _take(entry: OutboxEntry, webhook: Webhook, owner: str, event: Event) -> Claimed:
     entry.state = OutboxState.SENDING.value
     entry.owner = owner
     entry.attempt_id = ids.new_id()
     entry.lease_until = database_ms() + LEASE_MS
-    event = attempts.event_of(entry.audit_event_id)
     attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt)
     return Claimed(entry.id, owner, attempt)
 
@@ -112,24 +126,46 @@ def complete(claimed: Claimed, outcome: Outcome, actor: Actor = SYSTEM) -> bool:
 
     In a writing unit of work. False where the entry is no longer in our hands.
     """
+    return not complete_all([(claimed, outcome)], actor)
+
+
+def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claimed]:
+    """As ``complete``, for many; those that are no longer in our hands."""
     hold(Lock.OUTBOX)
-    entry = session.get(OutboxEntry, claimed.entry_id)
-    if (
-        entry is None
-        or entry.state != OutboxState.SENDING.value
-        or entry.owner != claimed.owner
-        or entry.attempt_id != claimed.attempt.id
-    ):
-        return False
-    _settle(entry, claimed.attempt, outcome, actor)
-    return True
+    wanted = {"ids": [claimed.entry_id for claimed, _ in results]}
+    held = {entry.id: entry for entry in session.scalars(_HELD, wanted)}
+    active = frozenset(session.scalars(_ACTIVE))
+    lost = []
+    for claimed, outcome in results:
+        entry = held.get(claimed.entry_id)
+        if entry is not None and _is_held(entry, claimed):
+            _settle(entry, claimed.attempt, outcome, active, actor)
+        else:
+            lost.append(claimed)
+    session.flush()
+    return lost
 
 
-def _settle(entry: OutboxEntry, attempt: Attempt, outcome: Outcome, actor: Actor = SYSTEM) -> None:
+def _is_held(entry: OutboxEntry, claimed: Claimed) -> bool:
+    """The fence: still under way, by us, and this attempt."""
+    return (
+        entry.state == OutboxState.SENDING.value
+        and entry.owner == claimed.owner
+        and entry.attempt_id == claimed.attempt.id
+    )
+
+
+def _settle(
+    entry: OutboxEntry,
+    attempt: Attempt,
+    outcome: Outcome,
+    active: frozenset[str],
+    actor: Actor = SYSTEM,
+) -> None:
     moment = now_ms()
     due_at = None
     may_retry = not entry.is_manual and entry.attempt < LAST_ATTEMPT
-    if outcome.is_transient and may_retry and _is_active(entry.webhook_id):
+    if outcome.is_transient and may_retry and entry.webhook_id in active:
         due_at = moment + BACKOFF_MS[entry.attempt - 1]
     deliveries.add(actor, attempt, outcome, due_at)
     if due_at is None:
@@ -140,11 +176,6 @@ def _settle(entry: OutboxEntry, attempt: Attempt, outcome: Outcome, actor: Actor
         entry.attempt += 1
         entry.due_at = due_at
     entry.owner = entry.attempt_id = entry.lease_until = None
-    session.flush()
-
-
-def _is_active(webhook_id: str) -> bool:
-    return bool(session.scalar(select(Webhook.is_active).where(Webhook.id == webhook_id)))
 
 
 def recover(*, all_of_others: str | None = None) -> int:
@@ -160,18 +191,19 @@ def recover(*, all_of_others: str | None = None) -> int:
     else:
         statement = statement.where(OutboxEntry.owner != all_of_others)
     lost = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
+    events = attempts.events_of([entry.audit_event_id for entry in lost])
+    active = frozenset(session.scalars(_ACTIVE))
     for entry in lost:
-        event = attempts.event_of(entry.audit_event_id)
-        attempt = Attempt(
-            entry.attempt_id or ids.new_id(), entry.attempt, entry.webhook_id, "", None, event
-        )
-        _settle(entry, attempt, INTERRUPTED)
+        identifier, event = entry.attempt_id or ids.new_id(), events[entry.audit_event_id]
+        attempt = Attempt(identifier, entry.attempt, entry.webhook_id, "", None, event)
+        _settle(entry, attempt, INTERRUPTED, active)
+    session.flush()
     return len(lost)
 
 
 def next_due() -> int | None:
     """When the next entry is due of a webhook that has none under way, in milliseconds."""
-    due: int | None = session.scalar(select(func.min(_FREE.c.due_at)))
+    due: int | None = session.scalar(_NEXT_DUE)
     return due
 
 

@@ -23,7 +23,7 @@ from app.webhooks import outbox, waking
 from app.webhooks.attempts import Outcome
 from app.webhooks.connecting import Limits
 from app.webhooks.limits import limits
-from app.webhooks.outbox import Claimed
+from app.webhooks.outbox import Claimed, Result
 from app.webhooks.sending import Sender, send
 
 log = logging.getLogger(__name__)
@@ -38,8 +38,6 @@ RECOVERY_MS = 15_000
 PATIENCE_SECONDS = 5.0
 # For the database to write that down.
 STOP_SECONDS = PATIENCE_SECONDS + 5.0
-
-Result = tuple[Claimed, Outcome]
 
 
 class Worker:
@@ -136,9 +134,9 @@ class Worker:
         return due is not None and due <= now_ms()
 
     def _exchange(self, finished: list[Result], room: int) -> list[Claimed]:
-        for claimed, outcome in finished:
-            if not outbox.complete(claimed, outcome):
-                log.warning("a delivery ended after its lease", extra={"entry": claimed.entry_id})
+        if finished:
+            for lost in outbox.complete_all(finished):
+                log.warning("a delivery ended after its lease", extra={"entry": lost.entry_id})
         return outbox.claim(self._owner, room) if room > 0 else []
 
     def _send(self, claimed: Claimed) -> None:

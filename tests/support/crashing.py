@@ -53,7 +53,7 @@ def prepare() -> None:
     # The receiver has answered, and nobody but us knows.
     sending._discard = dying("after send", sending._discard, before=False)
     # The row is written and not committed.
-    outbox.complete = dying("before record", outbox.complete, before=False)
+    outbox.complete_all = dying("before record", outbox.complete_all, before=False)
 
 
 prepare()
