@@ -39,7 +39,7 @@ class Jobs:
         """Begin."""
         # The library says at INFO that each of its jobs ran.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        self._scheduler.add_job(self._worker.wake, "interval", seconds=POLL_SECONDS)
+        self._scheduler.add_job(self._worker.look, "interval", seconds=POLL_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
                 self._sweep,

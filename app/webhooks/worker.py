@@ -50,7 +50,10 @@ class Worker:
         self._alone = alone
         self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._limits: Limits = limits(app)
-        self._signals: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        # A result; True where something was put into the outbox; False to have a look.
+        self._signals: queue.SimpleQueue[Result | bool] = queue.SimpleQueue()
+        self._has_news = True
+        self._next_due: int | None = None
         self._under_way: dict[str, Claimed] = {}
         # What came back and is not written down yet.
         self._results: list[Result] = []
@@ -65,8 +68,12 @@ class Worker:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at the outbox now."""
-        self._signals.put(None)
+        """Take from the outbox now: something was put there."""
+        self._signals.put(True)
+
+    def look(self) -> None:
+        """See whether something is due: a retry, or what another process put there."""
+        self._signals.put(False)
 
     def stop(self) -> None:
         """Take nothing new, wait a little for what is under way, write down how it ended.
@@ -76,7 +83,7 @@ class Worker:
         waking.forget(self.wake)
         self._stop_at = time.monotonic() + PATIENCE_SECONDS
         self._stopping.set()
-        self.wake()
+        self.look()
         self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
@@ -105,8 +112,9 @@ class Worker:
             self._drain()
             finished = list(self._results)
             room = 0 if self._stopping.is_set() else SENDERS - len(self._under_way)
-            if not finished and not (room > 0 and self._has_due()):
+            if not finished and not (room > 0 and (self._has_news or self._has_due())):
                 return
+            self._has_news = False
             claimed = run_write(partial(self._exchange, finished, room))
             del self._results[: len(finished)]
             for one in claimed:
@@ -114,7 +122,7 @@ class Worker:
                 threading.Thread(
                     target=self._send, args=(one,), name="webhook-sender", daemon=True
                 ).start()
-            if not claimed:
+            if len(claimed) < max(room, 1):
                 return
 
     def _recover(self) -> None:
@@ -130,14 +138,16 @@ class Worker:
     def _has_due(self) -> bool:
         """Whether anything is due, without a write: an idle worker must cost nothing."""
         with reading():
-            due = outbox.next_due()
-        return due is not None and due <= now_ms()
+            self._next_due = outbox.next_due()
+        return self._next_due is not None and self._next_due <= now_ms()
 
     def _exchange(self, finished: list[Result], room: int) -> list[Claimed]:
         if finished:
             for lost in outbox.complete_all(finished):
                 log.warning("a delivery ended after its lease", extra={"entry": lost.entry_id})
-        return outbox.claim(self._owner, room) if room > 0 else []
+        claimed = outbox.claim(self._owner, room) if room > 0 else []
+        self._next_due = outbox.next_due()
+        return claimed
 
     def _send(self, claimed: Claimed) -> None:
         """In a thread of its own."""
@@ -159,14 +169,9 @@ class Worker:
     def _sleep_seconds(self) -> float:
         if self._stopping.is_set():
             return max(0.005, min(POLL_SECONDS, self._stop_at - time.monotonic()))
-        try:
-            with reading():
-                due = outbox.next_due()
-        except Exception:
+        if self._next_due is None or len(self._under_way) >= SENDERS:
             return POLL_SECONDS
-        if due is None or len(self._under_way) >= SENDERS:
-            return POLL_SECONDS
-        return min(POLL_SECONDS, max(0.005, (due - now_ms()) / 1000))
+        return min(POLL_SECONDS, max(0.005, (self._next_due - now_ms()) / 1000))
 
     def _drain(self) -> None:
         while True:
@@ -175,9 +180,11 @@ class Worker:
             except queue.Empty:
                 return
 
-    def _take(self, signal: Result | None) -> None:
+    def _take(self, signal: Result | bool) -> None:
+        if isinstance(signal, bool):
+            self._has_news = self._has_news or signal
         # One that was given up on already may still come.
-        if signal is not None and self._under_way.pop(signal[0].entry_id, None) is not None:
+        elif self._under_way.pop(signal[0].entry_id, None) is not None:
             self._results.append(signal)
 
     def _give_up(self) -> None:
