@@ -213,7 +213,6 @@ async function add(form) {
     headers: { "HX-Request": "true", "X-Requested-By": "web" },
     body: new URLSearchParams(new FormData(form)),
   }).catch(() => null);
-  delete form.dataset.sending;
   const text = answer ? await answer.text() : "";
   if (answer?.status === 201) {
     htmx.swap(`#column-${column.dataset.state}`, text, { swapStyle: "afterbegin" }, {
@@ -237,6 +236,8 @@ async function add(form) {
   } else {
     toast("The ticket was not created. Try again.", "error");
   }
+  // Only now: a second Enter before this would bring the answer, and the card, once more.
+  delete form.dataset.sending;
 }
 
 watchBoard();
