@@ -132,5 +132,7 @@ def test_a_dropped_card_lands_where_it_will_stand(desk, furnished):
         return [one for one in shown if one in (urgent, low, middle)]
 
     assert order() == [urgent, middle, low]
+    # The card stands there before the server knows.
+    desk.page.wait_for_load_state("networkidle")
     desk.page.reload()
     assert order() == [urgent, middle, low]
