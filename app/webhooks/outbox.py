@@ -83,10 +83,12 @@ def claim(owner: str, most: int) -> list[Claimed]:
     hold(Lock.OUTBOX)
     found = session.execute(_DUE, {"moment": now_ms(), "most": most}).all()
     events = attempts.events_of([row.OutboxEntry.audit_event_id for row in found])
+    lease_until = database_ms() + LEASE_MS if found else 0
     claimed = []
     for entry, webhook in found:
         if webhook.is_active:
-            claimed.append(_take(entry, webhook, owner, events[entry.audit_event_id]))
+            event = events[entry.audit_event_id]
+            claimed.append(_take(entry, webhook, owner, lease_until, event))
         else:
             drop_pending(OutboxEntry.webhook_id == webhook.id)
     session.flush()
@@ -96,14 +98,17 @@ def claim(owner: str, most: int) -> list[Claimed]:
 def take(entry: OutboxEntry, webhook: Webhook, owner: str) -> Claimed:
     """Mark the entry as being sent by ``owner`` from now on."""
     events = attempts.events_of([entry.audit_event_id])
-    return _take(entry, webhook, owner, events[entry.audit_event_id])
+    lease_until = database_ms() + LEASE_MS
+    return _take(entry, webhook, owner, lease_until, events[entry.audit_event_id])
 
 
-def _take(entry: OutboxEntry, webhook: Webhook, owner: str, event: Event) -> Claimed:
+def _take(
+    entry: OutboxEntry, webhook: Webhook, owner: str, lease_until: int, event: Event
+) -> Claimed:
     entry.state = OutboxState.SENDING.value
     entry.owner = owner
     entry.attempt_id = ids.new_id()
-    entry.lease_until = database_ms() + LEASE_MS
+    entry.lease_until = lease_until
     attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt)
     return Claimed(entry.id, owner, attempt)
 
