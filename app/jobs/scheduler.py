@@ -29,6 +29,7 @@ class Jobs:
         self._app = app
         self._worker = Worker(app, alone=settings.is_sqlite)
         self._ended = threading.Lock()
+        self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
             daemon=True,
@@ -55,6 +56,7 @@ class Jobs:
         """End: nothing new is begun, what is under way is waited for a little. Once is enough."""
         if not self._ended.acquire(blocking=False):
             return
+        self._stopping.set()
         self._scheduler.shutdown(wait=False)
         self._worker.stop()
 
@@ -62,7 +64,8 @@ class Jobs:
         with self._app.app_context():
             request_id.set(None)
             try:
-                sweep(name, self._app.config["SETTINGS"])
+                settings = self._app.config["SETTINGS"]
+                sweep(name, settings, may_go_on=lambda: not self._stopping.is_set())
             except Unavailable:
                 log.warning("a sweep did not run: the database is unavailable")
             except Exception:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.audit.service import Target, record
@@ -30,10 +31,17 @@ class Swept:
     deleted: int
 
 
-def sweep(name: str, settings: Settings, *, now: bool = False) -> Swept | None:
+def sweep(
+    name: str,
+    settings: Settings,
+    *,
+    now: bool = False,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Swept | None:
     """Run a sweeper to its end and record ``system.sweeper_ran``; None where another runs it.
 
-    Also None where it just ran, unless it is to run ``now``. Opens its own units of work.
+    Also None where it just ran, unless it is to run ``now``. A run that may not go on ends after
+    its batch. Opens its own units of work.
     """
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     if not run_write(lambda: _take_lease(name, owner, now=now)):
@@ -43,7 +51,7 @@ def sweep(name: str, settings: Settings, *, now: bool = False) -> Swept | None:
     try:
         while (count := run_write(lambda: _batch(name, owner, settings))) is not None:
             deleted += count
-            if count < BATCH:
+            if count < BATCH or not may_go_on():
                 break
             # Whoever waits to write goes first.
             time.sleep(PAUSE_SECONDS)

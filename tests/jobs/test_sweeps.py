@@ -180,6 +180,15 @@ def test_a_run_that_lost_its_lease_goes_no_further(settings, cast, monkeypatch):
     assert count(IdempotencyRecord) == 25
 
 
+def test_a_run_ends_after_its_batch_when_the_server_stops(app, settings, cast, monkeypatch):
+    monkeypatch.setattr(sweepers, "BATCH", 10)
+    monkeypatch.setattr(sweeping, "BATCH", 10)
+    add(*(record(1, f"{number}") for number in range(35)))
+    assert sweep("idempotency-records", settings, may_go_on=lambda: False).deleted == 10
+    assert len(events(app, event_type="system.sweeper_ran")) == 1
+    assert sweep("idempotency-records", settings, now=True).deleted == 25
+
+
 def test_a_dead_run_is_taken_over_when_its_lease_is_over(settings, cast):
     add(record(1, "old"))
     run_write(lambda: sweeping._take_lease("idempotency-records", "dead", now=True))

@@ -1,0 +1,54 @@
+"""The clock of a server process: it starts, sweeps by itself, and stops."""
+
+import threading
+import time
+
+import pytest
+
+from app.jobs import scheduler
+from app.jobs.scheduler import Jobs
+from app.jobs.sweepers import SWEEPERS
+from tests.support.serving import until
+from tests.support.story import events
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """The first sweeps within seconds."""
+    monkeypatch.setattr(scheduler, "FIRST_SWEEP_SECONDS", 1)
+
+
+def swept(app):
+    return sorted(
+        event.payload["sweeper"] for event in events(app, event_type="system.sweeper_ran")
+    )
+
+
+def test_each_sweeper_runs_once_however_many_processes_there_are(app, cast, soon):
+    processes = [Jobs(app) for _ in range(3)]
+    for one in processes:
+        one.start()
+    try:
+        until(lambda: len(swept(app)) == len(SWEEPERS))
+        time.sleep(1)
+        assert swept(app) == sorted(SWEEPERS)
+    finally:
+        for one in processes:
+            one.stop()
+
+
+def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
+    before = set(threading.enumerate())
+    jobs = Jobs(app)
+    jobs.start()
+    until(lambda: swept(app))
+    began = time.monotonic()
+    jobs.stop()
+    jobs.stop()
+    assert time.monotonic() - began < 2
+
+    def left():
+        ours = set(threading.enumerate()) - before
+        return [one.name for one in ours if one.name == "webhook-worker" or "APS" in one.name]
+
+    until(lambda: not left())
