@@ -125,3 +125,24 @@ class Workspace(Base):
     # While set, every write of every bot is refused (decisions.md, section 3).
     bots_paused_at: Mapped[int | None] = mapped_column(Moment)
     bots_paused_by_user_id: Mapped[str | None] = mapped_column(Id)
+
+
+class ReadMarker(Base):
+    """How far a person has read: the last event of a subject, such as ``home`` or ``bot:<id>``."""
+
+    __tablename__ = "read_markers"
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    subject: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    event_id: Mapped[str] = mapped_column(Id)
+    updated_at: Mapped[int] = mapped_column(Moment)
+
+
+class Preferences(Base):
+    """What a person chose for the pages; a name that is missing means its default."""
+
+    __tablename__ = "preferences"
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    choices: Mapped[dict[str, str | bool]] = mapped_column(JSON)
+    updated_at: Mapped[int] = mapped_column(Moment)

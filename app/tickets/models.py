@@ -176,3 +176,35 @@ class ImportedIssue(Base):
     external_id: Mapped[str] = mapped_column(short_text())
     ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"))
     created_at: Mapped[int] = mapped_column(Moment)
+
+
+class SavedView(Base):
+    """A person's named filter of a board or list: the query string, of a project or of all."""
+
+    __tablename__ = "saved_views"
+    __table_args__ = (
+        Index(
+            "uq_saved_views_in_project",
+            "user_id",
+            "project_id",
+            "name",
+            unique=True,
+            sqlite_where=text("project_id IS NOT NULL"),
+            postgresql_where=text("project_id IS NOT NULL"),
+        ),
+        Index(
+            "uq_saved_views_everywhere",
+            "user_id",
+            "name",
+            unique=True,
+            sqlite_where=text("project_id IS NULL"),
+            postgresql_where=text("project_id IS NULL"),
+        ),
+    )
+
+    id: Mapped[str] = id_key()
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    project_id: Mapped[str | None] = mapped_column(Id, ForeignKey("projects.id"))
+    name: Mapped[str] = mapped_column(short_text(80))
+    query: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[int] = mapped_column(Moment)
