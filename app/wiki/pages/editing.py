@@ -10,15 +10,15 @@ from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.db import reading
+from app.core.diff import compare
 from app.core.errors import Conflict, NotFound
+from app.core.merging import merge
 from app.markdown import Html
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page
 from app.wiki import page_queries, service
 from app.wiki.addresses import address_of, title_of
-from app.wiki.diff import compare
-from app.wiki.merging import merge
 from app.wiki.models import WikiPage
 from app.wiki.page_queries import Found
 from app.wiki.pages import rendering

@@ -4,11 +4,11 @@ from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.db import reading
+from app.core.diff import compare
 from app.core.errors import NotFound
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.wiki import page_queries, service
-from app.wiki.diff import compare
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import both, page_of, scope_of
 

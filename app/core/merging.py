@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.wiki.sequences import runs
+from app.core.sequences import runs
 
 MINE = "<<<<<<< Your text"
 BETWEEN = "======="

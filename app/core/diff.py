@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from app.wiki.sequences import Budget, Run, runs
+from app.core.sequences import Budget, Run, runs
 
 # Words of a changed block, on either side, above which only whole lines are marked.
 WORDS = 20_000

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.wiki.diff import compare
-from app.wiki.merging import BETWEEN, MINE, THEIRS, merge
-from app.wiki.sequences import runs
+from app.core.diff import compare
+from app.core.merging import BETWEEN, MINE, THEIRS, merge
+from app.core.sequences import runs
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c d", "c e f", "", "  "]), max_size=30).map("\n".join)
 
