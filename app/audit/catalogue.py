@@ -3,7 +3,7 @@
 The categories are interface.md's (Event types and categories); the additions are decisions.md's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -23,8 +23,44 @@ class EventType:
     payload: tuple[str, ...]
 
 
+# What the events that undo others carry besides: the id of the event that they undo.
+UNDO_OF = "undo_of"
+
+# Events that people can undo; how is said in activity/undoing.py, whose table has the same types.
+REVERSIBLE = frozenset(
+    {
+        "ticket.created",
+        "ticket.updated",
+        "ticket.state_changed",
+        "ticket.assigned",
+        "ticket.deleted",
+        "ticket.restored",
+        "ticket.watcher_added",
+        "ticket.watcher_removed",
+        "ticket.relation_added",
+        "ticket.relation_removed",
+        "comment.created",
+        "comment.updated",
+        "comment.deleted",
+        "comment.restored",
+        "wiki.created",
+        "wiki.updated",
+        "wiki.deleted",
+        "wiki.restored",
+    }
+)
+# Of these, only those that one did oneself: only its author may edit a comment.
+OWN_ONLY = frozenset({"comment.updated"})
+
+
 def _events(category: Category, *lines: tuple[str, str]) -> dict[str, EventType]:
-    return {name: EventType(name, category, tuple(keys.split())) for name, keys in lines}
+    made = (EventType(name, category, tuple(keys.split())) for name, keys in lines)
+    return {
+        kind.name: replace(kind, payload=(*kind.payload, UNDO_OF))
+        if kind.name in REVERSIBLE
+        else kind
+        for kind in made
+    }
 
 
 EVENTS: dict[str, EventType] = _events(
@@ -110,3 +146,8 @@ EVENTS: dict[str, EventType] = _events(
     ("sticky_note.deleted", "body color"),
     ("sticky_note.converted", "sticky_note_id ticket_id display_id"),
 )
+
+
+def may_be_undone(event_type: str, by: str | None, person: str | None) -> bool:
+    """Whether a person may undo what this user did."""
+    return event_type in REVERSIBLE and (event_type not in OWN_ONLY or by == person)

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert
 
-from app.audit.catalogue import EVENTS, Category
+from app.audit.catalogue import EVENTS, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
-from app.core.context import request_id
+from app.core.context import request_id, undo_of
 from app.core.db import run_write, session
 from app.core.errors import DomainError, OutsideAllowlist
 
@@ -74,6 +74,9 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
     unknown = payload.keys() - set(kind.payload)
     if unknown:
         raise ValueError(f"{event_type} has no payload key {sorted(unknown)}")
+    undone = undo_of.get()
+    if undone is not None:
+        payload[UNDO_OF] = undone
     identifier = ids.new_id()
     named = actor.kind is not ActorKind.ANONYMOUS
     session.execute(

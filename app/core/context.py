@@ -7,6 +7,9 @@ from contextvars import ContextVar
 # The id shared by all events of one request; None outside requests (commands set their own).
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
+# The event that is being undone; what is recorded meanwhile names it (activity/undoing.py).
+undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
+
 # How a request lets others have its place while it waits for a server elsewhere (app/gate.py).
 waiting_outside: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(
     "waiting_outside", default=nullcontext

@@ -43,6 +43,7 @@ _CHANGES: Json = {
 # The payload keys that are no text.
 _PAYLOAD: dict[str, Json] = {
     "changes": _CHANGES,
+    "undo_of": {**_ID, "description": "The event that this one undoes, if it does."},
     "password_changed": {"type": "boolean"},
     "body_changed": {"type": "boolean"},
     "revision_number": {"type": "integer"},

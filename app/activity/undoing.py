@@ -1,0 +1,155 @@
+"""Undo: a person takes back what anyone did, a bot too (ui.md, A5).
+
+It is an ordinary write through the verb that anyone would call, attributed to whoever undoes. Its
+events carry ``undo_of``, the id of the event undone, and can themselves be undone. Where a value is
+not any more what the event left, nothing is written unless the person insists.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sqlalchemy import func, select
+
+from app.activity import text_reversals as texts
+from app.activity import ticket_reversals as tickets
+from app.activity.reversals import Difference, Reversal, impossible
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.context import undo_of
+from app.core.db import by_id, session
+from app.core.errors import DomainError, NotFound
+from app.core.ids import as_uuid
+
+# How each type is undone. A type that is missing cannot be.
+REVERSALS: dict[str, Reversal] = {
+    "ticket.created": tickets.created,
+    "ticket.updated": tickets.updated,
+    "ticket.state_changed": tickets.moved,
+    "ticket.assigned": tickets.assigned,
+    "ticket.deleted": tickets.deleted,
+    "ticket.restored": tickets.restored,
+    "ticket.watcher_added": tickets.watcher_added,
+    "ticket.watcher_removed": tickets.watcher_removed,
+    "ticket.relation_added": tickets.relation_added,
+    "ticket.relation_removed": tickets.relation_removed,
+    "comment.created": texts.comment_created,
+    "comment.updated": texts.comment_updated,
+    "comment.deleted": texts.comment_deleted,
+    "comment.restored": texts.comment_restored,
+    "wiki.created": texts.page_created,
+    "wiki.updated": texts.page_updated,
+    "wiki.deleted": texts.page_deleted,
+    "wiki.restored": texts.page_restored,
+}
+# Events of one request that are undone at once; one transaction holds them all.
+MOST_EVENTS = 500
+
+
+class Ending(StrEnum):
+    """How an attempt to undo one event ended."""
+
+    DONE = "done"
+    # Nothing was left of it: it was undone before, or someone did the opposite.
+    NOTHING_LEFT = "nothing_left"
+    # Another value is there than the event left; nothing was written.
+    CHANGED_SINCE = "changed_since"
+    # A rule forbids it now.
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one event."""
+
+    event: AuditEvent
+    ending: Ending
+    differences: tuple[Difference, ...] = ()
+    # Why it was refused.
+    message: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was undone."""
+        return self.ending is Ending.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOutcome:
+    """What became of the events of a request, the newest first, and how many were left out."""
+
+    undone: list[Outcome] = field(default_factory=list)
+    skipped: list[Outcome] = field(default_factory=list)
+    left_out: int = 0
+
+
+@contextmanager
+def _naming(event: AuditEvent) -> Iterator[None]:
+    """Let what is recorded meanwhile name the event that it undoes."""
+    token = undo_of.set(event.id)
+    try:
+        yield
+    finally:
+        undo_of.reset(token)
+
+
+@operation(Access.HUMAN)
+def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> Outcome:
+    """Undo one event; with ``force`` also where someone changed the same value since.
+
+    Raises NotFound, Conflict ``invariant_violation`` where it cannot be undone, and what the verb
+    that undoes it raises.
+    """
+    event = by_id(AuditEvent, event_id)
+    if event is None:
+        raise NotFound("audit_event", event_id)
+    return _undo(actor, event, force=force)
+
+
+def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> Outcome:
+    reversal = REVERSALS.get(event.event_type)
+    if reversal is None:
+        raise impossible("This kind of event cannot be undone.")
+    plan = reversal(actor, event)
+    if plan.act is None:
+        return Outcome(event, Ending.NOTHING_LEFT)
+    if plan.differences and not force:
+        return Outcome(event, Ending.CHANGED_SINCE, plan.differences)
+    with _naming(event):
+        plan.act()
+    return Outcome(event, Ending.DONE)
+
+
+@operation(Access.HUMAN)
+def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
+    """Undo all that a request did, the newest event first; what cannot be undone is left.
+
+    Raises NotFound where the request did nothing that can be undone.
+    """
+    identifier = as_uuid(request_id)
+    wanted = (
+        AuditEvent.request_id == identifier,
+        AuditEvent.event_type.in_(REVERSALS.keys()),
+    )
+    newest = select(AuditEvent).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    events = session.scalars(newest.where(*wanted).limit(MOST_EVENTS)).all() if identifier else ()
+    if not events:
+        raise NotFound("request", request_id)
+    count = len(events)
+    if count == MOST_EVENTS:
+        count = session.scalar(select(func.count()).select_from(AuditEvent).where(*wanted)) or count
+    outcome = RequestOutcome(left_out=count - len(events))
+    for event in events:
+        one = _attempt(actor, event)
+        (outcome.undone if one.is_done else outcome.skipped).append(one)
+    return outcome
+
+
+def _attempt(actor: Actor, event: AuditEvent) -> Outcome:
+    """Undo one of several events; a refusal takes back only what this one wrote."""
+    try:
+        with session.begin_nested():
+            return _undo(actor, event, force=False)
+    except DomainError as error:
+        return Outcome(event, Ending.REFUSED, message=error.message)
