@@ -9,26 +9,30 @@ waiting writer through, so a busy bot could not be stopped. Advisory locks queue
 has one writer at a time and needs none of this.
 """
 
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Text, cast, func, literal, select
 
-from app.core.db import session
+from app.core.db import fetch, session
 from app.core.engines import WRITES
 from app.core.locks import Lock
 
 
-def keep(owners: Select[Any]) -> None:
+def keep(owners: Select[Any], **values: Any) -> None:
     """In a write, keep the credentials of these users from changing until it commits.
 
-    ``owners`` selects user ids. Judge the credential after this, not before.
+    ``owners`` selects user ids, with these values for its parameters; it is made once and passed
+    again and again. Judge the credential after this, not before.
     """
-    if not session.info.get(WRITES) or not _is_needed():
-        return
+    if session.info.get(WRITES) and _is_needed():
+        fetch(_sharing(owners), **values)
+
+
+@cache
+def _sharing(owners: Select[Any]) -> Select[Any]:
     (owner,) = owners.subquery().c
-    session.execute(
-        select(func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), _key(cast(owner, Text))))
-    )
+    return select(func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), _key(cast(owner, Text))))
 
 
 def change(user_id: str) -> None:

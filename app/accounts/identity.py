@@ -9,14 +9,14 @@ import ipaddress
 from dataclasses import dataclass
 
 from flask import Request, current_app, g
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from app.accounts import holds, tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import AnyRow, AnySelect, session
+from app.core.db import AnyRow, fetch
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
 from app.rest.routing import Client
 
@@ -24,6 +24,42 @@ COOKIE = "app_session"
 KEY_HEADER = "X-API-Key"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+# Run for every request, so made once.
+_OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
+_BY_TOKEN = (
+    select(
+        BotToken.id.label("token_id"),
+        BotToken.token_hash,
+        BotToken.is_active.label("token_active"),
+        BotToken.last_used_at,
+        BotToken.audited_at,
+        User.id.label("user_id"),
+        User.username,
+        User.is_active.label("user_active"),
+        User.bot_mode,
+        User.project_ids,
+        User.can_edit_global_wiki,
+        select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
+    )
+    .join(User, User.id == BotToken.bot_user_id)
+    .where(BotToken.prefix == bindparam("prefix"))
+)
+_OWNERS_OF_SESSION = select(UserSession.user_id).where(UserSession.token_hash == bindparam("hash"))
+_BY_SESSION = (
+    select(
+        UserSession.id,
+        UserSession.last_seen_at,
+        UserSession.expires_at,
+        User.id.label("user_id"),
+        User.username,
+        User.display_name,
+        User.is_active,
+    )
+    .join(User, User.id == UserSession.user_id)
+    .where(UserSession.token_hash == bindparam("hash"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +164,8 @@ def resolve_token(token: str) -> Actor:
     prefix = tokens.lookup_prefix(token)
     found: AnyRow | None = None
     if prefix is not None:
-        holds.keep(select(BotToken.bot_user_id).where(BotToken.prefix == prefix))
-        rows = session.execute(_token_query(prefix)).all()
+        holds.keep(_OWNERS_OF_TOKEN, prefix=prefix)
+        rows = fetch(_BY_TOKEN, prefix=prefix).all()
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
     if found is None or not found.token_active or not found.user_active:
         raise _refusal(prefix, found)
@@ -147,27 +183,6 @@ def resolve_token(token: str) -> Actor:
     return actor
 
 
-def _token_query(prefix: str) -> AnySelect:
-    return (
-        select(
-            BotToken.id.label("token_id"),
-            BotToken.token_hash,
-            BotToken.is_active.label("token_active"),
-            BotToken.last_used_at,
-            BotToken.audited_at,
-            User.id.label("user_id"),
-            User.username,
-            User.is_active.label("user_active"),
-            User.bot_mode,
-            User.project_ids,
-            User.can_edit_global_wiki,
-            select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
-        )
-        .join(User, User.id == BotToken.bot_user_id)
-        .where(BotToken.prefix == prefix)
-    )
-
-
 def _refusal(prefix: str | None, found: AnyRow | None) -> InvalidCredentials:
     error = InvalidCredentials()
     error.audit_event = "auth.bot.failure"
@@ -183,20 +198,8 @@ def resolve_session(cookie: str) -> Actor:
     A dead cookie is cleared on the answer (interface.md, Resolution order, rule 5).
     """
     hashed = tokens.hashed(cookie)
-    holds.keep(select(UserSession.user_id).where(UserSession.token_hash == hashed))
-    row = session.execute(
-        select(
-            UserSession.id,
-            UserSession.last_seen_at,
-            UserSession.expires_at,
-            User.id.label("user_id"),
-            User.username,
-            User.display_name,
-            User.is_active,
-        )
-        .join(User, User.id == UserSession.user_id)
-        .where(UserSession.token_hash == hashed)
-    ).first()
+    holds.keep(_OWNERS_OF_SESSION, hash=hashed)
+    row = fetch(_BY_SESSION, hash=hashed).first()
     if row is None or not row.is_active:
         g.dead_cookie = True
         return ANONYMOUS

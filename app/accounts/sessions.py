@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from app.accounts import holds, tokens
 from app.accounts.models import User, UserSession
@@ -14,6 +14,8 @@ from app.core.db import session
 from app.core.errors import Unauthenticated
 
 USER_AGENT_LENGTH = 200
+
+_ITSELF = select(User.id).where(User.id == bindparam("user_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def confirm(actor: Actor) -> None:
     if actor.kind is ActorKind.SYSTEM:
         # A command of whoever runs the server.
         return
-    holds.keep(select(User.id).where(User.id == actor.user_id))
+    holds.keep(_ITSELF, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)
     if actor.session_id is not None:
         statement = statement.join(UserSession, UserSession.user_id == User.id).where(

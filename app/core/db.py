@@ -15,7 +15,9 @@ from sqlalchemy import (
     CHAR,
     BigInteger,
     CheckConstraint,
+    CursorResult,
     Dialect,
+    Executable,
     MetaData,
     Row,
     Select,
@@ -97,6 +99,15 @@ db = SQLAlchemy(
     metadata=Base.metadata, session_options={"autoflush": False, "expire_on_commit": False}
 )
 session = cast("Session", db.session)
+
+
+def fetch(statement: Executable, **values: Any) -> CursorResult[Any]:
+    """Run a statement that was made once, with values for its parameters, past the ORM.
+
+    Where speed counts: making a statement anew costs more than running it, and going through the
+    session twice as much as this. The unit of work is the same one.
+    """
+    return session.connection().execute(statement, values)
 
 
 def by_id(model: type[Model], identifier: str) -> Model | None:

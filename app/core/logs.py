@@ -30,6 +30,10 @@ class JsonFormatter(logging.Formatter):
         line.update(redact(extra))
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
+        written = orjson.dumps(line, default=str).decode()
+        if scrub(written) == written and "\\" not in written:
+            return written
+        # Escapes can hide a secret's end, so texts are scrubbed before they are written as well.
         cleaned = {
             key: scrub(value) if isinstance(value, str) else value for key, value in line.items()
         }

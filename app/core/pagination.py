@@ -9,13 +9,14 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy import ColumnElement, Integer, and_, bindparam, or_
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.core.db import AnyRow, AnySelect, session
+from app.core.db import AnyRow, AnySelect, fetch, session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 
@@ -97,17 +98,24 @@ def page(
     build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]],
     ascending: bool = False,
     id_key: str = "id",
+    values: dict[str, Any] | None = None,
 ) -> Page:
     """One page of ``statement`` in the order (sort, id), newest first unless ``ascending``.
 
     ``sort`` is an integer column (``created_at`` in milliseconds, or a position) that the statement
-    selects under its own name; the row's id is selected as ``id_key``. Raises InvalidField for a
-    bad cursor.
+    selects under its own name; the row's id is selected as ``id_key``. A statement of plain
+    columns that was made once comes with the ``values`` of its parameters, and what is made of it
+    here is kept as well. Raises InvalidField for a bad cursor.
     """
-    if cursor is not None:
-        statement = statement.where(_beyond(decode(cursor, kind), sort, id_column, ascending))
-    order = (sort, id_column) if ascending else (sort.desc(), id_column.desc())
-    rows = session.execute(statement.order_by(*order).limit(limit + 1)).all()
+    after = decode(cursor, kind) if cursor is not None else None
+    place = {"after_at": after.at, "after_id": after.id} if after else {}
+    parts = (sort, id_column, ascending, after is not None)
+    rows: Sequence[AnyRow]
+    if values is None:
+        ordered = _ordered.__wrapped__(statement, *parts)
+        rows = session.execute(ordered, {**place, "rows": limit + 1}).all()
+    else:
+        rows = fetch(_ordered(statement, *parts), **values, **place, rows=limit + 1).all()
     shown = rows[:limit]
     next_cursor = None
     if len(rows) > limit:
@@ -116,13 +124,28 @@ def page(
     return Page(build(shown), next_cursor)
 
 
-def _beyond(
-    cursor: Cursor,
+@lru_cache(maxsize=512)
+def _ordered(
+    statement: AnySelect,
     sort: InstrumentedAttribute[int],
     id_column: InstrumentedAttribute[str],
     ascending: bool,
+    continued: bool,
+) -> AnySelect:
+    """The statement for so many ``rows`` in order, those after the cursor if it goes on."""
+    if continued:
+        statement = statement.where(_beyond(sort, id_column, ascending))
+    order = (sort, id_column) if ascending else (sort.desc(), id_column.desc())
+    # PostgreSQL plans for a page only if it sees how small it is.
+    return statement.order_by(*order).limit(bindparam("rows", type_=Integer, literal_execute=True))
+
+
+def _beyond(
+    sort: InstrumentedAttribute[int], id_column: InstrumentedAttribute[str], ascending: bool
 ) -> ColumnElement[bool]:
     """Rows after the cursor. The first condition alone lets an index seek to the place."""
+    at: ColumnElement[int] = bindparam("after_at", type_=sort.type)
+    last: ColumnElement[str] = bindparam("after_id", type_=id_column.type)
     if ascending:
-        return and_(sort >= cursor.at, or_(sort > cursor.at, id_column > cursor.id))
-    return and_(sort <= cursor.at, or_(sort < cursor.at, id_column < cursor.id))
+        return and_(sort >= at, or_(sort > at, id_column > last))
+    return and_(sort <= at, or_(sort < at, id_column < last))

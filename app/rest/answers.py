@@ -1,5 +1,6 @@
 """What a view answers, and how it becomes a response; also the error envelope."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +14,13 @@ JSON_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a view: its body (None for 204), status and headers."""
+    """The result of a view: its body (None for 204), status and headers.
 
-    body: Any = None
+    A body that costs something may be a function that makes it: it is not called where the client
+    has the same version already.
+    """
+
+    body: Any | Callable[[], Any] = None
     status: int = 200
     location: str | None = None
     etag: str | None = None

@@ -173,7 +173,7 @@ class Exchange:
         self.cookies = answer.cookies
         if self._not_modified(answer):
             return Rendered(304, b"", {"ETag": answer.etag or "", **CONDITIONAL})
-        shown = answer.body
+        shown = answer.body() if callable(answer.body) else answer.body
         if echoed is not None:
             shown = {**shown, "client_request_id": echoed}
         rendered = render(answer, self.settings.base_url, shown)

@@ -82,7 +82,8 @@ def create_ticket(call: Call) -> Answer:
 )
 def get_ticket(call: Call) -> Answer:
     """Fetch a ticket by UUID or display id."""
-    return shown(reading.get_ticket(call.actor, call.path["ticket_id"], **call.query))
+    found = reading.get_ticket(call.actor, call.path["ticket_id"], **call.query)
+    return Answer(found.json, etag=found.etag)
 
 
 @api.route(

@@ -4,13 +4,17 @@ Lists are keyset pages over an index; nothing here grows with the table.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import ColumnElement, bindparam, exists, select
 from sqlalchemy.orm import aliased
 
 from app.accounts.models import User
-from app.core.db import AnyRow, AnySelect, session
+from app.core.db import AnyRow, AnySelect, fetch
+from app.core.etag import etag
+from app.core.ids import as_uuid, is_display_id
 from app.core.pagination import Page, page
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets.builders import LabelSummary, ticket_json
@@ -65,31 +69,82 @@ FULL = (
 )
 
 
+# In the order in which labels are shown.
+_LABELS = (
+    select(Label.name_key, Label.id, Label.name, Label.color, TicketLabel.ticket_id)
+    .join(TicketLabel, TicketLabel.label_id == Label.id)
+    .where(TicketLabel.ticket_id.in_(bindparam("ticket_ids", expanding=True)))
+)
+
+
 def labels_of(ticket_ids: Iterable[str]) -> dict[str, list[LabelSummary]]:
     """The labels of each of these tickets, by name, in one query."""
     wanted = list(ticket_ids)
     found: dict[str, list[LabelSummary]] = {ticket_id: [] for ticket_id in wanted}
     if not wanted:
         return found
-    rows = session.execute(
-        select(TicketLabel.ticket_id, Label.id, Label.name, Label.color, Label.name_key)
-        .join(Label, Label.id == TicketLabel.label_id)
-        .where(TicketLabel.ticket_id.in_(wanted))
-    ).all()
-    for row in sorted(rows, key=lambda row: (row.name_key, row.id)):
-        found[row.ticket_id].append({"id": row.id, "name": row.name, "color": row.color})
+    rows = fetch(_LABELS, ticket_ids=wanted).all()
+    for _, label_id, name, color, ticket_id in sorted(tuple(row) for row in rows):
+        found[ticket_id].append({"id": label_id, "name": name, "color": color})
     return found
 
 
 def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
     """The JSON of full rows."""
-    labels = labels_of(row.id for row in rows)
-    return [ticket_json(row, labels[row.id]) for row in rows]
+    labels = labels_of(row[0] for row in rows)
+    return [ticket_json(row, labels[row[0]]) for row in rows]
+
+
+_BY_ID = FULL.where(Ticket.id == bindparam("ticket_id"))
 
 
 def ticket_by_id(ticket_id: str) -> dict[str, Any]:
     """The JSON of one ticket that was found before."""
-    return build([session.execute(FULL.where(Ticket.id == ticket_id)).one()])[0]
+    return build(fetch(_BY_ID, ticket_id=ticket_id).all())[0]
+
+
+_FOUND = FULL.add_columns(Project.deleted_at.label("project_deleted_at")).join(
+    Project, Project.id == Ticket.project_id
+)
+_FOUND_BY_ID = _FOUND.where(Ticket.id == bindparam("reference"))
+_FOUND_BY_DISPLAY_ID = _FOUND.where(Ticket.display_id == bindparam("reference"))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTicket:
+    """A ticket as it was found; its JSON is made when it is wanted."""
+
+    row: AnyRow
+
+    @property
+    def id(self) -> str:
+        """The ticket's UUID."""
+        return str(self.row.id)
+
+    @property
+    def project_id(self) -> str:
+        """The UUID of its project."""
+        return str(self.row.project_id)
+
+    @property
+    def etag(self) -> str:
+        """The ticket's weak ETag."""
+        return etag(self.row.updated_at, self.row.id)
+
+    def json(self) -> dict[str, Any]:
+        """The ticket resource; one more query, for its labels."""
+        columns = self.row[: len(COLUMNS)]
+        return ticket_json(columns, labels_of([self.row.id])[self.row.id])
+
+
+def found(reference: str) -> FoundTicket | None:
+    """The ticket of a UUID or display id, deleted or not."""
+    if is_display_id(reference):
+        row = fetch(_FOUND_BY_DISPLAY_ID, reference=reference).first()
+    else:
+        canonical = as_uuid(reference)
+        row = fetch(_FOUND_BY_ID, reference=canonical).first() if canonical else None
+    return FoundTicket(row) if row is not None else None
 
 
 def in_live_projects() -> ColumnElement[bool]:
@@ -122,49 +177,37 @@ def is_ready() -> ColumnElement[bool]:
     )
 
 
-def filtered(statement: AnySelect, filters: dict[str, Any]) -> AnySelect:
-    """Narrow a ticket query by the single-value filters of REST (interface.md, Tickets).
-
-    Of the tools alone: ``state_ids`` and ``label_ids`` (any of them), ``unassigned``,
-    ``updated_since`` in milliseconds, and ``among``, a query for the ids to choose from.
-    """
-    equal = {
-        "project_id": Ticket.project_id,
-        "state_id": Ticket.state_id,
-        "ticket_type": Ticket.type,
-        "assignee_user_id": Ticket.assignee_user_id,
-        "reporter_user_id": Ticket.reporter_user_id,
-        "priority": Ticket.priority,
-        "parent_ticket_id": Ticket.parent_ticket_id,
-    }
-    for name, column in equal.items():
-        if filters.get(name) is not None:
-            statement = statement.where(column == filters[name])
-    if filters.get("state_category") is not None:
-        statement = statement.where(WorkflowState.category == filters["state_category"])
-    if filters.get("label_id") is not None:
-        labelled = select(TicketLabel.ticket_id).where(TicketLabel.label_id == filters["label_id"])
-        statement = statement.where(Ticket.id.in_(labelled))
-    if filters.get("ready"):
-        statement = statement.where(is_ready())
-    return _by_tool_filters(statement, filters)
+def _labelled(wanted: ColumnElement[bool]) -> ColumnElement[bool]:
+    return Ticket.id.in_(select(TicketLabel.ticket_id).where(wanted))
 
 
-def _by_tool_filters(statement: AnySelect, filters: dict[str, Any]) -> AnySelect:
-    if filters.get("state_ids") is not None:
-        statement = statement.where(Ticket.state_id.in_(filters["state_ids"]))
-    if filters.get("label_ids") is not None:
-        labelled = select(TicketLabel.ticket_id).where(
-            TicketLabel.label_id.in_(filters["label_ids"])
-        )
-        statement = statement.where(Ticket.id.in_(labelled))
-    if filters.get("unassigned"):
-        statement = statement.where(Ticket.assignee_user_id.is_(None))
-    if filters.get("updated_since") is not None:
-        statement = statement.where(Ticket.updated_at >= filters["updated_since"])
-    if filters.get("among") is not None:
-        statement = statement.where(Ticket.id.in_(filters["among"]))
-    return statement
+# What each filter asks of a ticket: first the filters of REST (interface.md, Tickets), then those
+# of the tools and of the verbs themselves; lists mean any of them, times are milliseconds.
+CONDITIONS: dict[str, ColumnElement[bool]] = {
+    "project_id": Ticket.project_id == bindparam("project_id"),
+    "state_id": Ticket.state_id == bindparam("state_id"),
+    "ticket_type": Ticket.type == bindparam("ticket_type"),
+    "assignee_user_id": Ticket.assignee_user_id == bindparam("assignee_user_id"),
+    "reporter_user_id": Ticket.reporter_user_id == bindparam("reporter_user_id"),
+    "priority": Ticket.priority == bindparam("priority"),
+    "parent_ticket_id": Ticket.parent_ticket_id == bindparam("parent_ticket_id"),
+    "state_category": WorkflowState.category == bindparam("state_category"),
+    "label_id": _labelled(TicketLabel.label_id == bindparam("label_id")),
+    "ready": is_ready(),
+    "state_ids": Ticket.state_id.in_(bindparam("state_ids", expanding=True)),
+    "label_ids": _labelled(TicketLabel.label_id.in_(bindparam("label_ids", expanding=True))),
+    "unassigned": Ticket.assignee_user_id.is_(None),
+    "updated_since": Ticket.updated_at >= bindparam("updated_since"),
+    "project_ids": Ticket.project_id.in_(bindparam("project_ids", expanding=True)),
+    "in_live_projects": in_live_projects(),
+    "live": Ticket.deleted_at.is_(None),
+}
+
+
+@lru_cache(maxsize=512)
+def _filtered(names: frozenset[str]) -> AnySelect:
+    """The query of these filters. It is made once: making it costs more than running it."""
+    return FULL.where(*(CONDITIONS[name] for name in sorted(names)))
 
 
 def ticket_page(
@@ -175,16 +218,27 @@ def ticket_page(
     cursor: str | None,
     include_deleted: bool,
 ) -> Page:
-    """A page of tickets, newest first."""
-    statement = filtered(FULL.where(*conditions), filters)
+    """A page of tickets, newest first, by the filters of ``CONDITIONS``.
+
+    ``among`` is a query for the ids to choose from; ``conditions`` are whatever else must hold.
+    Both cost a query made for this page alone.
+    """
+    given = {name: filters[name] for name in CONDITIONS.keys() & filters.keys()}
+    values = {name: value for name, value in given.items() if value is not None}
+    values = {name: value for name, value in values.items() if value is not False}
     if not include_deleted:
-        statement = statement.where(Ticket.deleted_at.is_(None))
+        values["live"] = True
+    statement = _filtered(frozenset(values))
+    special = [*conditions]
+    if filters.get("among") is not None:
+        special.append(Ticket.id.in_(filters["among"]))
     return page(
-        statement,
+        statement.where(*special).params(values) if special else statement,
         kind="ticket",
         sort=Ticket.created_at,
         id_column=Ticket.id,
         limit=limit,
         cursor=cursor,
         build=build,
+        values=None if special else values,
     )

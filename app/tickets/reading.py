@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from sqlalchemy import bindparam
+
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import fetch
+from app.core.errors import Gone, NotFound
 from app.core.pagination import Page
 from app.projects import loaders as projects
-from app.tickets import loaders, queries
+from app.tickets import queries
 from app.tickets.models import Ticket
 
 
@@ -14,11 +17,10 @@ from app.tickets.models import Ticket
 def list_tickets(actor: Actor, /, *, limit: int, cursor: str | None, **filters: Any) -> Page:
     """Tickets of all projects that the actor can see, newest first."""
     include_deleted = bool(filters.pop("include_deleted", False))
-    conditions = [] if include_deleted else [queries.in_live_projects()]
-    if actor.allowlist:
-        conditions.append(Ticket.project_id.in_(actor.allowlist))
+    filters["in_live_projects"] = not include_deleted
+    filters["project_ids"] = list(actor.allowlist) or None
     return queries.ticket_page(
-        conditions, filters, limit=limit, cursor=cursor, include_deleted=include_deleted
+        [], filters, limit=limit, cursor=cursor, include_deleted=include_deleted
     )
 
 
@@ -28,10 +30,10 @@ def list_project_tickets(
 ) -> Page:
     """Tickets of one project, newest first."""
     include_deleted = bool(filters.pop("include_deleted", False))
-    project = projects.visible(actor, project_id, include_deleted=include_deleted)
+    place = projects.seen(actor, project_id, include_deleted=include_deleted)
     return queries.ticket_page(
-        [Ticket.project_id == project.id],
-        filters,
+        [],
+        {**filters, "project_id": place},
         limit=limit,
         cursor=cursor,
         include_deleted=include_deleted,
@@ -39,16 +41,26 @@ def list_project_tickets(
 
 
 @operation(Access.READ)
-def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -> Ticket:
-    """One ticket, by UUID or display id."""
-    return loaders.visible(actor, reference, include_deleted=include_deleted)
+def get_ticket(
+    actor: Actor, reference: str, *, include_deleted: bool = False
+) -> queries.FoundTicket:
+    """One ticket, by UUID or display id; raises NotFound or Gone."""
+    found = queries.found(reference)
+    if found is None or not actor.sees_project(found.project_id):
+        raise NotFound("ticket", reference)
+    if not include_deleted:
+        if found.row.project_deleted_at is not None:
+            raise Gone("project", found.project_id)
+        if found.row.deleted_at is not None:
+            raise Gone("ticket", reference)
+    return found
 
 
-def children(ticket: Ticket) -> list[dict[str, Any]]:
+_CHILDREN = queries.FULL.where(
+    Ticket.parent_ticket_id == bindparam("ticket_id"), Ticket.deleted_at.is_(None)
+).order_by(Ticket.created_at, Ticket.id)
+
+
+def children(ticket_id: str) -> list[dict[str, Any]]:
     """The live tickets below this one, oldest first."""
-    rows = session.execute(
-        queries.FULL.where(
-            Ticket.parent_ticket_id == ticket.id, Ticket.deleted_at.is_(None)
-        ).order_by(Ticket.created_at, Ticket.id)
-    ).all()
-    return queries.build(rows)
+    return queries.build(fetch(_CHILDREN, ticket_id=ticket_id).all())

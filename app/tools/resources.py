@@ -39,7 +39,7 @@ def read_ticket(actor: Actor, display_id: str) -> str:
     if not is_display_id(display_id):
         raise NotFound("ticket", display_id)
     ticket = reading.get_ticket(actor, display_id)
-    shown = queries.ticket_by_id(ticket.id)
+    shown = ticket.json()
     page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
     parts = [f"# {shown['display_id']}: {shown['title']}", _facts(shown)]
     if shown["body"]:

@@ -99,10 +99,11 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     ticket = reading.get_ticket(actor, call["ticket"])
     page = watchers.list_watchers(actor, ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
-        **shown(ticket),
+        **ticket.json(),
+        "etag": ticket.etag,
         "relations": relations.of_ticket(actor, ticket.id),
         "watchers": page.data,
-        "children": [_summary(child) for child in reading.children(ticket)],
+        "children": [_summary(child) for child in reading.children(ticket.id)],
         **guides.of_project(ticket.project_id),
     }
 
