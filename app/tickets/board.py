@@ -1,6 +1,7 @@
 """What the board shows: columns with their cards, in few statements however many tickets there are.
 
-Order inside a column: priority, then due date, then newest change. A column shows at most
+A project's columns are its states; the board of all projects has one column a category. Order
+inside a column: priority, then due date, then newest change. A column shows at most
 ``CARDS_PER_COLUMN``; of what is done, only the last ``DONE_DAYS`` (ui.md 3.3).
 """
 
@@ -8,56 +9,66 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, union_all
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
-from app.core.clock import DAY_MS, iso, now_ms
+from app.core.clock import DAY_MS, now_ms
 from app.core.db import AnyRow, session
-from app.projects.models import StateCategory, WorkflowState
+from app.projects.models import Label, StateCategory, WorkflowState
+from app.tickets import cards, queries
 from app.tickets.builders import LabelSummary
-from app.tickets.models import Priority, RelationType, Ticket, TicketLabel, TicketRelation
+from app.tickets.cards import Card
+from app.tickets.models import SavedView, Ticket
 
 CARDS_PER_COLUMN = 100
 DONE_DAYS = 14
 
-RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
-# After every date, for cards without one.
-NO_DATE = "9999-99-99"
-
-Parent = aliased(Ticket, name="parent")
-_rank = case({str(level): rank for level, rank in RANKS.items()}, value=Ticket.priority, else_=9)
-_due = func.coalesce(Ticket.due_date, NO_DATE)
+_rank = case(
+    {str(level): rank for level, rank in cards.RANKS.items()}, value=Ticket.priority, else_=9
+)
+_due = func.coalesce(Ticket.due_date, cards.NO_DATE)
 _order = (_rank, _due, Ticket.updated_at.desc(), Ticket.id.desc())
 
-CARD = (
-    Ticket.id,
-    Ticket.display_id,
-    Ticket.type,
-    Ticket.title,
-    Ticket.priority,
-    Ticket.due_date,
-    Ticket.state_id,
-    Ticket.assignee_user_id,
-    WorkflowState.category,
-    Parent.display_id.label("parent_display_id"),
-    Parent.title.label("parent_title"),
-    Parent.type.label("parent_type"),
-)
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a board shows: of which project (None: of all), grouped how, and how much."""
+
+    project_id: str | None
+    grouping: str = ""
+    with_epics: bool = False
+    all_done: bool = False
+
+    @property
+    def within(self) -> ColumnElement[bool]:
+        """Which tickets are on the board at all."""
+        where = (
+            queries.in_live_projects()
+            if self.project_id is None
+            else Ticket.project_id == self.project_id
+        )
+        # Epics are not cards unless they are asked for.
+        kind = literal(value=True) if self.with_epics else Ticket.type != "epic"
+        return and_(where, Ticket.deleted_at.is_(None), kind)
+
+    @property
+    def place(self) -> Any:
+        """What decides on a ticket's column."""
+        return WorkflowState.category if self.project_id is None else Ticket.state_id
 
 
 @dataclass(slots=True)
 class Column:
-    """One state of the project, its cards and how many tickets it holds."""
+    """One state of the project (or one category), its cards and how many tickets it holds."""
 
     id: str
     name: str
     category: str
-    # Live tickets in the state, whatever the filters.
+    # Live tickets in the column, whatever the filters.
     total: int
-    cards: list[dict[str, Any]] = field(default_factory=list)
-    # Cards that fit the filters, shown or not.
+    cards: list[Card] = field(default_factory=list)
+    # Cards that fit the filters, shown or not; of what is done, recent ones alone.
     fitting: int = 0
 
     @property
@@ -72,11 +83,53 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What cards refer to: users, and the labels of the project by id."""
+class Lane:
+    """A row of a grouped board: what its cards have in common, and the cards by column."""
 
-    users: dict[str, UserSummary]
-    labels: dict[str, LabelSummary]
+    key: str
+    name: str
+    # The user, priority, epic or label that it stands for.
+    mark: Any
+    cells: list[tuple[Column, list[Card]]]
+
+    @property
+    def shown(self) -> int:
+        """How many cards there are."""
+        return sum(len(held) for _, held in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Furniture:
+    """What stands around the cards of a board or a list: labels by name, and saved views."""
+
+    labels: list[LabelSummary]
+    views: list[dict[str, str]]
+
+
+def furniture(project_id: str | None, user_id: str) -> Furniture:
+    """The project's labels (of all projects: one a colour), and this person's views, by name."""
+    of_project = (
+        SavedView.project_id.is_(None) if project_id is None else SavedView.project_id == project_id
+    )
+    views = select(
+        literal("view").label("kind"),
+        SavedView.id,
+        SavedView.name,
+        SavedView.query.label("more"),
+        SavedView.name.label("place"),
+    ).where(SavedView.user_id == user_id, of_project)
+    labels = select(literal("label"), Label.id, Label.name, Label.color, Label.name_key)
+    if project_id is None:
+        first = select(func.min(Label.name_key)).group_by(Label.color)
+        labels = labels.where(Label.name_key.in_(first))
+    else:
+        labels = labels.where(Label.project_id == project_id)
+    rows = session.execute(union_all(views, labels)).all()
+    rows = sorted(rows, key=lambda row: (row.place.casefold(), row.id))
+    return Furniture(
+        [{"id": r.id, "name": r.name, "color": r.more} for r in rows if r.kind == "label"],
+        [{"id": r.id, "name": r.name, "query": r.more} for r in rows if r.kind == "view"],
+    )
 
 
 def all_users() -> Sequence[AnyRow]:
@@ -94,17 +147,39 @@ def summaries(users: Iterable[AnyRow]) -> dict[str, UserSummary]:
 
 
 def columns(
-    project_id: str,
-    conditions: Sequence[ColumnElement[bool]],
-    around: Around,
-    *,
-    with_epics: bool,
-    all_done: bool,
+    shape: Shape, conditions: Sequence[ColumnElement[bool]], users: dict[str, UserSummary]
 ) -> list[Column]:
-    """The project's columns by position, each with the cards that fit."""
-    counted = and_(
-        Ticket.state_id == WorkflowState.id, Ticket.deleted_at.is_(None), _kind(with_epics)
-    )
+    """The board's columns in order, each with the cards that fit."""
+    found = {column.id: column for column in empty_columns(shape)}
+    rows = session.execute(_first_of_each(shape, conditions)).all()
+    fitting = {row.place: row.fitting for row in rows}
+    for card in _build(shape, rows, users):
+        found[card["place"]].cards.append(card)
+    for column in found.values():
+        column.fitting = fitting.get(column.id, 0)
+        if column.category == StateCategory.DONE and not conditions and not shape.all_done:
+            column.fitting = column.total
+    return list(found.values())
+
+
+def empty_columns(shape: Shape) -> list[Column]:
+    """The board's columns in order, with how many tickets each holds, and no cards yet."""
+    if shape.project_id is None:
+        counted = dict(
+            session.execute(
+                select(WorkflowState.category, func.count())
+                .select_from(Ticket)
+                .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+                .where(shape.within)
+                .group_by(WorkflowState.category)
+            )
+            .tuples()
+            .all()
+        )
+        return [
+            Column(str(one), str(one).capitalize(), str(one), counted.get(str(one), 0))
+            for one in StateCategory
+        ]
     states = session.execute(
         select(
             WorkflowState.id,
@@ -112,143 +187,88 @@ def columns(
             WorkflowState.category,
             func.count(Ticket.id).label("total"),
         )
-        .outerjoin(Ticket, counted)
-        .where(WorkflowState.project_id == project_id)
+        .outerjoin(Ticket, and_(Ticket.state_id == WorkflowState.id, shape.within))
+        .where(WorkflowState.project_id == shape.project_id)
         .group_by(WorkflowState.id)
         .order_by(WorkflowState.position)
     )
-    found = {row.id: Column(row.id, row.name, row.category, row.total) for row in states}
-    rows = session.execute(
-        _ranked(project_id, [*conditions, _kind(with_epics)], all_done=all_done)
-    ).all()
-    for card in _cards(rows, around):
-        column = found[card["state_id"]]
-        column.cards.append(card)
-        column.fitting = card["fitting"]
-    for column in found.values():
-        if column.category == StateCategory.DONE and not conditions and not all_done:
-            column.fitting = column.total
-    return list(found.values())
+    return [Column(row.id, row.name, row.category, row.total) for row in states]
 
 
-def _kind(with_epics: bool) -> ColumnElement[bool]:
-    """Epics are not cards unless they are asked for."""
-    return literal(value=True) if with_epics else Ticket.type != "epic"
-
-
-def _ranked(project_id: str, conditions: Sequence[ColumnElement[bool]], *, all_done: bool) -> Any:
-    """The first cards of every column, and how many there are in all."""
+def _fitting(shape: Shape, conditions: Sequence[ColumnElement[bool]]) -> Any:
+    """Rows of the cards that fit."""
+    statement = cards.SOURCE.where(shape.within, *conditions)
+    if shape.all_done:
+        return statement
     recent = Ticket.updated_at >= now_ms() - DONE_DAYS * DAY_MS
-    place = func.row_number().over(partition_by=Ticket.state_id, order_by=_order).label("place")
-    fitting = func.count().over(partition_by=Ticket.state_id).label("fitting")
-    inner = (
-        select(*CARD, place, fitting)
-        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
-        .where(Ticket.project_id == project_id, Ticket.deleted_at.is_(None), *conditions)
-    )
-    if not all_done:
-        inner = inner.where(or_(WorkflowState.category != StateCategory.DONE.value, recent))
+    return statement.where(or_(WorkflowState.category != StateCategory.DONE.value, recent))
+
+
+def _first_of_each(shape: Shape, conditions: Sequence[ColumnElement[bool]]) -> Any:
+    """The first cards of every column, and how many there are in all."""
+    number = func.row_number().over(partition_by=shape.place, order_by=_order).label("number")
+    fitting = func.count().over(partition_by=shape.place).label("fitting")
+    inner = _fitting(shape, conditions).add_columns(shape.place.label("place"), number, fitting)
     table = inner.subquery()
-    return select(table).where(table.c.place <= CARDS_PER_COLUMN).order_by(table.c.place)
+    return select(table).where(table.c.number <= CARDS_PER_COLUMN).order_by(table.c.number)
 
 
-def card(ticket_id: str, around: Around) -> dict[str, Any]:
-    """One card, as the board shows it."""
-    rows = session.execute(
-        select(*CARD, literal(1).label("place"), literal(1).label("fitting"))
-        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
-        .where(Ticket.id == ticket_id)
-    ).all()
-    return _cards(rows, around)[0]
+def _build(shape: Shape, rows: Sequence[AnyRow], users: dict[str, UserSummary]) -> list[Card]:
+    return cards.build(rows, users, grouping=shape.grouping, by_category=shape.project_id is None)
 
 
-def _cards(rows: Sequence[AnyRow], around: Around) -> list[dict[str, Any]]:
-    ids = [row.id for row in rows]
-    labels = _labels_on(ids, around.labels)
-    parts = _parts_of(ids)
-    today = iso(now_ms())[:10]
+def cards_among(
+    shape: Shape,
+    conditions: Sequence[ColumnElement[bool]],
+    ticket_ids: Sequence[str],
+    users: dict[str, UserSummary],
+) -> list[Card]:
+    """Of these tickets, the cards that the board shows."""
+    statement = _fitting(shape, [*conditions, Ticket.id.in_(ticket_ids)])
+    return _build(shape, session.execute(statement.order_by(*_order)).all(), users)
+
+
+def card(shape: Shape, ticket_id: str, users: dict[str, UserSummary]) -> Card:
+    """One card, as the board shows it, whether it fits or not."""
+    rows = session.execute(cards.SOURCE.where(Ticket.id == ticket_id)).all()
+    return _build(shape, rows, users)[0]
+
+
+def lanes(
+    shape: Shape,
+    found: Sequence[Column],
+    users: dict[str, UserSummary],
+    labels: Sequence[LabelSummary],
+) -> list[Lane]:
+    """The cards of these columns by lane; lanes in a fixed order, what has none of it last."""
+    marks = _marks(shape.grouping, found, users, labels)
+    held: dict[tuple[str, str], list[Card]] = {}
+    for column in found:
+        for one in column.cards:
+            held.setdefault((one["lane"], column.id), []).append(one)
     return [
-        {
-            "id": row.id,
-            "display_id": row.display_id,
-            "type": row.type,
-            "title": row.title,
-            "priority": row.priority,
-            "due_date": row.due_date,
-            "overdue": bool(
-                row.due_date and row.due_date < today and row.category != StateCategory.DONE
-            ),
-            "state_id": row.state_id,
-            "assignee": around.users.get(row.assignee_user_id),
-            "labels": labels.get(row.id, []),
-            "epic": row.parent_title if row.parent_type == "epic" else None,
-            "children": parts.get(row.id, (0, 0, 0))[0],
-            "children_done": parts.get(row.id, (0, 0, 0))[1],
-            "blockers": parts.get(row.id, (0, 0, 0))[2],
-            "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
-            "fitting": row.fitting,
-        }
-        for row in rows
+        Lane(key, name, mark, [(column, held.get((key, column.id), [])) for column in found])
+        for key, (name, mark) in marks.items()
     ]
 
 
-def _labels_on(
-    ticket_ids: Sequence[str], labels: dict[str, LabelSummary]
-) -> dict[str, list[LabelSummary]]:
-    """The labels on these tickets, in the order of ``labels`` (by name)."""
-    if not ticket_ids or not labels:
-        return {}
-    pairs = session.execute(
-        select(TicketLabel.ticket_id, TicketLabel.label_id).where(
-            TicketLabel.ticket_id.in_(ticket_ids)
-        )
-    )
-    carried: dict[str, set[str]] = {}
-    for ticket_id, label_id in pairs:
-        carried.setdefault(ticket_id, set()).add(label_id)
-    return {
-        ticket_id: [label for label_id, label in labels.items() if label_id in chosen]
-        for ticket_id, chosen in carried.items()
-    }
-
-
-def _parts_of(ticket_ids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-    """For each ticket: how many lie below it, how many of those are done, how many block it."""
-    if not ticket_ids:
-        return {}
-    is_done = WorkflowState.category == StateCategory.DONE.value
-    below = (
-        select(
-            Ticket.parent_ticket_id.label("id"),
-            func.count().label("children"),
-            func.sum(case((is_done, 1), else_=0)).label("done"),
-            literal(0).label("blockers"),
-        )
-        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(Ticket.parent_ticket_id.in_(ticket_ids), Ticket.deleted_at.is_(None))
-        .group_by(Ticket.parent_ticket_id)
-    )
-    blocking = (
-        select(
-            TicketRelation.target_ticket_id.label("id"),
-            literal(0),
-            literal(0),
-            func.count().label("blockers"),
-        )
-        .join(Ticket, Ticket.id == TicketRelation.source_ticket_id)
-        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(
-            TicketRelation.target_ticket_id.in_(ticket_ids),
-            TicketRelation.type == RelationType.BLOCKS.value,
-            Ticket.deleted_at.is_(None),
-            ~is_done,
-        )
-        .group_by(TicketRelation.target_ticket_id)
-    )
-    found: dict[str, tuple[int, int, int]] = {}
-    for ticket_id, children, done, blockers in session.execute(below.union_all(blocking)):
-        before = found.get(ticket_id, (0, 0, 0))
-        found[ticket_id] = (before[0] + children, before[1] + done, before[2] + blockers)
-    return found
+def _marks(
+    grouping: str,
+    found: Sequence[Column],
+    users: dict[str, UserSummary],
+    labels: Sequence[LabelSummary],
+) -> dict[str, tuple[str, Any]]:
+    """The lanes that are shown, by key: priorities all, of the rest those that hold a card."""
+    if grouping == "priority":
+        return {str(level): (str(level).capitalize(), str(level)) for level in cards.RANKS}
+    used = {one["lane"]: one for column in found for one in column.cards}
+    made: dict[str, tuple[str, Any]] = {}
+    if grouping == "assignee":
+        made = {key: (user["display_name"], user) for key, user in users.items() if key in used}
+    elif grouping == "label":
+        made = {one["id"]: (one["name"], one) for one in labels if one["id"] in used}
+    elif grouping == "epic":
+        epics = sorted((one["epic"], key) for key, one in used.items() if key != cards.NONE)
+        made = {key: (title, title) for title, key in epics}
+    missing = {"assignee": "Nobody", "label": "No label", "epic": "No epic"}[grouping]
+    return {**made, cards.NONE: (missing, None)}

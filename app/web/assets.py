@@ -23,6 +23,8 @@ CARRIED = "static/django_htmx/htmx-2.min.js"
 FOREVER = "public, max-age=31536000, immutable"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 COLOR = re.compile(r"[0-9a-f]{6}")
+# What a browser does not read: lines that are comments, and indentation. Lines keep their numbers.
+UNREAD = re.compile(rb"^[ \t]*(?://.*|/\*\*.*\*/)?(?=\S|$)", re.MULTILINE)
 # Colours in one sheet; its address names them all.
 SHEET_LENGTH = 120
 
@@ -59,8 +61,8 @@ def read_all(static: Path = STATIC) -> dict[str, Asset]:
     if not sheets or not scripts:
         raise AssetMissing(f"There are no style sheets or scripts in {static}.")
     contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in sheets)}
-    for path in [*scripts, *static.glob("*.svg")]:
-        contents[path.name] = path.read_bytes()
+    contents |= {path.name: UNREAD.sub(b"", path.read_bytes()) for path in scripts}
+    contents |= {path.name: path.read_bytes() for path in static.glob("*.svg")}
     contents["htmx.js"] = find_htmx().read_bytes()
     return {
         name: Asset(content, gzip.compress(content, 9, mtime=0), TYPES[Path(name).suffix])

@@ -124,7 +124,7 @@ function watchCopies() {
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    const text = button.dataset.copy;
+    const text = button.dataset.copy || location.href;
     if (navigator.clipboard) await navigator.clipboard.writeText(text).catch(() => copyOld(text));
     else copyOld(text);
     toast("Copied");
@@ -145,7 +145,7 @@ function watchRequests() {
   // Addresses of filtered lists name only the filters in use.
   document.addEventListener("htmx:configRequest", (event) => {
     const { verb, elt, parameters } = event.detail;
-    if (verb !== "get" || !elt.matches("form[role=search]")) return;
+    if (verb !== "get" || !elt.closest("form[role=search]")) return;
     for (const [name, value] of [...parameters.entries?.() ?? Object.entries(parameters)]) {
       if (value === "") delete parameters[name];
     }
@@ -153,13 +153,6 @@ function watchRequests() {
   document.addEventListener("htmx:beforeHistoryUpdate", (event) => {
     const { history } = event.detail;
     if (history?.path) history.path = history.path.replace(/\?$/, "");
-  });
-  document.addEventListener("change", (event) => {
-    const form = event.target.closest("form.filters");
-    if (!form) return;
-    const selects = [...form.querySelectorAll("select")];
-    for (const one of selects) one.classList.toggle("on", one.value !== "");
-    form.querySelector("#clear-filters").hidden = selects.every((one) => one.value === "");
   });
   document.addEventListener("htmx:sendError", () => {
     toast("No connection. Nothing was saved; your text is still here.", "error");

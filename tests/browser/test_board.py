@@ -96,21 +96,53 @@ def test_quick_add_says_what_is_wrong(desk):
     expect(desk.page.locator(".quick-add .problem")).to_contain_text("must not be blank")
 
 
+def choose_filter(desk, name: str, value: str) -> None:
+    """Tick a filter in the menu, and close it."""
+    desk.page.click(".filter-menu summary")
+    desk.page.check(f'.filter-menu [name={name}][value="{value}"]')
+    desk.page.click(".filter-menu summary", position={"x": 5, "y": 5})
+
+
 def test_filters_live_in_the_address(desk, furnished):
     desk.go("/projects/DEMO/board")
-    desk.page.select_option("#filter-priority", "urgent")
+    choose_filter(desk, "priority", "urgent")
     expect(desk.page.locator(".card")).to_have_count(1)
     assert desk.page.url.endswith("/board?priority=urgent")
     expect(desk.column("To do").locator(".count")).to_contain_text("1 of")
     desk.page.reload()
     expect(desk.page.locator(".card")).to_have_count(1)
-    desk.page.select_option("#filter-assignee_user_id", "me")
+    desk.page.get_by_label("Mine").check()
     expect(desk.page.locator(".card")).to_have_count(0)
+    assert desk.page.url.endswith("/board?assignee_user_id=me&priority=urgent")
     desk.page.go_back()
     expect(desk.page.locator(".card")).to_have_count(1)
     expect(desk.page.locator("header.header")).to_have_count(1)
     desk.page.click("#clear-filters")
     expect(desk.page).to_have_url(f"{desk.base}/projects/DEMO/board")
+    expect(desk.page.locator(".filter-menu :checked")).to_have_count(0)
+
+
+def test_a_chip_takes_its_filter_away(desk, furnished):
+    desk.go("/projects/DEMO/board?priority=urgent&priority=high&q=rich")
+    expect(desk.page.locator(".card")).to_have_count(1)
+    chips = desk.page.locator(".filter-chip")
+    expect(chips).to_have_count(3)
+    desk.page.click(".filter-chip:has-text('High')")
+    expect(desk.page).to_have_url(f"{desk.base}/projects/DEMO/board?q=rich&priority=urgent")
+    expect(chips).to_have_count(2)
+    desk.page.click(".filter-chip:has-text('rich')")
+    expect(desk.page).to_have_url(f"{desk.base}/projects/DEMO/board?priority=urgent")
+    expect(desk.page.locator("#filter-q")).to_have_value("")
+
+
+def test_typing_in_the_search_replaces_the_address(desk, furnished):
+    desk.go("/projects/DEMO/board")
+    before = desk.page.evaluate("history.length")
+    desk.page.locator("#filter-q").press_sequentially("blocker", delay=20)
+    expect(desk.page.locator(".card")).to_have_count(1)
+    expect(desk.page).to_have_url(f"{desk.base}/projects/DEMO/board?q=blocker")
+    expect(desk.page.locator("#filter-q")).to_be_focused()
+    assert desk.page.evaluate("history.length") == before
 
 
 def test_a_dropped_card_lands_where_it_will_stand(desk, furnished):

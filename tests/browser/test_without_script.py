@@ -32,7 +32,7 @@ def test_a_ticket_is_created_commented_moved_and_edited(plain):
     reference = plain.page.url.rpartition("/")[2]
 
     plain.page.fill("#comment-body", "Plainly said")
-    plain.page.click("#composer button")
+    plain.page.click("#composer button[type=submit]")
     expect(plain.page.locator(".comment-text")).to_have_text("Plainly said")
 
     plain.page.click("#edit-priority")
@@ -49,8 +49,9 @@ def test_a_ticket_is_created_commented_moved_and_edited(plain):
 
 def test_filters_are_a_form(plain):
     plain.go("/projects/DEMO/tickets")
-    plain.page.select_option("#filter-priority", "urgent")
-    plain.page.click("text=Apply")
+    plain.page.click(".filter-menu summary")
+    plain.page.check("[name=priority][value=urgent]")
+    plain.page.click(".filter-menu button")
     expect(plain.page.locator(".ticket-row")).to_have_count(1)
 
 

@@ -52,7 +52,8 @@ def test_htmx_gets_the_block_and_others_the_page(ada, ticket):
     whole = ada.get("/projects/OPEN/board")
     block = ada.get("/projects/OPEN/board", htmx=True)
     assert "<html" in whole.text
-    assert block.text.strip().startswith('<div class="board"')
+    assert block.text.strip().startswith('<div id="results"')
+    assert '<div class="board"' in block.text
     assert "<html" not in block.text
     assert whole.headers["Vary"] == block.headers["Vary"] == "HX-Request"
 
@@ -95,7 +96,7 @@ def test_what_does_not_exist_is_said_plainly(ada, ticket, path):
 def test_a_deleted_ticket_and_a_deleted_project_say_so(ada, cast, ticket):
     cast.ada.delete("/tickets/OPEN-1")
     assert ada.get("/tickets/OPEN-1").status_code == 410
-    assert "This was deleted" in ada.get("/tickets/OPEN-1").text
+    assert "OPEN-1 was deleted" in ada.get("/tickets/OPEN-1").text
     refused = ada.post("/projects/OPEN/settings/delete", confirm="WRONG")
     assert refused.status_code == 422
     assert ada.post("/projects/OPEN/settings/delete", confirm="open").location == "/projects"

@@ -8,8 +8,11 @@ from app.tickets.pages import (
     listing,
     moving,
     new,
+    picking,
+    quick,
     relations,
     show,
+    views,
     watchers,
 )
 from app.tickets.pages.blueprint import pages
@@ -23,7 +26,10 @@ __all__ = [
     "moving",
     "new",
     "pages",
+    "picking",
+    "quick",
     "relations",
     "show",
+    "views",
     "watchers",
 ]

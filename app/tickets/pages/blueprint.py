@@ -4,8 +4,6 @@ from typing import Any
 
 from flask import Blueprint
 
-from app.tickets.board import Around, all_users, summaries
-from app.tickets.builders import LabelSummary
 from app.web.guard import actor
 
 pages = Blueprint("tickets_pages", __name__)
@@ -31,13 +29,13 @@ def words(values: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(value, value.capitalize()) for value in values]
 
 
-def may_be_assigned(user: Any, project_id: str) -> bool:
+def may_be_assigned(user: Any, project_id: str | None) -> bool:
     """Whether a ticket of this project can be this user's: active, and able to see it."""
     fenced = user.type == "bot" and user.project_ids and project_id not in user.project_ids
-    return user.is_active and not fenced
+    return user.is_active and not (fenced and project_id)
 
 
-def user_options(users: Any, project_id: str) -> list[tuple[str, str]]:
+def user_options(users: Any, project_id: str | None) -> list[tuple[str, str]]:
     """Users as options: me first, then people, then bots."""
     me = actor().id
     usable = [row for row in users if may_be_assigned(row, project_id)]
@@ -48,9 +46,3 @@ def user_options(users: Any, project_id: str) -> list[tuple[str, str]]:
         else (row.id, row.display_name)
         for row in usable
     ]
-
-
-def around(labels: list[LabelSummary]) -> tuple[Around, Any]:
-    """What cards refer to, and all users."""
-    users = all_users()
-    return Around(summaries(users), {label["id"]: label for label in labels}), users

@@ -1,16 +1,64 @@
-"""The board of a project."""
+"""The board of a project, and the one of all projects."""
+
+from dataclasses import dataclass
+from typing import Any
 
 from flask import Response, request
 
+from app.core.actor import Actor
 from app.core.db import reading
 from app.projects import labels as project_labels
+from app.projects import service as projects
 from app.projects.loaders import visible_by_key
+from app.projects.models import Project
 from app.tickets import board as boards
+from app.tickets import changes
+from app.tickets.board import Shape
 from app.tickets.builders import LabelSummary
+from app.tickets.cards import GROUPINGS
 from app.tickets.pages import filters
-from app.tickets.pages.blueprint import around, pages, user_options
+from app.tickets.pages.blueprint import pages, user_options
+from app.tickets.pages.filters import Chosen
 from app.web.guard import actor
-from app.web.render import page
+from app.web.render import html, page, render
+
+# With more changes than this, the reader decides when to see them (ui.md 3.3).
+MOST_CHANGES = 30
+PROJECTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address of a board asks for."""
+
+    chosen: Chosen
+    grouping: str
+    all_done: bool
+
+    def shape(self, project_id: str | None) -> Shape:
+        """The board that it asks for."""
+        return Shape(
+            project_id,
+            grouping=self.grouping,
+            with_epics="epic" in self.chosen.get("ticket_type", []),
+            all_done=self.all_done,
+        )
+
+    @property
+    def more(self) -> dict[str, str]:
+        """What the address holds besides the filters."""
+        return {"group": self.grouping, "done": "all" if self.all_done else ""}
+
+
+def asked(*, everywhere: bool) -> Asked:
+    """What this request asks for; columns are no filters of a board."""
+    chosen = filters.chosen_in(request.args)
+    for name in ("state_id", "state_category", "label_id" if everywhere else "project_id"):
+        chosen.pop(name, None)
+    grouping = request.args.get("group", "")
+    # Labels belong to a project each, and cannot group the tickets of all.
+    known = grouping in GROUPINGS and not (everywhere and grouping == "label")
+    return Asked(chosen, grouping if known else "", request.args.get("done") == "all")
 
 
 def label_summaries(project_id: str) -> list[LabelSummary]:
@@ -24,31 +72,103 @@ def label_summaries(project_id: str) -> list[LabelSummary]:
 @pages.get("/projects/<key>/board")
 def board(key: str) -> Response:
     """Show the project's tickets in columns by state."""
-    chosen = filters.chosen_in(request.args)
-    chosen.pop("state_id", None)
     with reading():
-        project = visible_by_key(actor(), key)
-        labels = label_summaries(project.id)
-        known, users = around(labels)
-        columns = boards.columns(
-            project.id,
-            filters.conditions(chosen, actor()),
-            known,
-            with_epics="epic" in chosen.get("ticket_type", []),
-            all_done=request.args.get("done") == "all",
-        )
+        return _show(visible_by_key(actor(), key))
+
+
+@pages.get("/board")
+def board_of_all() -> Response:
+    """Show the tickets of all projects in columns by category."""
+    with reading():
+        return _show(None)
+
+
+def _show(project: Project | None) -> Response:
+    wanted = asked(everywhere=project is None)
+    shape = wanted.shape(project.id if project else None)
+    path = f"/projects/{project.key}/board" if project else "/board"
+    token = changes.first_token()
+    around = boards.furniture(shape.project_id, actor().id)
+    users = boards.all_users()
+    people = boards.summaries(users)
+    columns = boards.columns(shape, filters.conditions(wanted.chosen, actor()), people)
+    groups = filters.offered(
+        wanted.chosen,
+        users=user_options(users, shape.project_id)[1:],
+        labels=[(one["id"], one["name"]) for one in around.labels] if project else (),
+        projects=() if project else _projects(actor()),
+    )
+    address = filters.address(path, wanted.chosen, **wanted.more)
     return page(
         "tickets/board.html",
-        block="board",
+        block="results",
         project=project,
         columns=columns,
-        labels=labels,
-        filters=filters.fields(
-            chosen,
-            users=user_options(users, project.id)[1:],
-            labels=[(one["id"], one["name"]) for one in labels],
-        ),
-        filtered=bool(chosen),
-        action=f"/projects/{project.key}/board",
-        results="board",
+        lanes=boards.lanes(shape, columns, people, around.labels) if wanted.grouping else (),
+        labels=around.labels,
+        views=around.views,
+        groups=groups,
+        chips=filters.chips(path, wanted.chosen, groups, **wanted.more),
+        chosen=wanted.chosen,
+        filtered=bool(wanted.chosen),
+        more=wanted.more,
+        grouping=wanted.grouping,
+        groupings=[one for one in GROUPINGS if project or one != "label"],
+        action=path,
+        address=address,
+        query=address.partition("?")[2],
+        live=filters.address(f"{path}/live", wanted.chosen, **wanted.more),
+        token=token,
+        list_address=_to_list(project, wanted.chosen),
     )
+
+
+def _projects(present: Actor) -> list[tuple[str, str]]:
+    found = projects.list_projects(present, limit=PROJECTS, cursor=None).data
+    return [(one["id"], one["name"]) for one in found]
+
+
+def _to_list(project: Project | None, chosen: Chosen) -> Any:
+    """Where the rest of a column is listed, with the same filters."""
+    path = f"/projects/{project.key}/tickets" if project else "/tickets"
+    name = "state_id" if project else "state_category"
+    return lambda column: filters.address(path, {**chosen, name: [column.id]})
+
+
+@pages.get("/projects/<key>/board/live")
+def board_live(key: str) -> Response:
+    """What changed on the project's board."""
+    return _live(key)
+
+
+@pages.get("/board/live")
+def board_of_all_live() -> Response:
+    """What changed on the board of all projects."""
+    return _live(None)
+
+
+def _live(key: str | None) -> Response:
+    """Cards that look different since ``since``; 204 if none do."""
+    with reading():
+        news = changes.news(actor(), key, request.args.get("since", ""))
+        if news is None:
+            return Response(status=204)
+        wanted = asked(everywhere=key is None)
+        many = len(news.ticket_ids)
+        if news.is_frame or many > MOST_CHANGES:
+            return _told(news.token, pill="" if news.is_frame else str(many))
+        shape = wanted.shape(visible_by_key(actor(), key).id if key else None)
+        people = boards.summaries(boards.all_users())
+        conditions = filters.conditions(wanted.chosen, actor())
+        cards = boards.cards_among(shape, conditions, sorted(news.ticket_ids), people)
+        shown = {one["id"] for one in cards}
+        return _told(
+            news.token,
+            cards=cards,
+            gone=sorted(news.ticket_ids - shown),
+            columns=boards.empty_columns(shape),
+        )
+
+
+def _told(token: str, **context: Any) -> Response:
+    return html(render("tickets/_live.html", token=token, **context))

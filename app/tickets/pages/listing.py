@@ -46,12 +46,16 @@ def tickets(key: str) -> Response:
         project=project,
         tickets=found.data,
         labels=labels,
-        filters=filters.fields(
-            chosen,
-            users=user_options(users, project.id)[1:],
-            labels=[(one["id"], one["name"]) for one in labels],
-            states=[(one.id, one.name) for one in ordered],
+        groups=(
+            groups := filters.offered(
+                chosen,
+                users=user_options(users, project.id)[1:],
+                labels=[(one["id"], one["name"]) for one in labels],
+                states=[(one.id, one.name) for one in ordered],
+            )
         ),
+        chosen=chosen,
+        chips=filters.chips(path, chosen, groups),
         filtered=bool(chosen),
         action=path,
         results="results",

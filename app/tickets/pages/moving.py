@@ -1,19 +1,24 @@
-"""Moving a ticket to another state: by drag, by key, or by the plain form."""
+"""Moving a ticket to another state or lane: by drag, by key, or by the plain form."""
+
+from typing import Any
 
 from flask import Response, request
 from sqlalchemy import select
 
 from app.accounts.models import User
 from app.audit.models import AuditEvent
-from app.core.actor import Actor
 from app.core.db import reading, session
 from app.projects import states
-from app.tickets import board, loaders, page_queries, service
-from app.tickets.pages.blueprint import around, pages
-from app.tickets.pages.board import label_summaries
+from app.projects.models import WorkflowState
+from app.tickets import board, lanes, loaders, page_queries
+from app.tickets.board import Shape
+from app.tickets.cards import GROUPINGS
+from app.tickets.lanes import CATEGORIES, Spot
+from app.tickets.models import Ticket
+from app.tickets.pages.blueprint import pages
 from app.web.forms import Form, submit
 from app.web.guard import actor, safe_next, write
-from app.web.render import go, html, is_htmx, oob, page, render
+from app.web.render import go, html, is_htmx, page, render
 
 
 @pages.get("/tickets/<reference>/move")
@@ -42,73 +47,97 @@ def _choose(reference: str, form: Form, back: str) -> Response:
 def move(reference: str) -> Response:
     """Move the ticket. The board says where it saw it: if it is elsewhere by now, 409.
 
-    Only the state is compared: a label that someone changed meanwhile does not refuse a move.
+    Only what the board goes by is compared: its state, and in a lane what the lane stands for.
     """
-    wanted = request.form.get("state_id", "")
-    seen = request.form.get("from_state_id")
+    sent = request.form
+    wanted = Spot(sent.get("state_id", ""), sent.get("lane", ""))
     if not is_htmx():
-        form = Form(raw=request.form.copy())
-        if submit(form, lambda present: _transition(present, reference, wanted, None)):
-            return go(safe_next(request.form.get("back")))
-        return _choose(reference, form, safe_next(request.form.get("back")))
-    before = write(lambda present: _transition(present, reference, wanted, seen))
-    moved = seen is None or before in (seen, wanted)
-    return _moved(reference, wanted, before) if moved else _refused(reference, wanted)
+        form = Form(raw=sent.copy())
+        if submit(form, lambda present: lanes.carry(present, reference, to=wanted, seen=None)):
+            return go(safe_next(sent.get("back")))
+        return _choose(reference, form, safe_next(sent.get("back")))
+    grouping = grouping_of(sent)
+    seen = None
+    if "from_state_id" in sent:
+        seen = Spot(sent["from_state_id"], sent.get("from_lane", ""))
+    done = write(
+        lambda present: lanes.carry(present, reference, to=wanted, seen=seen, grouping=grouping)
+    )
+    if done.is_moved:
+        return _moved(reference, wanted, done.before)
+    return _refused(reference, wanted, done.before)
 
 
-def _transition(present: Actor, reference: str, wanted: str, seen: str | None) -> str | None:
-    """Move the ticket unless it left the state in which it was seen; the state it was in."""
-    before = loaders.writable(present, reference).state_id
-    if seen is None or before == seen:
-        service.transition_ticket(present, reference, state_id=wanted)
-    return before
+def grouping_of(sent: Any) -> str:
+    """How the board that sent this is grouped."""
+    return sent["group"] if sent.get("group") in GROUPINGS else ""
 
 
-def _card(reference: str) -> str:
-    """The card as it is now, with the state it belongs to."""
+def shown_card(reference: str, *, fresh: bool = True) -> str:
+    """A ticket's card as it is now, for the board that sent this request; needs a unit of work."""
+    sent = request.form
     ticket = loaders.visible(actor(), reference)
-    known, _ = around(label_summaries(ticket.project_id))
-    return render("tickets/_card.html", one=board.card(ticket.id, known), placed=True, fresh=True)
+    everywhere = bool(sent.get("everywhere"))
+    shape = Shape(None if everywhere else ticket.project_id, grouping=grouping_of(sent))
+    one = board.card(shape, ticket.id, board.summaries(board.all_users()))
+    return render("tickets/_card.html", one=one, fresh=fresh)
 
 
-def _moved(reference: str, wanted: str, before: str | None) -> Response:
+def _moved(reference: str, wanted: Spot, before: Spot) -> Response:
     with reading():
-        shown = _card(reference)
-        name = states.named_in_body(loaders.visible(actor(), reference).project_id, wanted).name
+        shown = shown_card(reference)
+        name = _place_name(loaders.visible(actor(), reference), wanted.place)
+    same_place = before.place == wanted.place
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{reference} moved to {name}",
-        state_id=before if before != wanted else None,
+        text=f"{reference} changed lanes" if same_place else f"{reference} moved to {name}",
+        spot=None if wanted.fits(before) else before,
         action="Undo",
+        sent=request.form,
     )
-    return html(shown + oob(toast, "#toasts"))
+    return html(shown + toast)
 
 
-def _refused(reference: str, wanted: str) -> Response:
+def _place_name(ticket: Ticket, place: str) -> str:
+    """What a column is called."""
+    if place in CATEGORIES:
+        return place.capitalize()
+    state = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
+    return state.name if state else ""
+
+
+def _refused(reference: str, wanted: Spot, now: Spot) -> Response:
     """Someone else moved it meanwhile: the true card, who did it, and a way to insist."""
     with reading():
-        shown = _card(reference)
+        shown = shown_card(reference)
         ticket = loaders.visible(actor(), reference)
         last = session.execute(
-            select(User.display_name, AuditEvent.payload)
+            select(User.display_name, AuditEvent.created_at)
             .join(User, User.id == AuditEvent.actor_user_id)
             .where(
                 AuditEvent.ticket_id == ticket.id,
-                AuditEvent.event_type == "ticket.state_changed",
+                AuditEvent.event_type.in_(
+                    ["ticket.state_changed"]
+                    if now.place != request.form["from_state_id"]
+                    else ["ticket.updated", "ticket.assigned"]
+                ),
             )
             .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
             .limit(1)
         ).first()
-    who, place = (
-        (last.display_name, last.payload["to_state_name"]) if last else ("Someone", "another state")
-    )
+        place = _place_name(ticket, now.place)
+    who = last.display_name if last else "Someone"
+    moved = now.place != request.form["from_state_id"]
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{who} moved {reference} to {place} meanwhile",
-        state_id=wanted,
+        text=f"{who} moved {reference} to {place} meanwhile"
+        if moved
+        else f"{who} changed {reference} meanwhile",
+        spot=wanted,
         action="Move anyway",
         kind="error",
+        sent=request.form,
     )
-    return html(shown + oob(toast, "#toasts"), 409)
+    return html(shown + toast, 409)

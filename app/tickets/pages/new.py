@@ -1,4 +1,4 @@
-"""New tickets: the full form, and the quick one on the board."""
+"""New tickets: the full form; the quick one of the board is in ``quick.py``."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -12,19 +12,21 @@ from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
-from app.tickets import board, loaders, service
+from app.tickets import loaders, page_queries, service
 from app.tickets.board import all_users
 from app.tickets.models import TicketType
-from app.tickets.pages.blueprint import PRIORITIES, around, pages, user_options, words
+from app.tickets.pages.blueprint import PRIORITIES, pages, user_options, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TicketCreate
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
-from app.web.render import go, html, page, render
+from app.web.render import go, page
 
 PROJECTS = 200
 # What the address may fill in.
 PREFILLED = ("title", "state_id", "assignee_user_id", "priority", "type")
+# What a duplicate has of the ticket it is made from, beside its parent and labels.
+COPIED = ("title", "body", "type", "priority", "assignee_user_id", "due_date")
 BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
 
 
@@ -47,7 +49,20 @@ def new() -> Response:
     parent = request.args.get("parent", "")
     if is_display_id(parent):
         form.raw.add("parent_ticket_id", parent)
+    if request.args.get("copy"):
+        _copy(request.args["copy"], form)
     return _show(project, form)
+
+
+def _copy(reference: str, form: Form) -> None:
+    """Fill the form with what a ticket has, but for its state; raises NotFound or Gone."""
+    with reading():
+        ticket = page_queries.subject(actor(), reference).ticket
+    for name in COPIED:
+        form.raw.add(name, ticket[name] or "")
+    form.raw.add("parent_ticket_id", ticket["parent"]["display_id"] if ticket["parent"] else "")
+    for label in ticket["labels"]:
+        form.raw.add("label_ids", label["id"])
 
 
 def _address(key: str) -> str:
@@ -105,18 +120,3 @@ def create_ticket() -> Response:
 
 def _create(present: Actor, project: Project, data: dict[str, Any]) -> str:
     return service.create_ticket(present, project.id, **data).display_id
-
-
-@pages.post("/tickets/quick")
-def quick_add() -> Response:
-    """Create a ticket from its title alone; the board puts the card that this answers."""
-    project = _project_of_form()
-    form = _load()
-    reference = create(form, lambda present: _create(present, project, form.data))
-    if reference is None:
-        return html(next(iter(form.errors.values())), 422)
-    with reading():
-        known, _ = around(label_summaries(project.id))
-        ticket = loaders.visible(actor(), reference)
-        one = board.card(ticket.id, known)
-    return html(render("tickets/_card.html", one=one, placed=True, fresh=True), 201)

@@ -1,0 +1,236 @@
+"""Cards: what the board shows of a ticket, in three statements however many there are."""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, case, cast, func, literal, null, select, union_all
+from sqlalchemy.orm import aliased
+
+from app.accounts.builders import UserSummary
+from app.audit.models import AuditEvent
+from app.core.actor import ActorKind
+from app.core.clock import MINUTE_MS, iso, now_ms
+from app.core.db import AnyRow, Id, session
+from app.projects.models import Label, StateCategory, WorkflowState
+from app.tickets.builders import LabelSummary
+from app.tickets.models import (
+    Comment,
+    Priority,
+    RelationType,
+    Ticket,
+    TicketLabel,
+    TicketRelation,
+    TicketType,
+)
+
+RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
+# After every date, for cards without one.
+NO_DATE = "9999-99-99"
+# For so long a card shows that a bot touched it (ui.md 3.3).
+TOUCH_MS = 15 * MINUTE_MS
+# The lane of cards that have none of what lanes go by.
+NONE = "none"
+
+GROUPINGS = ("assignee", "epic", "priority", "label")
+
+Parent = aliased(Ticket, name="parent")
+Grand = aliased(Ticket, name="grand")
+_is_epic = Parent.type == TicketType.EPIC.value
+
+COLUMNS = (
+    Ticket.id,
+    Ticket.project_id,
+    Ticket.display_id,
+    Ticket.type,
+    Ticket.title,
+    Ticket.priority,
+    Ticket.due_date,
+    Ticket.state_id,
+    Ticket.assignee_user_id,
+    WorkflowState.category,
+    case((_is_epic, Parent.id), else_=Grand.id).label("epic_id"),
+    case((_is_epic, Parent.title), else_=Grand.title).label("epic_title"),
+)
+
+SOURCE = (
+    select(*COLUMNS)
+    .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+    .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
+    .outerjoin(Grand, Grand.id == Parent.parent_ticket_id)
+)
+
+Card = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What hangs on a ticket."""
+
+    children: int = 0
+    done: int = 0
+    blockers: int = 0
+    comments: int = 0
+    touched_at: int = 0
+    touched_by: str | None = None
+
+
+def build(
+    rows: Sequence[AnyRow], users: dict[str, UserSummary], *, grouping: str, by_category: bool
+) -> list[Card]:
+    """The cards of rows of ``SOURCE``."""
+    identifiers = [row.id for row in rows]
+    labels = labels_on(identifiers)
+    parts = _parts_of(identifiers)
+    return [
+        _card(
+            row,
+            users,
+            labels.get(row.id, []),
+            parts.get(row.id, _Parts()),
+            grouping,
+            row.category if by_category else row.state_id,
+        )
+        for row in rows
+    ]
+
+
+def _card(
+    row: AnyRow,
+    users: dict[str, UserSummary],
+    labels: list[LabelSummary],
+    parts: _Parts,
+    grouping: str,
+    place: str,
+) -> Card:
+    is_done = row.category == StateCategory.DONE
+    overdue = bool(row.due_date and row.due_date < iso(now_ms())[:10] and not is_done)
+    made: Card = {
+        "id": row.id,
+        "display_id": row.display_id,
+        "type": row.type,
+        "title": row.title,
+        "priority": row.priority,
+        "due_date": row.due_date,
+        "overdue": overdue,
+        "place": place,
+        "assignee": users.get(row.assignee_user_id or ""),
+        "labels": labels,
+        "epic_id": row.epic_id,
+        "epic": row.epic_title,
+        "children": parts.children,
+        "children_done": parts.done,
+        "blockers": 0 if is_done else parts.blockers,
+        "comments": parts.comments,
+        "touched_at": parts.touched_at,
+        "touched_by": users.get(parts.touched_by or ""),
+        "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
+    }
+    made["lane"] = lane_of(made, grouping)
+    # Cards are compared by this: one that looks as before is left alone.
+    made["version"] = f"{zlib.crc32(repr(made).encode()):08x}"
+    return made
+
+
+def lane_of(card: Card, grouping: str) -> str:
+    """The lane of a card: with several labels, that of the first by name."""
+    if grouping == "assignee":
+        return card["assignee"]["id"] if card["assignee"] else NONE
+    if grouping == "epic":
+        return card["epic_id"] or NONE
+    if grouping == "priority":
+        return str(card["priority"])
+    if grouping == "label":
+        return card["labels"][0]["id"] if card["labels"] else NONE
+    return ""
+
+
+def labels_on(ticket_ids: Sequence[str]) -> dict[str, list[LabelSummary]]:
+    """The labels on these tickets, by name."""
+    if not ticket_ids:
+        return {}
+    rows = session.execute(
+        select(TicketLabel.ticket_id, Label.id, Label.name, Label.color, Label.name_key)
+        .join(Label, Label.id == TicketLabel.label_id)
+        .where(TicketLabel.ticket_id.in_(ticket_ids))
+    ).all()
+    found: dict[str, list[LabelSummary]] = {}
+    for row in sorted(rows, key=lambda row: (row.name_key, row.id)):
+        carried = found.setdefault(row.ticket_id, [])
+        carried.append({"id": row.id, "name": row.name, "color": row.color})
+    return found
+
+
+def _parts_of(ticket_ids: Sequence[str]) -> dict[str, _Parts]:
+    """What lies below each ticket, blocks it, was said on it, and which bot touched it last."""
+    if not ticket_ids:
+        return {}
+    found: dict[str, _Parts] = {}
+    for kind, ticket_id, many, some, who in session.execute(_parts(ticket_ids)):
+        parts = found.setdefault(ticket_id, _Parts())
+        if kind == "below":
+            parts.children, parts.done = many, some
+        elif kind == "blocking":
+            parts.blockers = many
+        elif kind == "said":
+            parts.comments = many
+        elif many > parts.touched_at:
+            parts.touched_at, parts.touched_by = many, who
+    return found
+
+
+def _parts(ticket_ids: Sequence[str]) -> Any:
+    is_done = WorkflowState.category == StateCategory.DONE.value
+    nobody = cast(null(), Id)
+    zero = literal(0, BigInteger)
+    below = (
+        select(
+            literal("below").label("kind"),
+            Ticket.parent_ticket_id.label("id"),
+            func.count().label("many"),
+            func.sum(case((is_done, 1), else_=0)).label("some"),
+            nobody.label("who"),
+        )
+        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .where(Ticket.parent_ticket_id.in_(ticket_ids), Ticket.deleted_at.is_(None))
+        .group_by(Ticket.parent_ticket_id)
+    )
+    blocking = (
+        select(literal("blocking"), TicketRelation.target_ticket_id, func.count(), zero, nobody)
+        .join(Ticket, Ticket.id == TicketRelation.source_ticket_id)
+        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .where(
+            TicketRelation.target_ticket_id.in_(ticket_ids),
+            TicketRelation.type == RelationType.BLOCKS.value,
+            Ticket.deleted_at.is_(None),
+            ~is_done,
+        )
+        .group_by(TicketRelation.target_ticket_id)
+    )
+    said = (
+        select(literal("said"), Comment.ticket_id, func.count(), zero, nobody)
+        .where(Comment.ticket_id.in_(ticket_ids), Comment.deleted_at.is_(None))
+        .group_by(Comment.ticket_id)
+    )
+    touched = (
+        select(
+            literal("touched"),
+            AuditEvent.ticket_id,
+            func.max(AuditEvent.created_at),
+            zero,
+            AuditEvent.actor_user_id,
+        )
+        .where(
+            AuditEvent.ticket_id.in_(ticket_ids),
+            AuditEvent.created_at >= now_ms() - TOUCH_MS,
+            AuditEvent.actor_kind == ActorKind.BOT.value,
+        )
+        .group_by(AuditEvent.ticket_id, AuditEvent.actor_user_id)
+    )
+    return union_all(below, blocking, said, touched)
+
+
+def colors_of(cards: Iterable[Card]) -> list[LabelSummary]:
+    """The labels that these cards show, for the sheet of their colours."""
+    return [label for card in cards for label in card["labels"][:3]]

@@ -1,0 +1,22 @@
+// Filters of boards and lists: chips take themselves away, a view saves the address at hand.
+
+export function watchFilters() {
+  document.addEventListener("click", (event) => {
+    const chip = event.target.closest("[data-unfilter]");
+    if (!chip || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const form = document.getElementById("filters");
+    const { unfilter, value } = chip.dataset;
+    for (const one of form.querySelectorAll("input:not([type=hidden])")) {
+      if (unfilter && (one.name !== unfilter || (one.type === "checkbox" && one.value !== value))) continue;
+      if (one.type === "checkbox") one.checked = false;
+      else one.value = "";
+    }
+    htmx.trigger(form, "submit");
+    form.elements.q.focus({ preventScroll: true });
+  });
+  document.addEventListener("submit", (event) => {
+    const query = event.target.querySelector?.("[data-query]");
+    if (query) query.value = location.search.slice(1);
+  }, true);
+}

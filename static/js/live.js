@@ -1,0 +1,68 @@
+// What others do appears within three seconds: one small question, answered with 204 where nothing
+// happened. Nothing is touched while a card is carried, a button held, or a move on its way.
+
+import { ask, board, merge, offer } from "./cards.js";
+import { busy } from "./moves.js";
+
+const EVERY = 2500;
+const TOUCHED = 15 * 60_000;
+
+let asking = false;
+let pressed = false;
+let failed = 0;
+let timer = 0;
+
+export function watchLive() {
+  for (const [name, value] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]]) {
+    document.addEventListener(name, () => (pressed = value), true);
+  }
+  document.addEventListener("visibilitychange", look);
+  for (const name of ["online", "focus"]) window.addEventListener(name, look);
+  timer = setInterval(look, EVERY);
+}
+
+const held = () => pressed || busy() || document.documentElement.classList.contains("dragging");
+
+/** Ask what is new, unless this is a bad moment. */
+export async function look() {
+  const asked = board();
+  if (asking || document.hidden || held()) return;
+  asking = true;
+  const moves = busy.count;
+  const { live, since } = asked.dataset;
+  const answer = await ask(`${live}${live.includes("?") ? "&" : "?"}since=${since}`);
+  asking = false;
+  connected(answer.status > 0);
+  // What was answered meanwhile may be older than what is shown: ask again.
+  if (asked !== board() || held() || moves !== busy.count) return;
+  if (answer.status === 200) {
+    const content = merge(answer.text, { glow: true });
+    const { since: next, pill } = content.querySelector("[data-since]").dataset;
+    asked.dataset.since = next;
+    if (pill !== undefined) offer(pill);
+  } else if (answer.status >= 400 && answer.status < 500) {
+    clearInterval(timer);
+    merge(answer.text);
+  }
+  fade();
+}
+
+/** The mark of a bot's touch goes after a quarter of an hour. */
+function fade() {
+  for (const one of board().querySelectorAll(".touched")) {
+    const touch = one.querySelector(".touch");
+    if (Date.now() - new Date(touch.querySelector("time").dateTime) < TOUCHED) continue;
+    touch.remove();
+    one.classList.remove("touched");
+  }
+}
+
+function connected(yes) {
+  failed = yes ? 0 : failed + 1;
+  const banner = document.getElementById("offline");
+  if (failed === 2) {
+    const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    banner.textContent = `No connection since ${now}. What you write is kept.`;
+  }
+  banner.hidden = failed < 2;
+}

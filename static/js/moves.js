@@ -1,0 +1,90 @@
+// Moving cards: at once on the screen, then on the server, one after the other; and back if it says no.
+
+import { ask, board, cardsOf, cellOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
+import { speak, toast } from "./page.js";
+
+let waiting = 0;
+let line = Promise.resolve();
+const latest = new Map();
+
+/** Whether a change is on its way; `count` grows with each. */
+export const busy = () => waiting > 0;
+busy.count = 0;
+
+/** Send a change when those before it have their answers. */
+export async function send(address, values) {
+  waiting += 1;
+  busy.count += 1;
+  const { group, everywhere } = board().dataset;
+  const form = new URLSearchParams(values);
+  form.set("group", group);
+  if (everywhere !== undefined) form.set("everywhere", "yes");
+  line = line.then(() => ask(address, form));
+  const answer = await line;
+  waiting -= 1;
+  if (!answer.status) toast("No connection. Nothing was changed.", "error");
+  return answer;
+}
+
+/** Move a card at once, tell the server, and put it back if the server says no. */
+export async function move(card, cell) {
+  const from = card.closest(".column");
+  if (!cell || from === cell) return;
+  const { id } = card;
+  const { ref } = card.dataset;
+  const values = {
+    state_id: cell.dataset.state,
+    lane: cell.dataset.lane,
+    from_state_id: from.dataset.state,
+    from_lane: from.dataset.lane,
+  };
+  place(card, cell);
+  total(from.dataset.state, -1);
+  total(cell.dataset.state, 1);
+  recount();
+  const turn = busy.count + 1;
+  latest.set(id, turn);
+  const { status, text } = await send(`/tickets/${ref}/move`, values);
+  // A later move of the same card is on its way: its answer counts.
+  if (latest.get(id) !== turn) return;
+  const moved = status === 200;
+  const shown = document.getElementById(id);
+  if (!moved) {
+    total(from.dataset.state, 1);
+    total(cell.dataset.state, -1);
+    const home = cellOf(values.from_state_id, values.from_lane);
+    if (shown && home && status !== 409) place(shown, home);
+  }
+  merge(text);
+  const now = document.getElementById(id);
+  const there = now?.closest(".column");
+  if (!there) return;
+  const list = cardsOf(there);
+  const where = there.dataset.name + (there.dataset.laneName ? `, ${there.dataset.laneName}` : "");
+  if (moved) speak(`${ref} moved to ${where}, ${list.indexOf(now) + 1} of ${list.length}`);
+  else if (status === 409) speak(`${ref} was moved by someone else; it is in ${where}`);
+  else speak(`${ref} could not be moved`);
+  if (now.contains(document.activeElement)) rove(now);
+}
+
+/** Send a form of the board's own (undo, a choice for a card) and show what came of it. */
+export async function submit(form) {
+  const values = new FormData(form);
+  form.closest(".toast")?.remove();
+  form.closest("dialog")?.close();
+  await change(form.action, values);
+}
+
+/** Change something about a card, and show it. */
+export async function change(address, values) {
+  const { text } = await send(address, values);
+  const content = merge(text);
+  const said = content.querySelector(".toast > span") ?? document.querySelector("#toasts .toast:last-child > span");
+  if (said) speak(said.textContent);
+}
+
+/** Put the focus on a card, and the card where it can be seen. */
+export function reach(card) {
+  linkOf(card).focus();
+  card.scrollIntoView({ block: "nearest", inline: "nearest" });
+}

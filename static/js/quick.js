@@ -1,0 +1,83 @@
+// Quick add: one line in a column, what it says shown as it is typed, Enter after Enter.
+
+import { ask, board, merge, total } from "./cards.js";
+import { send } from "./moves.js";
+import { newKey, speak } from "./page.js";
+
+/** Open the line in a column, and close any other. */
+export function openQuickAdd(state) {
+  const head = board().querySelector(`[data-head="${state}"]`);
+  if (!document.getElementById("quick-add")) return;
+  document.querySelector(".quick-add")?.remove();
+  const form = document.getElementById("quick-add").content.cloneNode(true).querySelector("form");
+  const { title } = form.elements;
+  form.elements.state_id.value = state;
+  form.elements.idempotency_key.value = newKey();
+  let typed = 0;
+  title.addEventListener("input", () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => understand(form), 200);
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      closeQuickAdd(form);
+    } else if (event.key === "Enter" && event.shiftKey) {
+      event.preventDefault();
+      const { project } = form.elements;
+      location.assign(`/tickets/new?${new URLSearchParams({ project: project.value, state_id: state, title: title.value })}`);
+    }
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    add(form);
+  });
+  form.querySelector("[data-cancel]").addEventListener("click", () => closeQuickAdd(form));
+  head.after(form);
+  title.focus();
+}
+
+function closeQuickAdd(form) {
+  const button = form.parentElement.querySelector("[data-add]");
+  form.remove();
+  button.focus();
+}
+
+async function understand(form) {
+  const { title, project } = form.elements;
+  const asked = title.value;
+  let text = "";
+  if (/[!@#^:]/.test(asked)) {
+    ({ text } = await ask(`/tickets/quick?${new URLSearchParams({ project: project.value, title: asked })}`));
+  }
+  if (title.value === asked) form.querySelector(".understood").innerHTML = text;
+}
+
+/** Create the ticket and leave the line open for the next one. */
+async function add(form) {
+  if (form.dataset.sending) return;
+  form.dataset.sending = "yes";
+  const { title, state_id: state, idempotency_key: key } = form.elements;
+  const problem = form.querySelector(".problem");
+  const sent = title.value;
+  const { status, text } = await send("/tickets/quick", new FormData(form));
+  problem.hidden = status !== 422;
+  if (status === 201) {
+    total(state.value, 1);
+    merge(text);
+    const ref = text.match(/data-ref="([^"]+)"/)[1];
+    const card = board().querySelector(`[data-ref="${ref}"]`);
+    card?.scrollIntoView({ block: "nearest" });
+    speak(`${ref} created in ${card?.closest(".column").dataset.name ?? "the project"}`);
+    if (title.value === sent) title.value = "";
+    form.querySelector(".understood").textContent = "";
+    key.value = newKey();
+  } else if (status === 422) {
+    problem.textContent = text;
+  } else {
+    merge(text);
+  }
+  title.focus();
+  // Only now: a second Enter before this would bring the answer, and the card, once more.
+  delete form.dataset.sending;
+}
