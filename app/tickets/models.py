@@ -61,6 +61,15 @@ class Ticket(Base):
         _live_index("state", "state_id"),
         _live_index("assignee", "assignee_user_id"),
         _live_index("reporter", "reporter_user_id"),
+        # For the list of a project by latest change.
+        Index(
+            "ix_tickets_live_updated",
+            "project_id",
+            "updated_at",
+            "id",
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
         Index(None, "parent_ticket_id"),
     )
 
