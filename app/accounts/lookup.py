@@ -1,8 +1,10 @@
 """Finding the users that other domains name: owners, assignees, watchers, authors."""
 
 from collections.abc import Iterable
+from itertools import islice
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, User
@@ -56,3 +58,26 @@ def active_tokens(bot_ids: Iterable[str]) -> dict[str, BotToken]:
         select(BotToken).where(BotToken.bot_user_id.in_(wanted), BotToken.is_active)
     )
     return {token.bot_user_id: token for token in rows}
+
+
+def named_like(typed: str, project_id: str, most: int) -> list[dict[str, Any]]:
+    """Active users who may see the project, whose names begin so or hold it: people first."""
+    wanted = typed.strip().lower()
+    name = func.lower(User.display_name)
+    rows = session.execute(
+        select(User.username, User.display_name, User.type, User.project_ids)
+        .where(
+            User.is_active,
+            or_(
+                User.username.contains(wanted, autoescape=True),
+                name.contains(wanted, autoescape=True),
+            ),
+        )
+        .order_by(User.username.startswith(wanted, autoescape=True).desc())
+        .order_by(User.type.desc(), User.username)
+    )
+    found = (row for row in rows if not row.project_ids or project_id in row.project_ids)
+    return [
+        {"username": row.username, "display_name": row.display_name, "type": row.type}
+        for row in islice(found, most)
+    ]

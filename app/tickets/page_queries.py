@@ -3,15 +3,16 @@
 The API's lists come one by one; a page shows them all at once, so it joins what it can.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, String, and_, cast, literal, select, union_all
+from sqlalchemy import BigInteger, String, and_, case, cast, literal, select, union_all
 
 from app.accounts.builders import UserSummary, user_summary
-from app.accounts.models import User
-from app.audit.catalogue import Category
-from app.audit.models import AuditEvent
+from app.accounts.models import User, UserType
+from app.audit.catalogue import UNDO_OF, Category
+from app.audit.models import AuditEvent, ToolInvocation
 from app.core.actor import Access, Actor, operation
 from app.core.db import session
 from app.core.errors import Gone, NotFound
@@ -146,8 +147,8 @@ def _user(row: Any) -> UserSummary | None:
     return user_summary(row.user_id, row.type, row.username, row.display_name)
 
 
-def comments_of(ticket_id: str, comment_id: str | None = None) -> list[dict[str, Any]]:
-    """The newest comments on a ticket (or one of them), oldest first, deleted ones too."""
+def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The newest comments on a ticket (or these of them), oldest first, deleted ones too."""
     statement = (
         select(Comment, User.id, User.type, User.username, User.display_name)
         .join(User, User.id == Comment.author_user_id)
@@ -155,8 +156,8 @@ def comments_of(ticket_id: str, comment_id: str | None = None) -> list[dict[str,
         .order_by(Comment.created_at.desc(), Comment.id.desc())
         .limit(COMMENTS_SHOWN)
     )
-    if comment_id is not None:
-        statement = statement.where(Comment.id == comment_id)
+    if among is not None:
+        statement = statement.where(Comment.id.in_(among))
     rows = session.execute(statement).all()
     return [
         comment_json(row.Comment, user_summary(row.id, row.type, row.username, row.display_name))
@@ -164,38 +165,99 @@ def comments_of(ticket_id: str, comment_id: str | None = None) -> list[dict[str,
     ]
 
 
-def events_of(ticket_id: str, request_id: str | None = None) -> list[dict[str, Any]]:
-    """The newest events of a ticket (or those of one request), oldest first, with their actors."""
+def events_of(
+    ticket_id: str,
+    *,
+    request_id: str | None = None,
+    comment_id: str | None = None,
+    among: Collection[str] | None = None,
+) -> list[dict[str, Any]]:
+    """The newest events of a ticket (or of a request, a comment, or of these), oldest first.
+
+    Those of comments name their comment and nothing of its text, which the comment itself has.
+    """
+    is_comment = AuditEvent.event_type.like("comment.%")
+    called = (
+        select(ToolInvocation.tool_name)
+        .where(ToolInvocation.request_id == AuditEvent.request_id)
+        .limit(1)
+        .scalar_subquery()
+    )
     statement = (
         select(
             AuditEvent.id,
             AuditEvent.event_type,
-            AuditEvent.payload,
+            case((~is_comment, AuditEvent.payload)).label("payload"),
+            case((is_comment, AuditEvent.payload["comment_id"].as_string())).label("comment_id"),
+            AuditEvent.payload[UNDO_OF].as_string().label(UNDO_OF),
+            AuditEvent.request_id,
             AuditEvent.created_at,
+            case((User.type == UserType.BOT.value, called)).label("tool"),
             User.id.label("user_id"),
             User.type,
             User.username,
             User.display_name,
         )
         .outerjoin(User, User.id == AuditEvent.actor_user_id)
-        .where(
-            AuditEvent.ticket_id == ticket_id,
-            AuditEvent.category == Category.ACTIVITY.value,
-            AuditEvent.event_type.not_like("comment.%"),
-        )
+        .where(AuditEvent.ticket_id == ticket_id, AuditEvent.category == Category.ACTIVITY.value)
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
         .limit(EVENTS_SHOWN)
     )
     if request_id is not None:
         statement = statement.where(AuditEvent.request_id == request_id)
+    if comment_id is not None:
+        statement = statement.where(
+            is_comment, AuditEvent.payload["comment_id"].as_string() == comment_id
+        )
+    if among is not None:
+        statement = statement.where(AuditEvent.id.in_(among))
     rows = session.execute(statement).all()
     return [
         {
             "id": row.id,
             "event_type": row.event_type,
-            "payload": row.payload,
+            "payload": row.payload or {},
+            "comment_id": row.comment_id,
+            "undo_of": row.undo_of,
+            "request_id": row.request_id,
+            "tool": row.tool,
             "created_at": row.created_at,
             "actor": _user(row),
         }
         for row in reversed(rows)
     ]
+
+
+def names_of(identifiers: Iterable[str]) -> dict[str, str]:
+    """What users are called, and the display ids of tickets, by their ids, in one statement."""
+    wanted = list(identifiers)
+    if not wanted:
+        return {}
+    users = select(User.id, User.display_name.label("name")).where(User.id.in_(wanted))
+    tickets = select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(wanted))
+    return {row.id: row.name for row in session.execute(users.union_all(tickets))}
+
+
+@operation(Access.HUMAN)
+def deleted(actor: Actor, reference: str) -> dict[str, Any]:
+    """What people see of a deleted ticket: who deleted it and when, and what lies below it."""
+    row = session.execute(
+        select(Ticket.id, Ticket.display_id, Ticket.title, Ticket.deleted_at, Project.key)
+        .add_columns(Project.name, Project.id.label("project_id"))
+        .join(Project, Project.id == Ticket.project_id)
+        .where(Ticket.display_id == reference)
+    ).one()
+    last = session.execute(
+        select(User.id.label("user_id"), User.type, User.username, User.display_name)
+        .select_from(AuditEvent)
+        .outerjoin(User, User.id == AuditEvent.actor_user_id)
+        .where(AuditEvent.ticket_id == row.id, AuditEvent.event_type == "ticket.deleted")
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(1)
+    ).first()
+    return {
+        "ticket": {"display_id": row.display_id, "title": row.title, "deleted_at": row.deleted_at},
+        "project": {"id": row.project_id, "key": row.key, "name": row.name},
+        "by": _user(last) if last else None,
+        "children": children(row.id),
+    }

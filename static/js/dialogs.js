@@ -27,6 +27,10 @@ export function watchDialogs() {
     if (event.target.closest("[data-close-dialog]")) event.target.closest("dialog")?.close();
     if (event.target.matches("dialog")) event.target.close();
   });
+  // A question in return for what was asked, such as whether to undo all the same.
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.xhr.status === 409 && event.detail.target.id === "dialog-body" && !dialog.open) dialog.showModal();
+  });
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful && event.detail.elt.matches("[data-closes]")) dialog.close();
   });

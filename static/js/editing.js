@@ -38,7 +38,7 @@ function watchEditors() {
     } else if (place.id.startsWith("fact-")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
-      place.querySelector("h2[tabindex], textarea, a, button")?.focus();
+      (place.matches("[tabindex]") ? place : place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
     }
   });
 }

@@ -1,17 +1,39 @@
-// Completion of [[links]] in a text field: a list box that the field owns (ARIA combobox pattern).
+// Completion in a text field of [[links]], and on tickets of @names and the numbers of tickets: a list
+// box that the field owns (ARIA combobox pattern).
 
 import { speak } from "./page.js";
 import { insert } from "./writing.js";
 
 const WAIT = 120;
-// What is being typed: everything behind the last [[ of the line that is not closed.
-const TYPED = /\[\[([^[\]|\n]{0,80})$/;
+// What is being typed: everything behind the last [[ of the line that is not closed; a name; a number.
+const LINK = /\[\[([^[\]|\n]{0,80})$/;
+const NAME = /(?<![\w@/.-])@([\w.-]{0,40})$/;
+const NUMBER = /(?<![\w/-])([A-Z][A-Z0-9]{1,9}-\d{0,6})$/;
 
 export function watchWikilinks() {
-  for (const area of document.querySelectorAll("[data-wikilinks]")) complete(area);
+  const watch = (within) => {
+    for (const area of within.querySelectorAll("[data-wikilinks], [data-completes]")) complete(area);
+  };
+  watch(document);
+  document.addEventListener("htmx:load", (event) => watch(event.detail.elt));
+}
+
+/** The kinds of completion of a field: what is typed, where to ask, what ends what is put in. */
+function kindsOf(area) {
+  const key = area.dataset.completes;
+  const base = area.dataset.wikilinks ?? `/projects/${key}/wiki/complete`;
+  const kinds = [{ typed: LINK, address: `${base}?q=`, end: "]]", whole: false }];
+  if (key) {
+    kinds.push({ typed: NAME, address: `/tickets/complete?project=${key}&of=people&q=`, end: " ", whole: true });
+    kinds.push({ typed: NUMBER, address: `/tickets/complete?project=${key}&q=`, end: " ", whole: true });
+  }
+  return kinds;
 }
 
 function complete(area) {
+  if (area.dataset.watched) return;
+  area.dataset.watched = "yes";
+  const kinds = kindsOf(area);
   const list = document.createElement("ul");
   list.className = "completions";
   list.id = `${area.id}-completions`;
@@ -25,7 +47,15 @@ function complete(area) {
   let asked = 0;
   let at = 0;
 
-  const typed = () => (area.selectionStart === area.selectionEnd ? TYPED.exec(area.value.slice(Math.max(0, area.selectionStart - 100), area.selectionStart)) : null);
+  const typed = () => {
+    if (area.selectionStart !== area.selectionEnd) return null;
+    const before = area.value.slice(Math.max(0, area.selectionStart - 100), area.selectionStart);
+    for (const kind of kinds) {
+      const found = kind.typed.exec(before);
+      if (found) return { ...kind, whole: kind.whole ? found[0] : found[1], text: found[1] };
+    }
+    return null;
+  };
   const close = () => {
     clearTimeout(timer);
     asked += 1;
@@ -43,10 +73,12 @@ function complete(area) {
     const found = typed();
     if (!found) return close();
     const mine = (asked += 1);
-    const answer = await fetch(`${area.dataset.wikilinks}?q=${encodeURIComponent(found[1])}`).catch(() => null);
+    const answer = await fetch(found.address + encodeURIComponent(found.text)).catch(() => null);
     if (!answer?.ok || mine !== asked || !typed()) return;
     const rows = await answer.json();
+    // What is written out in full needs no list, and Enter is Enter.
     if (mine !== asked) return;
+    if (found.end === " " && rows.some((row) => row.insert === found.whole)) return close();
     list.replaceChildren(...rows.map((row, index) => option(list.id, row, index)));
     list.hidden = rows.length === 0;
     if (!rows.length) return close();
@@ -59,10 +91,10 @@ function complete(area) {
     const found = typed();
     close();
     if (!found) return;
-    const end = area.selectionStart;
-    const closed = area.value.startsWith("]]", end);
-    insert(area, one.dataset.insert + (closed ? "" : "]]"), end - found[1].length, end);
-    if (closed) area.setSelectionRange(area.selectionStart + 2, area.selectionStart + 2);
+    const caret = area.selectionStart;
+    const closed = area.value.startsWith(found.end, caret);
+    insert(area, one.dataset.insert + (closed ? "" : found.end), caret - found.whole.length, caret);
+    if (closed) area.setSelectionRange(area.selectionStart + found.end.length, area.selectionStart + found.end.length);
     close();
   }
 

@@ -61,7 +61,7 @@ def test_setup_to_a_worked_ticket(browser, fresh):
     expect(page.locator("#thread")).to_contain_text("changed the priority from medium to high")
 
     page.fill("#comment-body", "Round or square?")
-    page.click("text=Comment >> nth=-1")
+    page.click("#composer button[type=submit]")
     expect(page.locator(".comment-text")).to_have_text("Round or square?")
     expect(page.locator("#comment-body")).to_have_value("")
 

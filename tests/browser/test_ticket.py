@@ -187,7 +187,7 @@ def test_deleting_asks_first(ticket):
     desk.page.click("#dialog .button.danger")
     desk.page.wait_for_url("**/board")
     desk.go(f"/tickets/{reference}", 410)
-    expect(desk.page.locator("h1")).to_have_text("This was deleted")
+    expect(desk.page.locator("h1")).to_have_text(f"{reference} was deleted")
 
 
 def test_a_lost_session_loses_no_text(ticket):

@@ -43,14 +43,19 @@ def test_a_ticket_is_laid_out_with_its_links(ada, cast, ticket, home):
     assert "UTF-8" in text
 
 
-def test_comments_and_what_they_said_before_are_laid_out(ada, cast, ticket):
+def test_comments_are_laid_out_and_what_they_said_before_is_compared(ada, cast, ticket):
     made = cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": "# A\n\n_First_"}).json
     cast.ada.patch(f"/comments/{made['id']}", {"body": "# A\n\n_Second_ OPEN-2"})
+    cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": "# A"})
     text = ada.get(TICKETS).text
-    assert "<em>First</em>" in text
     assert "<em>Second</em>" in text
     anchors = re.findall(r'<h2 id="([^"]*)">A</h2>', text)
     assert len(anchors) == len(set(anchors)) == 2
+    # The text before is fetched by whoever opens the history.
+    assert "First" not in text
+    history = ada.get(f"/comments/{made['id']}/history", htmx=True).text
+    assert "<del>_First_</del>" in history
+    assert "<ins>_Second_ OPEN-2</ins>" in history
     fragment = ada.get(f"/comments/{made['id']}", htmx=True).text
     assert "<em>Second</em>" in fragment
     assert 'href="/tickets/OPEN-2"' in fragment

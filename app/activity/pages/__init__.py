@@ -1,6 +1,6 @@
-"""The pages of the audit log and of the tool log."""
+"""The pages of the audit log and of the tool log, undoing, and what a bot did."""
 
-from app.activity.pages import log, tools
+from app.activity.pages import log, tools, undoing
 from app.activity.pages.blueprint import pages
 
-__all__ = ["log", "pages", "tools"]
+__all__ = ["log", "pages", "tools", "undoing"]

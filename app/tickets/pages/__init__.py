@@ -2,29 +2,38 @@
 
 from app.tickets.pages import (
     board,
+    changes,
+    children,
     comments,
+    deleting,
     fields,
     home,
     listing,
     moving,
     new,
+    news,
     picking,
     quick,
     relations,
     show,
     views,
     watchers,
+    writing,
 )
 from app.tickets.pages.blueprint import pages
 
 __all__ = [
     "board",
+    "changes",
+    "children",
     "comments",
+    "deleting",
     "fields",
     "home",
     "listing",
     "moving",
     "new",
+    "news",
     "pages",
     "picking",
     "quick",
@@ -32,4 +41,5 @@ __all__ = [
     "show",
     "views",
     "watchers",
+    "writing",
 ]

@@ -1,30 +1,41 @@
-"""Comments on the ticket page: writing, editing one's own, deleting."""
+"""Comments on the ticket page: writing, editing one's own, what they said before, deleting."""
 
+from itertools import pairwise
 from typing import Any
 
-from flask import Response
+from flask import Response, g, request
 
 from app.core.actor import Actor
 from app.core.db import reading
+from app.core.diff import compare
 from app.core.errors import Forbidden
-from app.tickets import comments, loaders, page_queries
-from app.tickets.pages import show
+from app.projects import states
+from app.tickets import comments, loaders, page_queries, service
+from app.tickets.page_queries import Subject
+from app.tickets.pages import show, stream
 from app.tickets.pages.blueprint import pages
+from app.tickets.pages.stream import Said
 from app.tickets.pages.texts import lay_out
 from app.tickets.schemas import CommentCreate, CommentPatch
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx, oob, page, render, render_block
+from app.web.render import go, html, is_htmx, page, render, render_block
 
 
 @pages.post("/tickets/<reference>/comments")
 def add_comment(reference: str) -> Response:
-    """Add a comment; the thread gets it, and the form is empty again."""
+    """Add a comment, and move the ticket where that was asked; the form is empty again."""
     form = load_form(CommentCreate)
+    state_id = request.form.get("state_id")
 
     def work(present: Actor) -> str:
-        made = comments.create_comment(present, reference, body=form.data["body"])
-        return f"/tickets/{reference}#comment-{made.id}"
+        if state_id:
+            service.transition_ticket(
+                present, reference, state_id=state_id, comment=form.data["body"]
+            )
+        else:
+            comments.create_comment(present, reference, body=form.data["body"])
+        return f"/tickets/{reference}"
 
     target = create(form, work)
     if not is_htmx():
@@ -38,46 +49,95 @@ def add_comment(reference: str) -> Response:
             comment_form=None if target else form,
         )
         if target:
-            comment_id = target.partition("#comment-")[2]
-            rows = page_queries.comments_of(subject.ticket["id"], comment_id)
-            found = lay_out(subject, rows, only_comments=True)
-            shown += oob(_comment(found[0]), "#thread")
+            shown += _written(subject)
+            if state_id:
+                shown += show.fragment(
+                    "tickets/_fact.html", subject, name="state", by="", out_of_band=True
+                )
     return html(shown, 200 if target else 422)
 
 
-def _comment(comment: dict[str, Any]) -> str:
-    return render("tickets/_comment.html", comment=comment)
+def _written(subject: Subject) -> str:
+    """What this request added to the stream: a comment, and perhaps a move."""
+    events = page_queries.events_of(subject.ticket["id"], request_id=g.request_id)
+    written = {one["comment_id"] for one in events if one["comment_id"]}
+    rows = page_queries.comments_of(subject.ticket["id"], among=written) if written else []
+    laid_out = lay_out(subject, rows, only_comments=True)
+    return show.entries(subject, stream.entries(subject, events, laid_out, stream.Show.ALL))
 
 
-def _find(comment_id: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
-    """The comment, its ticket and its project; raises NotFound or Gone."""
+@pages.get("/tickets/<reference>/comments/states")
+def states_to_move_to(reference: str) -> Response:
+    """The states that a comment can move the ticket to, as buttons of its form."""
+    with reading():
+        ticket = loaders.visible(actor(), reference)
+        ordered = states.ordered(ticket.project_id)
+    return html(render("tickets/_states.html", states=ordered, state_id=ticket.state_id))
+
+
+def _find(comment_id: str) -> tuple[Said, Subject]:
+    """The comment with what its events say, and its ticket; raises NotFound or Gone."""
     with reading():
         found, ticket = loaders.visible_comment(actor(), comment_id)
         subject = page_queries.subject(actor(), ticket.display_id)
-        rows = page_queries.comments_of(ticket.id, found.id)
-        (shown,) = lay_out(subject, rows, only_comments=True)
-    return shown, subject.ticket, subject.project
+        return _said(subject, found.id), subject
+
+
+def _said(subject: Subject, comment_id: str) -> Said:
+    rows = page_queries.comments_of(subject.ticket["id"], among=[comment_id])
+    events = page_queries.events_of(subject.ticket["id"], comment_id=comment_id)
+    (one,) = stream.said(lay_out(subject, rows, only_comments=True), events)
+    return one
+
+
+def _shown(entry: Said, subject: Subject) -> Response:
+    return html(render("tickets/_comment.html", entry=entry, ticket=subject.ticket))
 
 
 @pages.get("/comments/<comment_id>")
 def show_comment(comment_id: str) -> Response:
     """The comment where htmx asks; else its place on the page of its ticket."""
-    comment, ticket, _ = _find(comment_id)
+    entry, subject = _find(comment_id)
     if is_htmx():
-        return html(_comment(comment))
-    return go(f"/tickets/{ticket['display_id']}#comment-{comment['id']}")
+        return _shown(entry, subject)
+    return go(f"/tickets/{subject.ticket['display_id']}#comment-{entry.comment['id']}")
+
+
+@pages.get("/comments/<comment_id>/history")
+def comment_history(comment_id: str) -> Response:
+    """What the comment said before, as what each edit changed, the newest first."""
+    entry, subject = _find(comment_id)
+    return page(
+        "tickets/comment_history.html",
+        block="edits",
+        comment=entry.comment,
+        ticket=subject.ticket,
+        project=subject.project,
+        edits=_edits(entry.comment),
+    )
+
+
+def _edits(comment: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each edit: when, and from what to what."""
+    bodies = [*(old["body"] for old in comment["edit_history"]), comment["body"]]
+    times = [old["edited_at"] for old in comment["edit_history"]]
+    made = [
+        {"edited_at": at, "diff": compare(before, after)}
+        for at, (before, after) in zip(times, pairwise(bodies), strict=True)
+    ]
+    return made[::-1]
 
 
 def _editor(comment_id: str, form: Form) -> Response:
-    comment, ticket, project = _find(comment_id)
-    if comment["author_user_id"] != actor().id:
+    entry, subject = _find(comment_id)
+    if entry.comment["author_user_id"] != actor().id:
         raise Forbidden("not_author")
     return page(
         "tickets/comment_edit.html",
         block="sheet",
-        comment=comment,
-        ticket=ticket,
-        project=project,
+        comment=entry.comment,
+        ticket=subject.ticket,
+        project=subject.project,
         form=form,
         status=422 if form.errors else 200,
     )
@@ -101,21 +161,22 @@ def save_comment(comment_id: str) -> Response:
 @pages.get("/comments/<comment_id>/delete")
 def confirm_delete_comment(comment_id: str) -> Response:
     """Ask before deleting."""
-    comment, ticket, project = _find(comment_id)
+    entry, subject = _find(comment_id)
     return page(
         "tickets/comment_delete.html",
         block="sheet",
-        comment=comment,
-        ticket=ticket,
-        project=project,
+        comment=entry.comment,
+        ticket=subject.ticket,
+        project=subject.project,
     )
 
 
 @pages.post("/comments/<comment_id>/delete")
 def delete_comment(comment_id: str) -> Response:
-    """Delete a comment; a line stays in its place."""
-    comment, ticket, _ = _find(comment_id)
+    """Delete a comment; a line stays in its place, with the way back."""
+    entry, subject = _find(comment_id)
     submit(Form(), lambda present: comments.delete_comment(present, comment_id))
     if not is_htmx():
-        return go(f"/tickets/{ticket['display_id']}")
-    return html(_comment({**comment, "deleted_at": comment["updated_at"]}))
+        return go(f"/tickets/{subject.ticket['display_id']}")
+    with reading():
+        return _shown(_said(subject, entry.comment["id"]), subject)

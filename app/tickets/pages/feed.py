@@ -1,9 +1,9 @@
-"""What happened to a ticket, as sentences, and its one thread of comments and events."""
+"""What happened to a ticket, as sentences."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.web.filters import day, moment_ms
+from app.web.filters import day
 
 RELATION_WORDS = {
     ("blocks", True): "blocks",
@@ -15,11 +15,14 @@ RELATION_WORDS = {
 }
 PLAIN = {
     "ticket.created": "created this ticket",
-    "ticket.assigned": "assigned this to {assignee_username}",
     "ticket.deleted": "deleted this ticket",
     "ticket.restored": "restored this ticket",
-    "ticket.watcher_added": "added the watcher {username}",
-    "ticket.watcher_removed": "removed the watcher {username}",
+    "ticket.watcher_added": "made {username} a watcher",
+    "ticket.watcher_removed": "stopped {username} watching",
+    "comment.created": "commented",
+    "comment.updated": "edited a comment",
+    "comment.deleted": "deleted a comment",
+    "comment.restored": "brought a deleted comment back",
 }
 # In the order in which groups of relations stand on the page.
 RELATION_ORDER = (
@@ -30,53 +33,103 @@ RELATION_ORDER = (
     "is duplicated by",
 )
 RELATION_TYPES = [(word, word) for word in RELATION_ORDER]
+# Fields as one line of several changes names them.
+SHORT = {
+    "title": "title",
+    "body": "description",
+    "priority": "priority",
+    "due_date": "due date",
+    "assignee_user_id": "assignee",
+    "reporter_user_id": "reporter",
+    "parent_ticket_id": "parent",
+    "label_ids": "labels",
+}
+SHORT_TYPES = {
+    "ticket.state_changed": "state",
+    "ticket.assigned": "assignee",
+    "ticket.watcher_added": "watchers",
+    "ticket.watcher_removed": "watchers",
+    "ticket.relation_added": "relations",
+    "ticket.relation_removed": "relations",
+}
+# Fields whose values are ids of users or tickets.
+NAMED = ("assignee_user_id", "reporter_user_id", "parent_ticket_id")
+UNKNOWN = "someone"
 
 
-def sentence(event: Mapping[str, Any], ticket_id: str, labels: Mapping[str, str]) -> str:
-    """What an event says after the name of who did it."""
+def sentence(event: Mapping[str, Any], ticket_id: str, names: Mapping[str, str]) -> str:
+    """What an event says after the name of who did it; ``names`` are those of ids it mentions."""
     kind, payload = event["event_type"], event["payload"]
     if kind == "ticket.updated":
-        return ", ".join(_changed(payload["changes"], labels)) or "changed this ticket"
+        return ", ".join(_changed(payload["changes"], names)) or "changed this ticket"
+    if kind == "ticket.assigned":
+        return _assigned(payload, names)
     if kind in ("ticket.relation_added", "ticket.relation_removed"):
         return _relation(kind, payload, ticket_id)
     if kind == "ticket.state_changed":
         before = payload["from_state_name"]
         start = f"from {before} " if before else ""
         return f"moved this {start}to {payload['to_state_name']}"
+    if payload.get("user_id") and payload["user_id"] == (event["actor"] or {}).get("id"):
+        return "began to watch this" if kind.endswith("added") else "stopped watching this"
     pattern = PLAIN.get(kind)
     return pattern.format_map(payload) if pattern else kind.replace("_", " ").replace(".", " ")
 
 
-def _changed(changes: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Iterable[str]:
+def _assigned(payload: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    after = names.get(payload["assignee_user_id"], payload["assignee_username"])
+    before = payload["from_user_id"]
+    if before is None:
+        return f"assigned this to {after}"
+    return f"changed the assignee from {names.get(before, UNKNOWN)} to {after}"
+
+
+def _changed(changes: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> Iterable[str]:
     for name, change in changes.items():
         before, after = change.get("from"), change.get("to")
         if name == "title":
-            yield f"changed the title from “{before}”"
+            yield f"changed the title from “{before}” to “{after}”"
         elif name == "body":
             yield "edited the description"
         elif name == "priority":
             yield f"changed the priority from {before} to {after}"
         elif name == "due_date":
-            yield f"set the due date to {day(after)}" if after else "removed the due date"
+            yield _dated(before, after)
         elif name == "assignee_user_id":
-            yield "removed the assignee"
+            yield f"removed the assignee {names.get(before, '')}".rstrip() if before else "assigned"
         elif name == "reporter_user_id":
-            yield "changed the reporter"
+            yield f"changed the reporter to {names.get(after or '', UNKNOWN)}"
         elif name == "parent_ticket_id":
-            yield "changed the parent" if after else "removed the parent"
+            yield _moved_below(before, after, names)
         elif name == "label_ids":
-            yield _relabelled(set(before or ()), set(after or ()), labels)
+            yield _relabelled(set(before or ()), set(after or ()), names)
         else:
             yield f"changed {name.replace('_', ' ')}"
 
 
-def _relabelled(before: set[str], after: set[str], labels: Mapping[str, str]) -> str:
+def _dated(before: str | None, after: str | None) -> str:
+    if not after:
+        return f"removed the due date {day(before)}" if before else "removed the due date"
+    if not before:
+        return f"set the due date to {day(after)}"
+    return f"changed the due date from {day(before)} to {day(after)}"
+
+
+def _moved_below(before: str | None, after: str | None, names: Mapping[str, str]) -> str:
+    if not after:
+        return f"removed the parent {names.get(before or '', '')}".rstrip()
+    start = f"from {names[before]} " if before and before in names else ""
+    return f"changed the parent {start}to {names.get(after, 'a ticket')}"
+
+
+def _relabelled(before: set[str], after: set[str], names: Mapping[str, str]) -> str:
     """Labels that were deleted since have no name any more."""
     parts = []
     for verb, ids in (("added", after - before), ("removed", before - after)):
-        names = sorted(labels.get(one, "a deleted label") for one in ids)
-        if names:
-            parts.append(f"{verb} {', '.join(names)}")
+        found = sorted(names.get(one, "a deleted label") for one in ids)
+        if found:
+            word = "label" if len(found) == 1 else "labels"
+            parts.append(f"{verb} the {word} {', '.join(found)}")
     return " and ".join(parts)
 
 
@@ -89,19 +142,24 @@ def _relation(event_type: str, payload: Mapping[str, Any], ticket_id: str) -> st
     return f"removed that this {word} {other}"
 
 
-def told(
-    events: Iterable[dict[str, Any]], ticket_id: str, labels: Iterable[Mapping[str, str]]
-) -> list[dict[str, Any]]:
-    """Events with their sentences."""
-    names = {label["id"]: label["name"] for label in labels}
-    return [{**event, "sentence": sentence(event, ticket_id, names)} for event in events]
+def mentioned(events: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The ids of users and tickets that sentences about these events name."""
+    found: set[str] = set()
+    for event in events:
+        payload = event["payload"]
+        if event["event_type"] == "ticket.updated":
+            for name in NAMED:
+                found |= set(payload["changes"].get(name, {}).values())
+        elif event["event_type"] == "ticket.assigned" and payload["from_user_id"]:
+            found |= {payload["from_user_id"], payload["assignee_user_id"]}
+    return {one for one in found if one}
 
 
-def thread(comments: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Comments and events in one list, oldest first."""
-    entries = [{"at": moment_ms(one["created_at"]), "comment": one} for one in comments]
-    entries += [{"at": one["created_at"], "event": one} for one in events]
-    return sorted(entries, key=lambda entry: entry["at"])
+def short(event: Mapping[str, Any]) -> list[str]:
+    """What an event changed, in a word or a few."""
+    if event["event_type"] == "ticket.updated":
+        return [SHORT.get(name, name) for name in event["payload"]["changes"]]
+    return [SHORT_TYPES.get(event["event_type"], "this ticket")]
 
 
 def grouped(relations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

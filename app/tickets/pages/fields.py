@@ -5,13 +5,16 @@ reader sees what it became and decides. Other fields may change meanwhile withou
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.db import reading
+from app.core.diff import Diff, compare
 from app.core.errors import InvalidField, NotFound
+from app.core.merging import Merged, merge
 from app.projects import states
 from app.rest.fields import load
 from app.tickets import loaders, page_queries, queries, service
@@ -40,6 +43,16 @@ API_NAMES = {
 }
 # Suggestions for a parent.
 PARENTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Two changes of one text: mine, both together, what they changed, how mine differs."""
+
+    mine: str
+    merged: Merged
+    changed: Diff
+    differs: Diff
 
 
 def _check_name(name: str) -> None:
@@ -92,7 +105,9 @@ def _parents(subject: Subject) -> list[dict[str, Any]]:
     ).data
 
 
-def _editor(reference: str, name: str, form: Form, *, status: int = 200) -> Response:
+def _editor(
+    reference: str, name: str, form: Form, *, status: int = 200, both: Both | None = None
+) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
         options = _options(subject, name)
@@ -109,6 +124,7 @@ def _editor(reference: str, name: str, form: Form, *, status: int = 200) -> Resp
         seen=current,
         chosen=form.values("value", current.split(",")),
         form=form,
+        both=both,
         status=status,
     )
 
@@ -130,21 +146,25 @@ def save_field(reference: str, name: str) -> Response:
     """Save a field, unless it changed since the editor showed it."""
     _check_name(name)
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
-    overtaken: list[str] = []
+    if form.value("take") == "mine":
+        form.raw["value"] = form.value("mine")
+    overtaken: list[Subject] = []
 
     def work(present: Actor) -> None:
-        overtaken[:] = []
+        overtaken.clear()
         subject = page_queries.subject(present, reference)
         current = value_of(subject.ticket, name)
-        if _as_sent(current) != _as_sent(form.value("seen", current)):
-            overtaken.append(_told(subject, name))
+        wanted = (_as_sent(form.value("seen", current)), _as_sent(form.value("value")))
+        if name == "labels":
+            form.data["label_ids"] = _merged_labels(form, current)
+        elif _as_sent(current) not in wanted:
+            overtaken.append(subject)
             return
         _save(present, reference, name, form)
 
     with_field(form, lambda: submit(form, work))
     if overtaken:
-        form.refuse("", f"This changed meanwhile{overtaken[0]}. Save again to put yours in place.")
-        return _editor(reference, name, form, status=409)
+        return _overtaken(reference, name, form, overtaken[0])
     if form.errors:
         return _editor(reference, name, form, status=422)
     if not is_htmx():
@@ -157,6 +177,32 @@ def save_field(reference: str, name: str) -> Response:
     return html(shown)
 
 
+def _overtaken(reference: str, name: str, form: Form, subject: Subject) -> Response:
+    """Someone else changed the field: what it became; of a text both versions, put together."""
+    if name != "body":
+        told = _told(subject, name)
+        form.refuse("", f"This changed meanwhile{told}. Save again to put yours in place.")
+        return _editor(reference, name, form, status=409)
+    base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
+    theirs = subject.ticket["body"]
+    both = Both(
+        mine=mine,
+        merged=merge(base, mine, theirs),
+        changed=compare(base, theirs),
+        differs=compare(theirs, mine),
+    )
+    return _editor(reference, name, form, status=409, both=both)
+
+
+def _merged_labels(form: Form, current: str) -> list[str]:
+    """The labels of now, with what the reader added to those seen and without what was taken off.
+
+    So labels that someone else changed meanwhile stay as they are.
+    """
+    seen, wanted = set(form.value("seen", current).split(",")), set(form.values("value"))
+    return sorted((set(current.split(",")) - (seen - wanted) | (wanted - seen)) - {""})
+
+
 def _as_sent(value: str) -> str:
     """Browsers send line ends as CRLF, and textareas drop a newline at the start."""
     return value.replace("\r\n", "\n").removeprefix("\n")
@@ -165,10 +211,6 @@ def _as_sent(value: str) -> str:
 def _told(subject: Subject, name: str) -> str:
     """What a field became, for fields that fit in a sentence."""
     ticket = subject.ticket
-    if name == "body":
-        return ""
-    if name == "labels":
-        return f" to {', '.join(one['name'] for one in ticket['labels']) or 'no labels'}"
     if name in ("state", "assignee", "reporter"):
         found = ticket[name] or {}
         return f" to {found.get('display_name') or found.get('name') or 'nobody'}"
@@ -194,7 +236,7 @@ def _save(present: Actor, reference: str, name: str, form: Form) -> None:
         return
     sent: Any = value
     if name == "labels":
-        sent = form.values("value")
+        sent = form.data["label_ids"]
     elif name == "parent" and value.strip():
         sent = _parent_id(present, value)
     elif name in ("assignee", "due_date", "parent"):

@@ -1,90 +1,111 @@
-"""One ticket: all of it on one page, and deleting it."""
+"""One ticket: all of it on one page."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from flask import Response, g
+from flask import Response, current_app, g, request
 
+from app.config import Settings
 from app.core.db import reading
-from app.tickets import page_queries, relations, service
-from app.tickets.page_queries import EVENTS_SHOWN, Subject
+from app.core.errors import Gone
+from app.tickets import page_queries, relations
+from app.tickets.page_queries import Subject
+from app.tickets.pages import stream
 from app.tickets.pages.blueprint import FACTS, pages
-from app.tickets.pages.feed import RELATION_TYPES, grouped, thread, told
-from app.tickets.pages.texts import lay_out
+from app.tickets.pages.copies import copies
+from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.web.forms import Form
-from app.web.guard import actor, write
-from app.web.render import go, oob, page, render
+from app.web.guard import actor
+from app.web.render import is_htmx, oob, page, render
 
 
 def show_ticket(reference: str, *, comment_form: Form | None = None, status: int = 200) -> Response:
     """The whole page, with the comment form as it was sent where it was refused."""
     with reading():
-        subject = page_queries.subject(actor(), reference)
+        try:
+            subject = page_queries.subject(actor(), reference)
+        except Gone as error:
+            if (error.details or {}).get("resource") != "ticket":
+                raise
+            return _deleted(reference)
         ticket_id = subject.ticket["id"]
         children = page_queries.children(ticket_id)
         related = relations.of_ticket(actor(), ticket_id)
-        events = page_queries.events_of(ticket_id)
-        comments = lay_out(subject, page_queries.comments_of(ticket_id))
-    entries = thread(comments, told(events, ticket_id, subject.labels))
-    done = [one for one in children if one["state"] and one["state"]["category"] == "done"]
+        shown = stream.read(subject, stream.chosen(request.args.get("show")))
     return page(
         "tickets/show.html",
         project=subject.project,
         ticket=subject.ticket,
         labels=subject.labels,
         facts=FACTS,
-        children=children,
-        children_done=len(done),
+        copies=copies(subject.ticket, _base_url()),
+        **below(children),
         relations=grouped(related),
         relation_types=RELATION_TYPES,
         relation_form=None,
         watchers=subject.watchers,
         watching=any(one["user_id"] == actor().id for one in subject.watchers),
         watcher_form=None,
-        entries=entries,
-        earlier=len(events) == EVENTS_SHOWN,
+        stream=shown,
+        filters=stream.FILTERS,
         comment_form=comment_form,
         status=status,
     )
 
 
+def _base_url() -> str:
+    settings: Settings = current_app.config["SETTINGS"]
+    return settings.base_url
+
+
+def below(children: list[dict[str, Any]]) -> dict[str, Any]:
+    """What lies below a ticket, and how much of it is done, for a template."""
+    done = [one for one in children if one["state"] and one["state"]["category"] == "done"]
+    return {"children": children, "children_done": len(done)}
+
+
+def _deleted(reference: str) -> Response:
+    """What is left to see of a deleted ticket, in a unit of work."""
+    found = page_queries.deleted(actor(), reference)
+    return page("tickets/deleted.html", **found, status=410)
+
+
 @pages.get("/tickets/<reference>")
 def show(reference: str) -> Response:
-    """Show the ticket."""
-    return show_ticket(reference)
+    """Show the ticket; where htmx asks, its stream alone."""
+    if not is_htmx():
+        return show_ticket(reference)
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        shown = stream.read(subject, stream.chosen(request.args.get("show")), with_body=False)
+    return page(
+        "tickets/show.html",
+        block="stream",
+        ticket=subject.ticket,
+        stream=shown,
+        filters=stream.FILTERS,
+    )
 
 
 def new_events(subject: Subject) -> str:
-    """What this request did, as further entries of the thread."""
-    ticket_id = subject.ticket["id"]
-    events = told(page_queries.events_of(ticket_id, g.request_id), ticket_id, subject.labels)
-    shown = "".join(render("tickets/_event.html", event=event) for event in events)
+    """What this request did, as further entries of the stream."""
+    events = page_queries.events_of(subject.ticket["id"], request_id=g.request_id)
+    return entries(subject, list(stream.lines(subject, events)))
+
+
+def entries(subject: Subject, new: list[Any], again: Sequence[Any] = ()) -> str:
+    """Further entries for the end of the stream, and some that take the place of the old.
+
+    The browser drops new ones that it has already, and of the others those that it does not have.
+    """
+    shown = "".join(
+        render("tickets/_entries.html", entries=found, ticket=subject.ticket, again=is_again)
+        for found, is_again in ((new, False), (again, True))
+        if found
+    )
     return oob(shown, "#thread") if shown else ""
 
 
 def fragment(template: str, subject: Subject, **context: Any) -> str:
     """A part of the page that shows this ticket."""
     return render(template, project=subject.project, ticket=subject.ticket, facts=FACTS, **context)
-
-
-@pages.get("/tickets/<reference>/delete")
-def confirm_delete(reference: str) -> Response:
-    """Ask before deleting."""
-    with reading():
-        subject = page_queries.subject(actor(), reference)
-        children = page_queries.children(subject.ticket["id"])
-    return page(
-        "tickets/delete.html",
-        block="sheet",
-        project=subject.project,
-        ticket=subject.ticket,
-        children=len(children),
-    )
-
-
-@pages.post("/tickets/<reference>/delete")
-def delete(reference: str) -> Response:
-    """Delete the ticket and go back to its board."""
-    with reading():
-        subject = page_queries.subject(actor(), reference)
-    write(lambda present: service.delete_ticket(present, reference))
-    return go(f"/projects/{subject.project['key']}/board")

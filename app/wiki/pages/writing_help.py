@@ -4,6 +4,7 @@ import orjson
 from flask import Response, request
 
 from app.core.db import reading
+from app.tickets.completion import tickets_like
 from app.web.guard import actor
 from app.web.render import html
 from app.wiki import completion
@@ -33,7 +34,7 @@ def complete(key: str | None = None) -> Response:
         if typed.startswith(TICKET):
             found = [
                 {"insert": TICKET + row["display_id"], "title": row["title"], "note": "ticket"}
-                for row in completion.tickets_like(actor(), scope.id, typed[len(TICKET) :])
+                for row in tickets_like(actor(), scope.id, typed[len(TICKET) :])
             ]
         else:
             found = [

@@ -1,0 +1,44 @@
+// The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
+
+import { toast } from "./page.js";
+import { watchStream } from "./stream.js";
+import { watchWikilinks } from "./wikilinks.js";
+
+watchStream();
+watchWikilinks();
+watchPreviews();
+watchSubject();
+
+/** Write and Preview: two sides of one text field. */
+function watchPreviews() {
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-preview], [data-write]");
+    if (!button) return;
+    const area = document.getElementById(button.dataset.preview ?? button.dataset.write);
+    const shown = document.getElementById(`${area.id}-preview`);
+    const seeing = "preview" in button.dataset;
+    if (seeing) {
+      const body = new URLSearchParams({ project: area.dataset.completes, body: area.value });
+      const headers = { "X-Requested-By": "web" };
+      const answer = await fetch("/tickets/preview", { method: "POST", body, headers }).catch(() => null);
+      if (answer?.ok) shown.innerHTML = await answer.text();
+      else return toast("The preview did not come. Your text is still here.", "error");
+    }
+    shown.hidden = !seeing;
+    area.parentElement.hidden = seeing;
+    for (const one of button.parentElement.children) one.setAttribute("aria-pressed", String(one === button));
+    if (!seeing) area.focus();
+  });
+}
+
+/** The id, title and state of the ticket stay in sight once its head has scrolled away. */
+function watchSubject() {
+  const [subject, head] = [document.querySelector(".subject"), document.querySelector(".ticket-head")];
+  if (!subject || !head) return;
+  new IntersectionObserver(([seen]) => {
+    subject.classList.toggle("on", !seen.isIntersecting);
+    subject.querySelector(".subject-title").textContent = head.querySelector("h1")?.textContent ?? "";
+    const state = document.querySelector("#edit-state .state-name");
+    if (state) subject.querySelector(".subject-state").replaceChildren(state.cloneNode(true));
+  }).observe(head);
+}
