@@ -165,17 +165,14 @@ def columns(
 def empty_columns(shape: Shape) -> list[Column]:
     """The board's columns in order, with how many tickets each holds, and no cards yet."""
     if shape.project_id is None:
-        counted = dict(
-            session.execute(
-                select(WorkflowState.category, func.count())
-                .select_from(Ticket)
-                .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-                .where(shape.within)
-                .group_by(WorkflowState.category)
-            )
-            .tuples()
-            .all()
+        rows = session.execute(
+            select(WorkflowState.category, func.count().label("total"))
+            .select_from(Ticket)
+            .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+            .where(shape.within)
+            .group_by(WorkflowState.category)
         )
+        counted = {row.category: row.total for row in rows}
         return [
             Column(str(one), str(one).capitalize(), str(one), counted.get(str(one), 0))
             for one in StateCategory

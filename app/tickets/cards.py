@@ -65,7 +65,7 @@ Card = dict[str, Any]
 
 
 @dataclass(slots=True)
-class _Parts:
+class Parts:
     """What hangs on a ticket."""
 
     children: int = 0
@@ -82,13 +82,13 @@ def build(
     """The cards of rows of ``SOURCE``."""
     identifiers = [row.id for row in rows]
     labels = labels_on(identifiers)
-    parts = _parts_of(identifiers)
+    parts = parts_of(identifiers)
     return [
         _card(
             row,
             users,
             labels.get(row.id, []),
-            parts.get(row.id, _Parts()),
+            parts.get(row.id, Parts()),
             grouping,
             row.category if by_category else row.state_id,
         )
@@ -100,7 +100,7 @@ def _card(
     row: AnyRow,
     users: dict[str, UserSummary],
     labels: list[LabelSummary],
-    parts: _Parts,
+    parts: Parts,
     grouping: str,
     place: str,
 ) -> Card:
@@ -162,13 +162,13 @@ def labels_on(ticket_ids: Sequence[str]) -> dict[str, list[LabelSummary]]:
     return found
 
 
-def _parts_of(ticket_ids: Sequence[str]) -> dict[str, _Parts]:
+def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
     """What lies below each ticket, blocks it, was said on it, and which bot touched it last."""
     if not ticket_ids:
         return {}
-    found: dict[str, _Parts] = {}
+    found: dict[str, Parts] = {}
     for kind, ticket_id, many, some, who in session.execute(_parts(ticket_ids)):
-        parts = found.setdefault(ticket_id, _Parts())
+        parts = found.setdefault(ticket_id, Parts())
         if kind == "below":
             parts.children, parts.done = many, some
         elif kind == "blocking":

@@ -6,8 +6,8 @@ const project = () => document.body.dataset.project;
 const GO = {
   h: () => "/",
   p: () => "/projects",
-  b: () => project() && `/projects/${project()}/board`,
-  l: () => project() && `/projects/${project()}/tickets`,
+  b: () => (project() ? `/projects/${project()}/board` : "/board"),
+  l: () => (project() ? `/projects/${project()}/tickets` : "/tickets"),
   w: () => (project() ? `/projects/${project()}/wiki` : "/wiki"),
   s: () => (project() ? `/projects/${project()}/sticky-notes` : "/sticky-notes"),
 };

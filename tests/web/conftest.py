@@ -85,3 +85,33 @@ def ticket(cast: Cast) -> dict[str, Any]:
         f"/tickets/{made['id']}/relations", {"type": "blocks", "target_ticket_id": other["id"]}
     )
     return made
+
+
+@pytest.fixture
+def states(cast):
+    """The states of OPEN by name."""
+    path = f"/projects/{cast.open_project}/workflow-states"
+    return {one["name"]: one["id"] for one in cast.ada.get(path).json["data"]}
+
+
+@pytest.fixture
+def make(cast):
+    """Make a ticket in OPEN."""
+
+    def made(title, **fields):
+        path = f"/projects/{cast.open_project}/tickets"
+        answer = cast.ada.post(path, {"title": title, **fields})
+        assert answer.status_code == 201, answer.text
+        return answer.json
+
+    return made
+
+
+@pytest.fixture
+def label(cast):
+    """Make a label in OPEN."""
+
+    def made(name):
+        return cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": name}).json["id"]
+
+    return made

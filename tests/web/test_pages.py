@@ -131,7 +131,7 @@ def test_filters_of_the_list(ada, ticket, query, found):
     if found is None:
         assert answer.location == "/projects/OPEN/tickets"
     else:
-        assert answer.text.count('class="row ticket-row"') == found
+        assert answer.text.count('class="ticket-row"') == found
 
 
 def test_the_board_hides_epics_and_what_was_done_long_ago(ada, cast, ticket, app):

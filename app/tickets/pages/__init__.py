@@ -2,10 +2,12 @@
 
 from app.tickets.pages import (
     board,
+    bulk,
     changes,
     children,
     comments,
     deleting,
+    exporting,
     fields,
     home,
     listing,
@@ -24,10 +26,12 @@ from app.tickets.pages.blueprint import pages
 
 __all__ = [
     "board",
+    "bulk",
     "changes",
     "children",
     "comments",
     "deleting",
+    "exporting",
     "fields",
     "home",
     "listing",

@@ -1,69 +1,193 @@
-"""The list of a project's tickets, and addresses that lead to one ticket."""
+"""The lists of tickets: of a project and of all, flat or as a tree."""
+
+from dataclasses import dataclass
+from typing import Any
 
 from flask import Response, request
+from sqlalchemy import ColumnElement
+from werkzeug.datastructures import MultiDict
 
 from app.core.db import reading
 from app.core.errors import InvalidField
+from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import visible_by_key
-from app.tickets import queries
-from app.tickets.board import all_users
+from app.projects.models import Project
+from app.tickets import board, listing, queries, tree
+from app.tickets.lanes import CATEGORIES
+from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
 from app.tickets.models import Ticket
 from app.tickets.pages import filters
-from app.tickets.pages.blueprint import pages, user_options
-from app.tickets.pages.board import label_summaries
+from app.tickets.pages.blueprint import PRIORITIES, pages, user_options
+from app.tickets.pages.filters import Chosen
 from app.web.guard import actor
-from app.web.render import go, page
+from app.web.render import go, html, is_htmx, page, render
 
 ROWS = 50
+TREES = 25
+PROJECTS = 200
+# How the head of a column sorts: (as it is, the other way round).
+HEADS = {"Created": ("created", "oldest"), "Updated": ("updated", "stale")}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address of a list asks for."""
+
+    chosen: Chosen
+    sort: Sort
+    is_tree: bool
+
+    @property
+    def more(self) -> dict[str, str]:
+        """What the address holds besides the filters, without what goes by itself."""
+        return {
+            "view": "tree" if self.is_tree else "",
+            "sort": "" if self.sort.name == "created" else self.sort.name,
+        }
+
+
+def asked(query: MultiDict[str, str], *, everywhere: bool) -> Asked:
+    """What an address asks for."""
+    chosen = filters.chosen_in(query)
+    for name in ("state_id", "label_id") if everywhere else ("project_id", "state_category"):
+        chosen.pop(name, None)
+    name = query.get("sort", "")
+    known = name in SORTS and not (everywhere and name not in OF_ALL_PROJECTS)
+    is_tree = query.get("view") == "tree" and not everywhere
+    return Asked(chosen, SORTS[name if known else "created"], is_tree)
+
+
+def conditions_of(wanted: Asked, project: Project | None) -> list[ColumnElement[bool]]:
+    """Which tickets a list holds."""
+    where = Ticket.project_id == project.id if project else queries.in_live_projects()
+    return [where, *filters.conditions(wanted.chosen, actor())]
 
 
 @pages.get("/projects/<key>/tickets")
 def tickets(key: str) -> Response:
-    """Show the project's tickets, newest first, a page at a time."""
-    chosen = filters.chosen_in(request.args)
-    cursor = request.args.get("cursor") or None
-    path = f"/projects/{key}/tickets"
+    """Show the project's tickets, a page at a time."""
     with reading():
-        project = visible_by_key(actor(), key)
-        labels = label_summaries(project.id)
-        users = all_users()
-        ordered = states.ordered(project.id)
-        conditions = [
-            Ticket.project_id == project.id,
-            *filters.conditions(chosen, actor()),
-        ]
-        try:
-            found = queries.ticket_page(
-                conditions, {}, limit=ROWS, cursor=cursor, include_deleted=False
-            )
-        except InvalidField:
-            # A cursor that was cut off on its way: start at the top.
-            return go(filters.address(path, chosen))
+        return _show(visible_by_key(actor(), key))
+
+
+@pages.get("/tickets")
+def tickets_of_all() -> Response:
+    """Show the tickets of all projects, a page at a time."""
+    with reading():
+        return _show(None)
+
+
+def _show(project: Project | None) -> Response:
+    wanted = asked(request.args, everywhere=project is None)
+    path = f"/projects/{project.key}/tickets" if project else "/tickets"
+    cursor = request.args.get("cursor") or None
+    backwards = request.args.get("to") == "newer" and cursor is not None
+    try:
+        branches, found = _find(wanted, project, cursor, backwards=backwards)
+    except InvalidField:
+        # A cursor that was cut off on its way, or of another order: start at the top.
+        return go(filters.address(path, wanted.chosen, **wanted.more))
+
+    def address(**more: str) -> str:
+        return filters.address(path, wanted.chosen, **{**wanted.more, **more})
+
+    shown: dict[str, Any] = {
+        "project": project,
+        "branches": branches,
+        "tickets": found.rows,
+        "is_tree": wanted.is_tree,
+        "sort_column": wanted.sort.column.key,
+        "newer_url": address(cursor=found.before, to="newer") if found.before else "",
+        "older_url": address(cursor=found.after) if found.after else "",
+        "first_url": address() if cursor else "",
+    }
+    # "Load more" brings rows alone.
+    if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
+        return html(render("tickets/_rows.html", **shown))
+    around = board.furniture(project.id if project else None, actor().id)
+    users = board.all_users()
+    people = user_options(users, project.id if project else None)
+    ordered = states.ordered(project.id) if project else ()
+    labels = [(one["id"], one["name"]) for one in around.labels] if project else []
+    groups = filters.offered(
+        wanted.chosen,
+        users=people[1:],
+        labels=labels,
+        states=[(one.id, one.name) for one in ordered],
+        projects=() if project else _projects(),
+        categories=project is None,
+    )
+    here = address()
+    current = address(cursor=cursor or "", to="newer" if backwards else "")
     return page(
         "tickets/list.html",
         block="results",
-        project=project,
-        tickets=found.data,
-        labels=labels,
-        groups=(
-            groups := filters.offered(
-                chosen,
-                users=user_options(users, project.id)[1:],
-                labels=[(one["id"], one["name"]) for one in labels],
-                states=[(one.id, one.name) for one in ordered],
-            )
-        ),
-        chosen=chosen,
-        chips=filters.chips(path, chosen, groups),
-        filtered=bool(chosen),
+        **shown,
+        labels=around.labels,
+        label_options=labels,
+        views=around.views,
+        groups=groups,
+        chosen=wanted.chosen,
+        chips=filters.chips(path, wanted.chosen, groups, **wanted.more),
+        filtered=bool(wanted.chosen),
+        sort=wanted.sort,
+        heads=_heads(project, wanted, address),
+        places=[(one.id, one.name) for one in ordered] or filters.words(sorted(CATEGORIES)),
+        people=people,
+        priorities=filters.words(PRIORITIES),
+        kept=[(name, value) for name, value in wanted.more.items() if value],
         action=path,
-        results="results",
-        first_url=filters.address(path, chosen) if cursor else "",
-        next_url=filters.address(path, chosen, cursor=found.next_cursor)
-        if found.next_cursor
-        else "",
+        address=here,
+        current=current,
+        query=here.partition("?")[2],
+        tree_url=address(view="" if wanted.is_tree else "tree"),
     )
+
+
+def _find(
+    wanted: Asked, project: Project | None, cursor: str | None, *, backwards: bool
+) -> tuple[list[tree.Branch], listing.Found]:
+    """The page, and in a tree its branches."""
+    if wanted.is_tree and project:
+        narrowed = filters.conditions(wanted.chosen, actor())
+        forest = tree.find(
+            project.id,
+            narrowed,
+            wanted.sort,
+            limit=TREES,
+            cursor=cursor,
+            backwards=backwards,
+        )
+        return forest.branches, forest.found
+    found = listing.find(
+        conditions_of(wanted, project),
+        wanted.sort,
+        limit=ROWS,
+        cursor=cursor,
+        backwards=backwards,
+    )
+    return [], found
+
+
+def _projects() -> list[tuple[str, str]]:
+    found = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
+    return [(one["id"], one["name"]) for one in found]
+
+
+def _heads(project: Project | None, wanted: Asked, address: Any) -> dict[str, Any]:
+    """Of each head that sorts: where a click leads, and what it says of the order now."""
+    made = {}
+    for label, (first, second) in HEADS.items():
+        if project is None and first not in OF_ALL_PROJECTS:
+            continue
+        now = wanted.sort.name
+        target = second if now == first else first
+        order = "none"
+        if now in (first, second):
+            order = "ascending" if wanted.sort.ascending else "descending"
+        made[label] = {"href": address(sort="" if target == "created" else target), "order": order}
+    return made
 
 
 @pages.get("/<display_id:reference>")

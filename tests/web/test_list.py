@@ -1,0 +1,288 @@
+"""The lists without a browser: order, pages, trees, one change to many, files."""
+
+import csv
+import io
+import re
+
+import pytest
+
+
+def rows(text: str) -> list[str]:
+    """The display ids of the rows of a list, in order."""
+    return re.findall(r'aria-label="Choose ([A-Z]+-\d+)"', text)
+
+
+def link(text: str, words: str) -> str:
+    """Where a link with these words leads."""
+    return re.search(rf'href="([^"]+)"[^>]*>{words}<', text).group(1).replace("&amp;", "&")
+
+
+# Order and pages.
+
+
+def test_pages_lead_forth_and_back(ada, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.listing.ROWS", 3)
+    for number in range(8):
+        make(f"No. {number}")
+    first = ada.get("/projects/OPEN/tickets").text
+    assert rows(first) == ["OPEN-8", "OPEN-7", "OPEN-6"]
+    assert "Previous" not in first
+    second = ada.get(link(first, "Next")).text
+    assert rows(second) == ["OPEN-5", "OPEN-4", "OPEN-3"]
+    last = ada.get(link(second, "Next")).text
+    assert rows(last) == ["OPEN-2", "OPEN-1"]
+    assert ">Next<" not in last
+    back = ada.get(link(last, "Previous")).text
+    assert rows(back) == rows(second)
+    assert rows(ada.get(link(back, "Previous")).text) == rows(first)
+    assert rows(ada.get(link(back, "First")).text) == rows(first)
+
+
+def test_load_more_brings_rows_alone(ada, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.listing.ROWS", 3)
+    for number in range(5):
+        make(f"No. {number}")
+    first = ada.get("/projects/OPEN/tickets").text
+    address = link(first, "Load more")
+    more = ada.get(address, htmx=True, **{"HX-Target": "more-x"}).text
+    assert more.lstrip().startswith("<tr")
+    assert rows(more) == ["OPEN-2", "OPEN-1"]
+
+
+def test_orders_that_an_index_gives(ada, cast, make):
+    for number in range(3):
+        make(f"No. {number}")
+    cast.ada.patch("/tickets/OPEN-1", {"priority": "high"})
+    assert rows(ada.get("/projects/OPEN/tickets?sort=oldest").text) == [
+        "OPEN-1",
+        "OPEN-2",
+        "OPEN-3",
+    ]
+    text = ada.get("/projects/OPEN/tickets?sort=updated").text
+    assert rows(text) == ["OPEN-1", "OPEN-3", "OPEN-2"]
+    assert 'aria-sort="descending"' in text
+    assert rows(ada.get("/projects/OPEN/tickets?sort=stale").text)[-1] == "OPEN-1"
+    # Of all projects there is no index by change, so the usual order stands.
+    assert rows(ada.get("/tickets?sort=updated").text) == ["OPEN-3", "OPEN-2", "OPEN-1"]
+
+
+def test_a_cursor_of_another_order_starts_at_the_top(ada, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.listing.ROWS", 1)
+    make("One")
+    make("Two")
+    address = link(ada.get("/projects/OPEN/tickets").text, "Next")
+    answer = ada.get(address.replace("?", "?sort=updated&"))
+    assert answer.location == "/projects/OPEN/tickets?sort=updated"
+
+
+def test_the_list_of_all_leaves_deleted_projects_out(ada, cast, make):
+    make("Here")
+    cast.ada.post(f"/projects/{cast.fenced_project}/tickets", {"title": "There"})
+    assert rows(ada.get("/tickets").text) == ["FENCED-1", "OPEN-1"]
+    assert rows(ada.get("/tickets?state_category=done").text) == []
+    assert rows(ada.get(f"/tickets?project_id={cast.open_project}").text) == ["OPEN-1"]
+    cast.ada.delete(f"/projects/{cast.fenced_project}")
+    assert rows(ada.get("/tickets").text) == ["OPEN-1"]
+
+
+# Trees.
+
+
+@pytest.fixture
+def family(make, states):
+    """An epic with a story with two subtasks, and a story alone."""
+    epic = make("The epic", type="epic")
+    story = make("A story", parent_ticket_id=epic["id"], priority="low")
+    make("Part one", type="subtask", parent_ticket_id=story["id"], priority="high")
+    make("Part two", type="subtask", parent_ticket_id=story["id"], state_id=states["Done"])
+    make("Alone")
+
+
+def test_a_tree_has_levels_and_progress(ada, family):
+    text = ada.get("/projects/OPEN/tickets?view=tree").text
+    assert rows(text) == ["OPEN-5", "OPEN-1", "OPEN-2", "OPEN-3", "OPEN-4"]
+    assert re.findall(r'aria-level="(\d)"', text) == ["1", "1", "2", "3", "3"]
+    assert "1/2" in text
+    assert 'role="treegrid"' in text
+
+
+def test_a_filtered_tree_keeps_what_leads_to_a_hit(ada, family):
+    text = ada.get("/projects/OPEN/tickets?view=tree&priority=high").text
+    assert rows(text) == ["OPEN-1", "OPEN-2", "OPEN-3"]
+    assert text.count("ticket-row faded") == 2
+
+
+def test_a_tree_takes_few_statements(ada, family):
+    with ada.statements() as seen:
+        ada.get("/projects/OPEN/tickets?view=tree&priority=high")
+    assert len([one for one in seen if one.startswith(("SELECT", "WITH"))]) <= 14, seen
+
+
+# One change to many.
+
+
+def send(ada, htmx=True, **form):
+    """Send the bar of the list."""
+    given = {"project": "OPEN", "back": "/projects/OPEN/tickets", "action": "change"}
+    return ada.post("/tickets/bulk", htmx=htmx, **given | form)
+
+
+def request_ids(cast, event_type):
+    """The requests that recorded events of this type."""
+    found = cast.ada.get(f"/audit?event_type={event_type}").json["data"]
+    return [one["request_id"] for one in found]
+
+
+def test_many_change_in_one_request(ada, cast, make, label, states):
+    bug, wish = label("bug"), label("wish")
+    made = [make(f"No. {number}", label_ids=[bug]) for number in range(3)]
+    answer = send(
+        ada,
+        id=[one["id"] for one in made],
+        place=states["In review"],
+        assignee_user_id="me",
+        priority="urgent",
+        add_label=wish,
+        remove_label=bug,
+        due_date="2030-01-01",
+    )
+    assert answer.status_code == 200, answer.text
+    assert "3 changed" in answer.text
+    for one in made:
+        now = cast.ada.get(f"/tickets/{one['id']}").json
+        assert now["state"]["name"] == "In review"
+        assert now["assignee"]["username"] == "ada"
+        assert (now["priority"], now["due_date"]) == ("urgent", "2030-01-01")
+        assert [each["name"] for each in now["labels"]] == ["wish"]
+    # An event a ticket, all of one request.
+    for kind in ("ticket.state_changed", "ticket.assigned", "ticket.updated"):
+        of_kind = request_ids(cast, kind)
+        assert len(of_kind) == 3
+        assert len(set(of_kind)) == 1
+    undo = re.search(r'action="(/audit/requests/[\w-]+/undo)"', answer.text).group(1)
+    assert undo == f"/audit/requests/{of_kind[0]}/undo"
+    assert ada.post(undo, back="/projects/OPEN/tickets").status_code in (200, 303)
+    for one in made:
+        now = cast.ada.get(f"/tickets/{one['id']}").json
+        assert (now["state"]["name"], now["priority"]) == ("Backlog", "medium")
+        assert (now["assignee"], now["due_date"]) == (None, None)
+        assert [each["name"] for each in now["labels"]] == ["bug"]
+
+
+def test_what_a_rule_forbids_is_skipped_and_said(ada, cast, make):
+    epic = make("The epic", type="epic")
+    story = make("A story")
+    part = make("A part", type="subtask", parent_ticket_id=story["id"])
+    gone = make("Gone")
+    cast.ada.delete(f"/tickets/{gone['id']}")
+    every = [epic["id"], story["id"], part["id"], gone["id"]]
+    # The priority of one that is skipped stays as well.
+    answer = send(ada, id=every, parent="open-1", priority="low")
+    assert "1 changed, 3 skipped" in answer.text
+    assert "An epic cannot have a parent: 1" in answer.text
+    assert cast.ada.get("/tickets/OPEN-2").json["parent"]["display_id"] == "OPEN-1"
+    assert cast.ada.get("/tickets/OPEN-3").json["priority"] == "medium"
+    plain = send(ada, htmx=False, id=every, parent="none")
+    assert "1 changed, 3 skipped" in plain.text
+    assert "OPEN-3" in plain.text
+    assert "1 skipped (It was so already)" in send(ada, id=story["id"], priority="low").text
+
+
+def test_all_that_match_are_those_of_the_filter(ada, cast, make):
+    for number in range(60):
+        make(f"No. {number}", priority="high" if number % 2 else "low")
+    address = "/tickets/matching?project=OPEN&priority=high"
+    assert ada.get(address, htmx=True).text == "30"
+    answer = send(ada, all="yes", query="priority=high", priority="urgent")
+    assert "30 changed" in answer.text
+    found = cast.ada.get(f"/projects/{cast.open_project}/tickets?priority=urgent&limit=100")
+    assert len(found.json["data"]) == 30
+
+
+def test_too_many_are_refused(ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.bulk.MOST_TICKETS", 2)
+    made = [make(f"No. {number}")["id"] for number in range(3)]
+    for form in ({"id": made}, {"all": "yes"}):
+        answer = send(ada, priority="low", **form)
+        assert answer.status_code == 422
+        assert "At most 2" in answer.text
+    assert ada.get("/tickets/matching?project=OPEN", htmx=True).text == "over 2"
+
+
+def test_deleting_asks_and_can_be_undone(ada, cast, make):
+    made = [make(f"No. {number}")["id"] for number in range(2)]
+    asked = send(ada, id=made, action="delete")
+    assert "Delete 2 tickets?" in asked.text
+    assert cast.ada.get(f"/tickets/{made[0]}").status_code == 200
+    answer = send(ada, id=made, action="delete", sure="yes")
+    assert "2 deleted" in answer.text
+    assert cast.ada.get(f"/tickets/{made[0]}").status_code == 410
+    undo = re.search(r'action="(/audit/requests/[\w-]+/undo)"', answer.text).group(1)
+    ada.post(undo, back="/")
+    assert cast.ada.get(f"/tickets/{made[0]}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"priority": "low"},
+        {"id": "nonsense", "priority": "low"},
+        {"id": "ID"},
+        {"id": "ID", "priority": "mauve"},
+        {"id": "ID", "due_date": "tomorrow"},
+        {"id": "ID", "parent": "OPEN-99"},
+        {"id": "ID", "assignee_user_id": "nonsense"},
+        {"id": "ID", "add_label": "nonsense"},
+        {"all": "yes", "query": "q=" + "%00", "priority": "low"},
+    ],
+)
+def test_a_bar_that_makes_no_sense_says_so(ada, make, form):
+    made = make("There")
+    if form.get("id") == "ID":
+        form = form | {"id": made["id"]}
+    assert send(ada, **form).status_code == 422
+    plain = send(ada, htmx=False, **form)
+    assert plain.status_code == 422
+    assert "Back to the list" in plain.text
+
+
+def test_unknown_places_are_skipped(ada, make, label):
+    made = make("There")
+    for form in (
+        {"place": "nonsense"},
+        {"add_label": "01900000-0000-7000-8000-000000000000"},
+        {"assignee_user_id": "01900000-0000-7000-8000-000000000000"},
+    ):
+        answer = send(ada, id=made["id"], **form)
+        assert "0 changed, 1 skipped" in answer.text
+
+
+# Files.
+
+
+def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
+    bug = label("bug")
+    for number in range(5):
+        make(f"No. {number}", priority="high", label_ids=[bug])
+    make("=1+1", priority="high", assignee_user_id=cast.ada.user_id, due_date="2030-01-01")
+    make("Not this one")
+    answer = ada.get("/projects/OPEN/tickets.csv?priority=high")
+    assert answer.mimetype == "text/csv"
+    assert "open-tickets.csv" in answer.headers["Content-Disposition"]
+    read = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [one["display_id"] for one in read] == [f"OPEN-{number}" for number in range(6, 0, -1)]
+    assert read[0]["title"] == "'=1+1"
+    assert (read[0]["assignee"], read[0]["due_date"]) == ("ada", "2030-01-01")
+    assert read[1]["labels"] == "bug"
+    as_json = ada.get("/projects/OPEN/tickets.json?priority=high").json
+    assert [one["title"] for one in as_json][:2] == ["=1+1", "No. 4"]
+    assert as_json[1]["labels"] == ["bug"]
+    assert len(ada.get("/tickets.json").json) == 7
+    assert ada.get("/projects/OPEN/tickets.json?priority=urgent").json == []
+    assert ada.get("/projects/OPEN/tickets.xls").status_code == 404
+    assert ada.get("/projects/NOPE/tickets.csv").status_code == 404
+
+
+def test_files_are_for_people(stranger):
+    assert stranger.get("/tickets.csv").location.startswith("/login")
