@@ -1,88 +1,177 @@
-"""Start a server as `make run` does, fill it over REST, and measure it beside its own /healthz.
+"""Measure every operation beside a bare Flask route under the same server, in one rotation.
 
-The clients run on the same machine and in Python, so they take a share of what they measure:
-compare figures of one machine with each other, and the REST rows with the /healthz row.
+Fills a database with N tickets, starts the server as `make run` does, and asks it over and over by
+wrk: each round measures the yardstick and then every operation; shown is the median of the rounds.
+Client and server share the machine, so compare shares, not figures of different machines.
 """
 
 import argparse
-import json
-import re
+import os
+import platform
+import statistics
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from tests.bench.driver import Figures, Target, keep_busy
-from tests.support.serving import Served, serving
+import orjson
+import psutil
 
-API = "/api/v1"
-ADMIN = {"username": "ada", "password": "correct horse battery"}
-TICKET = {"type": "story", "title": "Measure it", "body": "One sentence of text. " * 20}
-ROW = "{:<22}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}"
+from app import create_app, schema
+from app.config import Settings
+from tests.bench import report, wrk
+from tests.bench.filling import PASSWORD, USERNAME, World, fill
+from tests.bench.operations import Operation, operations
+from tests.support.postgres import start_cluster
+from tests.support.serving import ROOT, Served, serving, until, unused_port
+
+SECRET = "for one benchmark only"
 
 
 def main() -> None:
-    """Print one row for each kind of request and number of clients."""
+    """Print the table, and write it to PERFORMANCE.md where asked."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--tickets", type=int, default=1000, help="tickets in the project (1000)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="time for each row (3)")
-    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64], help="(1 8 64)")
-    parser.add_argument("--database-url", help="a PostgreSQL database to use up (default: SQLite)")
+    parser.add_argument("--tickets", type=int, default=10_000, help="(10000)")
+    parser.add_argument("--seconds", type=int, default=3, help="for each measurement (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="the median of so many (3)")
+    parser.add_argument("--connections", type=int, default=8, help="(8)")
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings")
+    parser.add_argument("--only", default="", help="operations whose name has this in it")
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
+    parser.add_argument("--keep", type=Path, help="keep SQLite's data set here, for another run")
+    parser.add_argument("--write", action="store_true", help="put the table into PERFORMANCE.md")
     asked = parser.parse_args()
-    settings = {"LOG_LEVEL": "WARNING"}
-    if asked.database_url:
-        settings |= {"DATABASE_URL": asked.database_url, "SECRET_KEY": "for one benchmark only"}
-    with (
-        tempfile.TemporaryDirectory(prefix="docket-bench-") as directory,
-        serving(Path(directory) / "instance", **settings) as served,
-    ):
-        key, project_id = _furnish(served, asked.tickets)
-        headers = {"X-API-Key": key, "Content-Type": "application/json"}
-        print(ROW.format("", "clients", "req/s", "p50 ms", "p99 ms", "worst ms", "failures"))
-        for clients in asked.clients:
-            for target in _targets(project_id):
-                figures = keep_busy(served.port, target, headers, clients, asked.seconds)
-                print(_row(target.name, clients, figures), flush=True)
+    if not wrk.is_here():
+        sys.exit("make bench needs wrk (apt-get install wrk).")
+    kinds = ("sqlite", "postgresql") if asked.database == "both" else (asked.database,)
+    tables = []
+    for kind in kinds:
+        with tempfile.TemporaryDirectory(prefix="docket-bench-") as made, ExitStack() as stack:
+            url = stack.enter_context(_database(kind, asked.keep or Path(made)))
+            world = _filled(url, asked.keep or Path(made), asked.tickets)
+            tables.append(_measured(kind, url, Path(made), world, asked))
+    if asked.write:
+        report.write(ROOT / "PERFORMANCE.md", _machine(), asked.tickets, tables)
 
 
-def _furnish(served: Served, tickets: int) -> tuple[str, str]:
-    """Set the server up with a write bot and a project of so many tickets; the key, the project."""
-    setup = served.request("POST", f"{API}/setup/admin", ADMIN)
-    cookie = setup.headers["Set-Cookie"].partition(";")[0]
-    bot = {"username": "bench", "display_name": "Bench", "mode": "write"}
-    made = served.request("POST", f"{API}/bots", bot, Cookie=cookie)
-    token = re.search(rb"app_[a-z2-7]{32}", made.body)
-    assert token is not None, made.body
-    project = served.request(
-        "POST", f"{API}/projects", {"key": "BENCH", "name": "Bench"}, Cookie=cookie
+@contextmanager
+def _database(kind: str, directory: Path) -> Iterator[str]:
+    if kind == "sqlite":
+        directory.mkdir(parents=True, exist_ok=True)
+        yield f"sqlite:///{directory / 'bench.db'}"
+        return
+    cluster = start_cluster()
+    try:
+        yield cluster.create_database("bench")
+    finally:
+        cluster.stop()
+
+
+def _filled(url: str, directory: Path, tickets: int) -> World:
+    """The data set, made unless an earlier run kept it."""
+    kept = directory / "bench.json"
+    if url.startswith("sqlite") and kept.exists():
+        return World(**orjson.loads(kept.read_bytes()))
+    settings = Settings(
+        instance_dir=directory,
+        database_url=url,
+        secret_key=SECRET,
+        base_url="http://localhost",
+        log_level="WARNING",
     )
-    project_id = str(project.json["id"])
-    for _ in range(tickets):
-        answer = served.request(
-            "POST", f"{API}/projects/{project_id}/tickets", TICKET, X_API_Key=token[0].decode()
-        )
-        assert answer.status == 201, answer.body
-    return token[0].decode(), project_id
+    print(f"filling {url.partition(':')[0]} with {tickets} tickets", flush=True)
+    app = create_app(settings)
+    with app.app_context():
+        schema.upgrade()
+        world = fill(settings, tickets)
+    if url.startswith("sqlite"):
+        kept.write_bytes(orjson.dumps(asdict(world)))
+    return world
 
 
-def _targets(project_id: str) -> list[Target]:
-    tickets = f"{API}/projects/{project_id}/tickets"
+def _measured(
+    kind: str, url: str, directory: Path, world: World, asked: argparse.Namespace
+) -> report.Table:
+    settings = {"DATABASE_URL": url, "SECRET_KEY": SECRET}
+    settings |= dict(one.split("=", 1) for one in asked.set)
+    with serving(directory / "instance", **settings) as served:
+        workers = len(served.workers())
+        with _bare(workers) as bare:
+            chosen = [
+                operation
+                for operation in operations(world, _cookie(served))
+                if asked.only in operation.name
+            ]
+            lines = _rotate(served, bare, chosen, asked)
+        table = report.Table(kind, workers, lines, _memory(served.process.pid))
+    print(report.text(table), flush=True)
+    return table
+
+
+def _rotate(
+    served: Served, bare: int, chosen: list[Operation], asked: argparse.Namespace
+) -> list[report.Line]:
+    """Each round asks the yardstick and every operation once; medians over the rounds."""
+    yardstick = Operation("bare Flask route", 1.0, [wrk.Request("/")])
+    found: dict[str, list[wrk.Figures]] = {}
+    for _ in range(asked.rounds):
+        for operation in (yardstick, *chosen):
+            port = bare if operation is yardstick else served.port
+            figures = wrk.measure(
+                port, operation.requests, connections=asked.connections, seconds=asked.seconds
+            )
+            found.setdefault(operation.name, []).append(figures)
+    unit = statistics.median(one.per_second for one in found[yardstick.name])
     return [
-        Target("/healthz", "GET", "/healthz"),
-        Target("get a ticket", "GET", f"{API}/tickets/BENCH-1"),
-        Target("list 50 tickets", "GET", f"{tickets}?limit=50"),
-        Target("create a ticket", "POST", tickets, json.dumps(TICKET).encode()),
+        report.Line(operation.name, _median(found[operation.name]), unit, operation.target)
+        for operation in (yardstick, *chosen)
     ]
 
 
-def _row(name: str, clients: int, figures: Figures) -> str:
-    return ROW.format(
-        name,
-        clients,
-        f"{figures.per_second:.0f}",
-        f"{figures.p50:.2f}",
-        f"{figures.p99:.2f}",
-        f"{figures.worst:.1f}",
-        figures.failures,
+def _median(rounds: list[wrk.Figures]) -> wrk.Figures:
+    ordered = sorted(rounds, key=lambda one: one.per_second)
+    return replace(ordered[len(ordered) // 2], failures=sum(one.failures for one in rounds))
+
+
+@contextmanager
+def _bare(workers: int) -> Iterator[int]:
+    port = unused_port()
+    command = [sys.executable, "-m", "tests.bench.bare", str(port), str(workers), "8"]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        until(lambda: _answers(port))
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _answers(port: int) -> bool:
+    return any(
+        connection.laddr.port == port and connection.status == psutil.CONN_LISTEN
+        for connection in psutil.net_connections("tcp")
     )
+
+
+def _cookie(served: Served) -> str:
+    answer = served.request(
+        "POST", "/api/v1/auth/login", {"username": USERNAME, "password": PASSWORD}
+    )
+    return str(answer.headers["Set-Cookie"]).partition(";")[0]
+
+
+def _memory(parent: int) -> float:
+    """The proportional set size of the server's processes together, in MiB."""
+    root = psutil.Process(parent)
+    sizes = [one.memory_full_info().pss for one in (root, *root.children(recursive=True))]
+    return sum(sizes) / 2**20
+
+
+def _machine() -> str:
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
 
 
 if __name__ == "__main__":

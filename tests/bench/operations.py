@@ -1,0 +1,86 @@
+"""What is measured: each operation as the requests that do it, and its share of the yardstick.
+
+The share is of the requests a second of a bare Flask route under the same server.
+"""
+
+import json
+import random
+from dataclasses import dataclass
+
+from tests.bench.filling import KEY, World
+from tests.bench.texts import Writer
+from tests.bench.wrk import Request
+
+API = "/api/v1"
+DIFFERENT = 500
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A kind of request, and what it must reach at 8 connections on SQLite."""
+
+    name: str
+    target: float
+    requests: list[Request]
+    writes: bool = False
+
+
+def operations(world: World, cookie: str) -> list[Operation]:
+    """All operations on this data set, as a bot; pages as the person of the cookie."""
+    chance = random.Random(5)
+    writer = Writer(seed=7)
+    bot = {"X-API-Key": world.token}
+    sent = bot | {"Content-Type": "application/json"}
+    person = {"Cookie": cookie, "Accept-Encoding": "gzip"}
+    mcp = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+    }
+    endpoint = f"/mcp/bot/{world.token}/mcp"
+    tickets = f"{API}/projects/{world.project_id}/tickets"
+
+    def some(path: str, headers: dict[str, str]) -> list[Request]:
+        numbers = [chance.randint(1, world.tickets) for _ in range(DIFFERENT)]
+        return [Request(path.format(f"{KEY}-{number}"), headers=headers) for number in numbers]
+
+    def tool(name: str, **arguments: object) -> list[Request]:
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        }
+        return [Request(endpoint, "POST", mcp, json.dumps(body))]
+
+    def new() -> Request:
+        ticket = {"type": "story", "title": writer.title(), "body": writer.body()}
+        return Request(tickets, "POST", sent, json.dumps(ticket))
+
+    filtered = f"?limit=50&state_id={world.states[-1]}&priority=high"
+    return [
+        Operation("get ticket", 0.35, some(f"{API}/tickets/{{}}", bot)),
+        Operation("list of 50", 0.08, [Request(f"{tickets}?limit=50", headers=bot)]),
+        Operation("list of 50, two filters", 0.07, [Request(tickets + filtered, headers=bot)]),
+        Operation(
+            "search",
+            0.06,
+            [
+                Request(f"{API}/search?q={'+'.join(writer.some(2))}", headers=bot)
+                for _ in range(DIFFERENT)
+            ],
+        ),
+        Operation("create ticket", 0.06, [new() for _ in range(DIFFERENT)], writes=True),
+        Operation("board page", 0.06, [Request(f"/projects/{KEY}/board", headers=person)]),
+        Operation("ticket page", 0.10, some("/tickets/{}", person)),
+        Operation(
+            "wiki page",
+            0.25,
+            [
+                Request(f"/projects/{KEY}/wiki/{slug}", headers=person)
+                for slug in world.slugs[1:DIFFERENT:2]
+            ],
+        ),
+        Operation("MCP get_self", 0.08, tool("get_self"), writes=True),
+        Operation("MCP list_tickets", 0.08, tool("list_tickets", project=KEY), writes=True),
+    ]

@@ -1,0 +1,89 @@
+"""The table of a measurement, on the terminal and in PERFORMANCE.md."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.wrk import Figures
+
+HEADING = "## The server"
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One operation: its figures, the requests a second of the yardstick, the share to reach."""
+
+    name: str
+    figures: Figures
+    yardstick: float
+    target: float
+
+    @property
+    def share(self) -> float:
+        """Its requests a second as a share of the yardstick's."""
+        return self.figures.per_second / self.yardstick
+
+
+@dataclass(frozen=True)
+class Table:
+    """What one database gave."""
+
+    database: str
+    workers: int
+    lines: list[Line]
+    # Of all processes of the server together, after the measurement.
+    memory_mib: float
+
+
+def text(table: Table) -> str:
+    """For the terminal."""
+    row = "{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>10}"
+    shown = [
+        row.format(NAMES[table.database], "req/s", "share", "target", "p50 ms", "p99 ms", "failed")
+    ]
+    shown += [
+        row.format(
+            line.name,
+            f"{line.figures.per_second:.0f}",
+            f"{line.share:.3f}",
+            f"{line.target:.2f}",
+            f"{line.figures.p50:.2f}",
+            f"{line.figures.p99:.2f}",
+            line.figures.failures,
+        )
+        for line in table.lines
+    ]
+    return "\n".join([*shown, f"{table.workers} worker(s), {table.memory_mib:.0f} MiB"])
+
+
+def write(path: Path, machine: str, tickets: int, tables: list[Table]) -> None:
+    """Put the tables under their heading, instead of those that were there."""
+    parts = [
+        HEADING,
+        "    make bench ARGS=--write",
+        f"{tickets} tickets of about 200 words in one project, with labels, comments, events and "
+        "1,000 wiki pages; wrk with one thread and 8 connections, the median of three rounds; "
+        "the share is that of a bare Flask route under the same server, measured in the same "
+        f"rounds. {machine}, client and server on it together.",
+    ]
+    for table in tables:
+        rows = [
+            f"| {NAMES[table.database]} | requests/s | share | target | p50 ms | p99 ms |",
+            "|---|---|---|---|---|---|",
+        ]
+        rows += [
+            f"| {line.name} | {line.figures.per_second:.0f} | {line.share:.3f} | "
+            f"{line.target:.2f} | {line.figures.p50:.2f} | {line.figures.p99:.2f} |"
+            for line in table.lines
+        ]
+        parts.append("\n".join(rows))
+        parts.append(f"{table.workers} worker(s), {table.memory_mib:.0f} MiB after it.")
+    section = "\n\n".join(parts) + "\n\n"
+    known = path.read_text()
+    found = re.compile(rf"^{HEADING}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    if found.search(known):
+        path.write_text(found.sub(lambda _: section, known, count=1))
+    else:
+        first, mark, rest = known.partition("## ")
+        path.write_text(first + section + mark + rest)
