@@ -7,6 +7,7 @@ worker whose parent dies finishes its requests and ends, so nothing serves unwat
 
 import errno
 import fcntl
+import gc
 import os
 import resource
 import signal
@@ -108,6 +109,9 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     jobs.start()
     # Workers are processes of multiprocessing, which end without looking at atexit.
     Finalize(None, jobs.stop, exitpriority=10)
+    # What is here now stays: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
     return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Text, cast, func, literal, select
 
-from app.core.db import fetch, session
-from app.core.engines import WRITES
+from app.core.db import Prepared, is_writing, session
 from app.core.locks import Lock
 
 
@@ -25,14 +24,16 @@ def keep(owners: Select[Any], **values: Any) -> None:
     ``owners`` selects user ids, with these values for its parameters; it is made once and passed
     again and again. Judge the credential after this, not before.
     """
-    if session.info.get(WRITES) and _is_needed():
-        fetch(_sharing(owners), **values)
+    if is_writing() and _is_needed():
+        _sharing(owners).all(**values)
 
 
 @cache
-def _sharing(owners: Select[Any]) -> Select[Any]:
+def _sharing(owners: Select[Any]) -> Prepared:
     (owner,) = owners.subquery().c
-    return select(func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), _key(cast(owner, Text))))
+    key = _key(cast(owner, Text))
+    shared = func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), key)
+    return Prepared(select(shared.label("held")))
 
 
 def change(user_id: str) -> None:

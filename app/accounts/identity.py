@@ -7,6 +7,7 @@ expired session) is written afterwards by ``app.accounts.traces``.
 
 import ipaddress
 from dataclasses import dataclass
+from typing import Any
 
 from flask import Request, current_app, g
 from sqlalchemy import bindparam, select
@@ -16,7 +17,7 @@ from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import AnyRow, fetch
+from app.core.db import Prepared
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
 from app.rest.routing import Client
 
@@ -28,7 +29,7 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 # Run for every request, so made once.
 _OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
-_BY_TOKEN = (
+_BY_TOKEN = Prepared(
     select(
         BotToken.id.label("token_id"),
         BotToken.token_hash,
@@ -47,7 +48,7 @@ _BY_TOKEN = (
     .where(BotToken.prefix == bindparam("prefix"))
 )
 _OWNERS_OF_SESSION = select(UserSession.user_id).where(UserSession.token_hash == bindparam("hash"))
-_BY_SESSION = (
+_BY_SESSION = Prepared(
     select(
         UserSession.id,
         UserSession.last_seen_at,
@@ -162,10 +163,10 @@ def resolve(request: Request) -> Actor:
 def resolve_token(token: str) -> Actor:
     """The bot of this token; raises InvalidCredentials, audited as ``auth.bot.failure``."""
     prefix = tokens.lookup_prefix(token)
-    found: AnyRow | None = None
+    found: Any = None
     if prefix is not None:
         holds.keep(_OWNERS_OF_TOKEN, prefix=prefix)
-        rows = fetch(_BY_TOKEN, prefix=prefix).all()
+        rows = _BY_TOKEN.all(prefix=prefix)
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
     if found is None or not found.token_active or not found.user_active:
         raise _refusal(prefix, found)
@@ -183,7 +184,7 @@ def resolve_token(token: str) -> Actor:
     return actor
 
 
-def _refusal(prefix: str | None, found: AnyRow | None) -> InvalidCredentials:
+def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:
     error = InvalidCredentials()
     error.audit_event = "auth.bot.failure"
     error.audit_payload = {"token_prefix": prefix}
@@ -199,7 +200,7 @@ def resolve_session(cookie: str) -> Actor:
     """
     hashed = tokens.hashed(cookie)
     holds.keep(_OWNERS_OF_SESSION, hash=hashed)
-    row = fetch(_BY_SESSION, hash=hashed).first()
+    row = _BY_SESSION.first(hash=hashed)
     if row is None or not row.is_active:
         g.dead_cookie = True
         return ANONYMOUS

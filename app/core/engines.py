@@ -92,6 +92,10 @@ def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     """Writers take the write lock at once: a read that upgrades fails under load."""
+    driver: Any = connection.connection.dbapi_connection
+    if driver.in_transaction:
+        # A unit of work that reads, and did so by a prepared select before (prepared.py).
+        return
     writes = connection.get_execution_options().get(WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

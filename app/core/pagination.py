@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Integer, and_, bindparam, or_
+from sqlalchemy import ColumnElement, Integer, and_, bindparam, literal_column, or_
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.core.db import AnyRow, AnySelect, fetch, session
+from app.core.db import AnyRow, AnySelect, Prepared, session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 
@@ -109,35 +109,41 @@ def page(
     """
     after = decode(cursor, kind) if cursor is not None else None
     place = {"after_at": after.at, "after_id": after.id} if after else {}
-    parts = (sort, id_column, ascending, after is not None)
+    parts = (sort, id_column, ascending, after is not None, limit + 1)
     rows: Sequence[AnyRow]
     if values is None:
-        ordered = _ordered.__wrapped__(statement, *parts)
-        rows = session.execute(ordered, {**place, "rows": limit + 1}).all()
+        rows = session.execute(_ordered(statement, *parts), place).all()
     else:
-        rows = fetch(_ordered(statement, *parts), **values, **place, rows=limit + 1).all()
+        rows = _prepared(statement, *parts).all(**values, **place)
     shown = rows[:limit]
     next_cursor = None
     if len(rows) > limit:
-        last = shown[-1]._mapping
-        next_cursor = encode(Cursor(kind=kind, id=last[id_key], at=last[sort.key]))
+        last = shown[-1]
+        next_cursor = encode(
+            Cursor(kind=kind, id=getattr(last, id_key), at=getattr(last, sort.key))
+        )
     return Page(build(shown), next_cursor)
 
 
 @lru_cache(maxsize=512)
+def _prepared(statement: AnySelect, *parts: Any) -> Prepared:
+    return Prepared(_ordered(statement, *parts))
+
+
 def _ordered(
     statement: AnySelect,
     sort: InstrumentedAttribute[int],
     id_column: InstrumentedAttribute[str],
     ascending: bool,
     continued: bool,
+    rows: int,
 ) -> AnySelect:
-    """The statement for so many ``rows`` in order, those after the cursor if it goes on."""
+    """The statement for so many rows in order, those after a cursor if it goes on."""
     if continued:
         statement = statement.where(_beyond(sort, id_column, ascending))
     order = (sort, id_column) if ascending else (sort.desc(), id_column.desc())
-    # PostgreSQL plans for a page only if it sees how small it is.
-    return statement.order_by(*order).limit(bindparam("rows", type_=Integer, literal_execute=True))
+    # As a constant: PostgreSQL plans for a page only if it sees how small it is.
+    return statement.order_by(*order).limit(literal_column(str(rows), Integer))
 
 
 def _beyond(

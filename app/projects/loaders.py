@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
-from app.core.db import fetch, session
+from app.core.db import Prepared, session
 from app.core.errors import Gone, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
 from app.projects.models import Project
@@ -32,13 +32,15 @@ def visible(actor: Actor, project_id: str, *, include_deleted: bool = False) -> 
     return project
 
 
-_STANDING = select(Project.id, Project.deleted_at).where(Project.id == bindparam("project_id"))
+_STANDING = Prepared(
+    select(Project.id, Project.deleted_at).where(Project.id == bindparam("project_id"))
+)
 
 
 def seen(actor: Actor, project_id: str, *, include_deleted: bool = False) -> str:
     """The id of a project that the actor can see, for lists in it; raises NotFound or Gone."""
     canonical = as_uuid(project_id)
-    row = fetch(_STANDING, project_id=canonical).first() if canonical is not None else None
+    row = _STANDING.first(project_id=canonical) if canonical is not None else None
     if row is None or not actor.sees_project(row.id):
         raise NotFound("project", project_id)
     if row.deleted_at is not None and not include_deleted:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import aliased
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import AnyRow, fetch, session
+from app.core.db import AnyRow, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Project
 from app.tickets.models import RelationType, Ticket, TicketRelation
@@ -85,7 +85,7 @@ _TOUCHES = or_(
 )
 _SINCE = AuditEvent.created_at >= bindparam("start", type_=BigInteger)
 # The project comes along, so that one statement also says whether it is there.
-_OF_PROJECT = (
+_OF_PROJECT = Prepared(
     select(*_EVENT, Project.id.label("project_id"), Project.deleted_at)
     .select_from(Project)
     .outerjoin(
@@ -101,7 +101,7 @@ _OF_PROJECT = (
     .order_by(AuditEvent.created_at, AuditEvent.id)
     .limit(MOST_EVENTS)
 )
-_OF_ALL = (
+_OF_ALL = Prepared(
     select(*_EVENT)
     .where(_SINCE, _TOUCHES)
     .order_by(AuditEvent.created_at, AuditEvent.id)
@@ -117,9 +117,9 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
     """
     seen = _read(token)
     if key is None:
-        rows = list(fetch(_OF_ALL, start=seen.start))
+        rows = _OF_ALL.all(start=seen.start)
     else:
-        rows = list(fetch(_OF_PROJECT, start=seen.start, key=key))
+        rows = _OF_PROJECT.all(start=seen.start, key=key)
         if not rows or not actor.sees_project(rows[0].project_id):
             raise NotFound("project", key)
         if rows[0].deleted_at is not None:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, bindparam, exists, select
 from sqlalchemy.orm import aliased
 
 from app.accounts.models import User
-from app.core.db import AnyRow, AnySelect, fetch
+from app.core.db import AnyRow, AnySelect, Prepared
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
 from app.core.pagination import Page, page
@@ -70,7 +70,7 @@ FULL = (
 
 
 # In the order in which labels are shown.
-_LABELS = (
+_LABELS = Prepared(
     select(Label.name_key, Label.id, Label.name, Label.color, TicketLabel.ticket_id)
     .join(TicketLabel, TicketLabel.label_id == Label.id)
     .where(TicketLabel.ticket_id.in_(bindparam("ticket_ids", expanding=True)))
@@ -83,7 +83,7 @@ def labels_of(ticket_ids: Iterable[str]) -> dict[str, list[LabelSummary]]:
     found: dict[str, list[LabelSummary]] = {ticket_id: [] for ticket_id in wanted}
     if not wanted:
         return found
-    rows = fetch(_LABELS, ticket_ids=wanted).all()
+    rows = _LABELS.all(ticket_ids=wanted)
     for _, label_id, name, color, ticket_id in sorted(tuple(row) for row in rows):
         found[ticket_id].append({"id": label_id, "name": name, "color": color})
     return found
@@ -95,19 +95,19 @@ def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
     return [ticket_json(row, labels[row[0]]) for row in rows]
 
 
-_BY_ID = FULL.where(Ticket.id == bindparam("ticket_id"))
+_BY_ID = Prepared(FULL.where(Ticket.id == bindparam("ticket_id")))
 
 
 def ticket_by_id(ticket_id: str) -> dict[str, Any]:
     """The JSON of one ticket that was found before."""
-    return build(fetch(_BY_ID, ticket_id=ticket_id).all())[0]
+    return build(_BY_ID.all(ticket_id=ticket_id))[0]
 
 
 _FOUND = FULL.add_columns(Project.deleted_at.label("project_deleted_at")).join(
     Project, Project.id == Ticket.project_id
 )
-_FOUND_BY_ID = _FOUND.where(Ticket.id == bindparam("reference"))
-_FOUND_BY_DISPLAY_ID = _FOUND.where(Ticket.display_id == bindparam("reference"))
+_FOUND_BY_ID = Prepared(_FOUND.where(Ticket.id == bindparam("reference")))
+_FOUND_BY_DISPLAY_ID = Prepared(_FOUND.where(Ticket.display_id == bindparam("reference")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ class FoundTicket:
 def found(reference: str) -> FoundTicket | None:
     """The ticket of a UUID or display id, deleted or not."""
     if is_display_id(reference):
-        row = fetch(_FOUND_BY_DISPLAY_ID, reference=reference).first()
+        row = _FOUND_BY_DISPLAY_ID.first(reference=reference)
     else:
         canonical = as_uuid(reference)
-        row = fetch(_FOUND_BY_ID, reference=canonical).first() if canonical else None
+        row = _FOUND_BY_ID.first(reference=canonical) if canonical else None
     return FoundTicket(row) if row is not None else None
 
 

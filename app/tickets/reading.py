@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import bindparam
 
 from app.core.actor import Access, Actor, operation
-from app.core.db import fetch
+from app.core.db import Prepared
 from app.core.errors import Gone, NotFound
 from app.core.pagination import Page
 from app.projects import loaders as projects
@@ -56,11 +56,13 @@ def get_ticket(
     return found
 
 
-_CHILDREN = queries.FULL.where(
-    Ticket.parent_ticket_id == bindparam("ticket_id"), Ticket.deleted_at.is_(None)
-).order_by(Ticket.created_at, Ticket.id)
+_CHILDREN = Prepared(
+    queries.FULL.where(
+        Ticket.parent_ticket_id == bindparam("ticket_id"), Ticket.deleted_at.is_(None)
+    ).order_by(Ticket.created_at, Ticket.id)
+)
 
 
 def children(ticket_id: str) -> list[dict[str, Any]]:
     """The live tickets below this one, oldest first."""
-    return queries.build(fetch(_CHILDREN, ticket_id=ticket_id).all())
+    return queries.build(_CHILDREN.all(ticket_id=ticket_id))

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
-from sqlalchemy import event
 
 from app.core import ids
-from app.core.db import db
+from tests.support.statements import statements
 from tests.support.story import (
     event_types,
     events,
@@ -223,18 +222,8 @@ def test_no_method_changes_the_log(cast):
 def test_a_page_costs_the_same_queries_however_long_it_is(app, cast):
     for number in range(10):
         make_ticket(cast.ada if number % 2 else cast.smith, cast.open_project, str(number))
-    with app.app_context():
-        engine = db.engine
-    statements = []
-
-    def count(connection, cursor, statement, *_):
-        statements.append(statement)
-
-    event.listen(engine, "before_cursor_execute", count)
-    try:
+    with statements(app) as seen:
         ok(cast.ada.get("/audit?limit=1"))
-        short = len(statements)
+        short = len(seen)
         ok(cast.ada.get("/audit?limit=20"))
-    finally:
-        event.remove(engine, "before_cursor_execute", count)
-    assert 0 < short == len(statements) - short
+    assert 0 < short == len(seen) - short

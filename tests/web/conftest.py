@@ -1,18 +1,16 @@
 """Pages as ada sees them, without a browser."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event
 from werkzeug.test import TestResponse
 
-from app.core.db import db
 from tests.support.cast import Cast
+from tests.support.statements import statements
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
 HTMX = {"HX-Request": "true"}
@@ -34,21 +32,9 @@ class Reader:
         sent = PAGE | (HTMX if htmx else {}) | (headers or {})
         return self.client.post(path, data=form, headers=sent)
 
-    @contextmanager
-    def statements(self) -> Iterator[list[str]]:
+    def statements(self) -> AbstractContextManager[list[str]]:
         """The SQL that runs meanwhile."""
-        seen: list[str] = []
-
-        def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-            seen.append(statement)
-
-        with self.app.app_context():
-            engine = db.engine
-        event.listen(engine, "before_cursor_execute", note)
-        try:
-            yield seen
-        finally:
-            event.remove(engine, "before_cursor_execute", note)
+        return statements(self.app)
 
 
 @pytest.fixture

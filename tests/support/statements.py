@@ -1,0 +1,35 @@
+"""Seeing the SQL that the application runs, by whichever way it goes to the driver."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from flask import Flask
+from sqlalchemy import event
+
+from app.core import db as units
+from app.core import prepared
+from app.core.db import db
+
+
+@contextmanager
+def statements(app: Flask) -> Iterator[list[str]]:
+    """The statements that run meanwhile, in their order."""
+    seen: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        seen.append(statement)
+
+    def run(connection: Any, ready: prepared.Compiled, given: dict[str, Any]) -> list[Any]:
+        seen.append(ready.sql)
+        return prepared.run(connection, ready, given)
+
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        with mock.patch.object(units, "run", run):
+            yield seen
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
