@@ -1,6 +1,6 @@
-"""The pages of the audit log and of the tool log, undoing, and what a bot did."""
+"""The pages of the audit log and of the tool log, undoing, and the review of a bot."""
 
-from app.activity.pages import log, tools, undoing
+from app.activity.pages import log, reviewing, tools, undoing
 from app.activity.pages.blueprint import pages
 
-__all__ = ["log", "pages", "tools", "undoing"]
+__all__ = ["log", "pages", "reviewing", "tools", "undoing"]

@@ -150,7 +150,7 @@ def mentioned(events: Iterable[Mapping[str, Any]]) -> set[str]:
         if event["event_type"] == "ticket.updated":
             for name in NAMED:
                 found |= set(payload["changes"].get(name, {}).values())
-        elif event["event_type"] == "ticket.assigned" and payload["from_user_id"]:
+        elif event["event_type"] == "ticket.assigned":
             found |= {payload["from_user_id"], payload["assignee_user_id"]}
     return {one for one in found if one}
 
