@@ -1,0 +1,256 @@
+"""The board while others work on it: their moves appear, and nothing of one's own is lost."""
+
+import os
+import random
+import time
+from collections import Counter
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.desk import Desk, open_desk
+from tests.support.serving import until
+
+# A minute is what is promised; every run takes a part of it.
+STORM_SECONDS = float(os.environ.get("STORM_SECONDS", "12"))
+PROMISED = 3.0
+
+
+@pytest.fixture
+def second(browser, furnished):
+    """Ada at another screen."""
+    yield from open_desk(browser, furnished)
+
+
+def move(furnished, reference: str, state: str) -> None:
+    """The bot moves a ticket."""
+    body = {"state_id": furnished.ids[state]}
+    furnished.call("POST", f"/tickets/{reference}/transition", body, as_bot=True)
+
+
+def test_a_bots_move_appears_within_three_seconds(desk, furnished):
+    reference = furnished.ticket("Moved by the bot", state_id=furnished.ids["Backlog"])
+    desk.go("/projects/DEMO/board")
+    for state in ("In review", "To do", "Done"):
+        move(furnished, reference, state)
+        started = time.monotonic()
+        expect(desk.card_at(state, reference)).to_have_count(1)
+        assert time.monotonic() - started < PROMISED
+    expect(desk.card(reference)).to_contain_text("bot-dev-1, just now")
+    # The bar below the address of the page holds no poll.
+    assert desk.page.url.endswith("/projects/DEMO/board")
+
+
+def test_quiet_viewers_ask_one_small_question(desk, furnished):
+    desk.go("/projects/DEMO/board")
+    desk.page.wait_for_timeout(3000)
+    asked = []
+    desk.page.on("response", lambda answer: asked.append((answer.url, answer.status)))
+    desk.page.wait_for_timeout(6000)
+    assert 2 <= len(asked) <= 3, asked
+    assert {status for _, status in asked} == {204}
+    assert all("/board/live" in url for url, _ in asked)
+
+
+def test_the_focus_the_scroll_and_a_line_being_written_stay(desk, furnished):
+    made = [
+        furnished.ticket(f"Long {number}", state_id=furnished.ids["To do"]) for number in range(25)
+    ]
+    desk.go("/projects/DEMO/board")
+    desk.page.click('.column[data-name="Backlog"] [data-add]')
+    desk.page.keyboard.type("Half a sente")
+    column = desk.column("To do").locator(".cards")
+    column.evaluate("list => { list.scrollTop = 300; }")
+    seen = made[5]
+    before = desk.card(seen).bounding_box()["y"]
+    for number in (24, 23, 22):
+        move(furnished, made[number], "In review")
+    furnished.ticket("Above all", priority="urgent", state_id=furnished.ids["To do"])
+    expect(desk.card_in("To do", "Above all")).to_have_count(1)
+    expect(desk.card_in("In review", "Long 24")).to_have_count(1)
+    # What the reader looks at has not moved, though a card came in above it.
+    assert abs(desk.card(seen).bounding_box()["y"] - before) < 2 or (
+        column.evaluate("list => list.scrollTop") > 0
+    )
+    expect(desk.page.locator("#quick-title")).to_be_focused()
+    desk.page.keyboard.type("nce")
+    expect(desk.page.locator("#quick-title")).to_have_value("Half a sentence")
+
+
+def test_a_focused_card_that_moves_keeps_the_focus(desk, furnished):
+    reference = furnished.ticket("Held in view", state_id=furnished.ids["To do"])
+    desk.go("/projects/DEMO/board")
+    title = desk.card(reference).locator(".card-title")
+    title.focus()
+    move(furnished, reference, "In review")
+    expect(desk.card_at("In review", reference)).to_have_count(1)
+    expect(title).to_be_focused()
+    furnished.call("DELETE", f"/tickets/{reference}")
+    expect(desk.card(reference)).to_have_count(0)
+    assert desk.page.evaluate("document.activeElement !== document.body")
+
+
+def test_a_drag_is_not_disturbed(desk, furnished):
+    held = furnished.ticket("Held", state_id=furnished.ids["Backlog"])
+    other = furnished.ticket("Other", state_id=furnished.ids["Backlog"])
+    desk.go("/projects/DEMO/board")
+    start = desk.card(held).bounding_box()
+    mouse = desk.page.mouse
+    mouse.move(start["x"] + 40, start["y"] + 20)
+    mouse.down()
+    mouse.move(start["x"] + 300, start["y"] + 60, steps=5)
+    expect(desk.page.locator(".ghost")).to_be_visible()
+    move(furnished, other, "In review")
+    desk.page.wait_for_timeout(3500)
+    expect(desk.page.locator(".ghost")).to_be_visible()
+    expect(desk.card_at("Backlog", other)).to_have_count(1)
+    mouse.up()
+    expect(desk.card_at("In review", other)).to_have_count(1)
+    expect(desk.card_at("To do", held)).to_have_count(1)
+
+
+def test_filters_hold_for_what_is_new(desk, furnished):
+    desk.go("/projects/DEMO/board?priority=urgent")
+    hidden = furnished.ticket("Not for this view", state_id=furnished.ids["To do"])
+    shown = furnished.ticket("For this view", priority="urgent", state_id=furnished.ids["To do"])
+    expect(desk.card(shown)).to_have_count(1)
+    expect(desk.card(hidden)).to_have_count(0)
+    furnished.call("PATCH", f"/tickets/{shown}", {"priority": "low"})
+    expect(desk.card(shown)).to_have_count(0)
+
+
+def test_new_columns_wait_for_the_reader(desk, furnished):
+    desk.go("/projects/DEMO/board")
+    desk.page.click('.column[data-name="Backlog"] [data-add]')
+    desk.page.keyboard.type("Still here")
+    path = f"/projects/{furnished.ids['project']}/workflow-states"
+    made = furnished.call("POST", path, {"name": "Shipped", "category": "done"})
+    expect(desk.page.locator("#pill")).to_have_text("The board changed · Refresh")
+    desk.page.click("#pill")
+    expect(desk.column("Shipped")).to_be_visible()
+    expect(desk.page.locator("#quick-title")).to_have_value("Still here")
+    expect(desk.page.locator("#pill")).not_to_be_visible()
+    furnished.call("DELETE", f"{path}/{made['id']}")
+
+
+def test_a_lost_connection_is_said_and_taken_back(desk, furnished):
+    desk.go("/projects/DEMO/board")
+    desk.page.context.set_offline(True)
+    expect(desk.page.locator("#offline")).to_contain_text("No connection since")
+    desk.page.context.set_offline(False)
+    expect(desk.page.locator("#offline")).not_to_be_visible()
+
+
+def test_whoever_is_logged_out_is_told_once(desk, furnished):
+    desk.go("/projects/DEMO/board")
+    desk.page.context.clear_cookies()
+    expect(desk.toast()).to_contain_text("You were logged out")
+    desk.page.wait_for_timeout(3500)
+    expect(desk.toast()).to_have_count(1)
+
+
+# Everyone at once.
+
+
+def columns_of(desk: Desk) -> dict[str, set[str]]:
+    """The cards that a board shows, by the name of the column."""
+    found = desk.page.evaluate(
+        """() => [...document.querySelectorAll('.column')].map(one => [one.dataset.name,
+            [...one.querySelectorAll('.card')].map(card => card.dataset.ref)])"""
+    )
+    for name, cards in found:
+        assert len(cards) == len(set(cards)), (name, cards)
+    return {name: set(cards) for name, cards in found}
+
+
+def truth(furnished) -> dict[str, set[str]]:
+    """The same, as the server knows it."""
+    path = f"/projects/{furnished.ids['project']}/tickets?limit=200"
+    found: dict[str, set[str]] = {}
+    for one in furnished.call("GET", path)["data"]:
+        if one["type"] != "epic":
+            found.setdefault(one["state"]["name"], set()).add(one["display_id"])
+    return found
+
+
+def on_card(desk: Desk, reference: str, what: str) -> object:
+    """Do something with a card in one step: in between, another one may take its place."""
+    return desk.page.evaluate(
+        f"""ref => {{ const card = document.querySelector(`.card[data-ref="${{ref}}"]`);
+            return {what}; }}""",
+        reference,
+    )
+
+
+def toss(desk: Desk, reference: str, column: str) -> None:
+    """Carry a card, or whichever is there by then, to a column."""
+    start = on_card(desk, reference, "card.getBoundingClientRect().toJSON()")
+    end = desk.column(column).bounding_box()
+    mouse = desk.page.mouse
+    mouse.move(start["x"] + 40, start["y"] + 20)
+    mouse.down()
+    mouse.move(end["x"] + 80, end["y"] + 160, steps=6)
+    mouse.up()
+
+
+def test_two_browsers_and_a_bot_end_in_the_same_state(desk, second, furnished):
+    choose = random.Random(20261121)
+    names = ["Backlog", "To do", "In progress", "In review", "Done"]
+    made = [
+        furnished.ticket(f"Tossed {number}", state_id=furnished.ids[choose.choice(names)])
+        for number in range(12)
+    ]
+    for one in (desk, second):
+        one.go("/projects/DEMO/board")
+    # The second writes a line all the while, and carries cards by the mouse in between.
+    second.page.click('.column[data-name="Backlog"] [data-add]')
+    line = second.page.locator("#quick-title")
+    written = ""
+    done: Counter[str] = Counter()
+    ends = time.monotonic() + STORM_SECONDS
+    while time.monotonic() < ends:
+        what = choose.choice(["keys", "keys", "bot", "bot", "mouse", "write", "write", "field"])
+        done[what] += 1
+        reference = choose.choice(made)
+        if what == "keys":
+            on_card(desk, reference, "card.querySelector('.card-title').focus()")
+            desk.press(choose.choice(["Shift+ArrowLeft", "Shift+ArrowRight"]))
+            expect(desk.card(reference).locator(".card-title")).to_be_focused()
+        elif what == "bot":
+            move(furnished, reference, choose.choice(names))
+        elif what == "field":
+            priority = choose.choice(["low", "high", "urgent"])
+            furnished.call("PATCH", f"/tickets/{reference}", {"priority": priority}, as_bot=True)
+        elif what == "mouse":
+            on_card(second, reference, "card.scrollIntoView({ block: 'nearest' })")
+            toss(second, reference, choose.choice(names))
+            line.focus()
+        else:
+            expect(line).to_be_focused()
+            if len(written) > 400:
+                second.page.keyboard.press("Control+A")
+                written = ""
+            letters = choose.choice(["a ", "bc", "def "])
+            second.page.keyboard.type(letters)
+            written += letters
+            expect(line).to_have_value(written)
+        for one in (desk, second):
+            one.page.evaluate(
+                "document.querySelectorAll('#toasts .toast').forEach(t => t.remove())"
+            )
+    assert min(done.values()) >= 1, done
+
+    def same() -> bool:
+        now = {name: cards for name, cards in truth(furnished).items() if cards}
+        return all(
+            {name: cards for name, cards in columns_of(one).items() if cards} == now
+            for one in (desk, second)
+        )
+
+    until(same)
+    for one in (desk, second):
+        for name, cards in columns_of(one).items():
+            expect(one.column(name).locator(".count")).to_have_text(str(len(cards)))
+        expect(one.page.locator("#pill")).not_to_be_visible()
+    expect(line).to_have_value(written)
+    expect(line).to_be_focused()
