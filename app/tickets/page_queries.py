@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, String, and_, case, cast, literal, select, union_all
+from sqlalchemy import BigInteger, String, and_, case, cast, func, literal, select, union_all
+from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
@@ -16,7 +17,7 @@ from app.audit.models import AuditEvent, ToolInvocation
 from app.core.actor import Access, Actor, operation
 from app.core.db import session
 from app.core.errors import Gone, NotFound
-from app.projects.models import Label, Project, WorkflowState
+from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import queries
 from app.tickets.builders import comment_json, state_summary, ticket_json, watcher_json
 from app.tickets.models import Comment, Ticket, TicketLabel, TicketWatcher
@@ -110,7 +111,18 @@ def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, R
 
 
 def children(ticket_id: str) -> list[dict[str, Any]]:
-    """The live tickets below this one, oldest first."""
+    """The live tickets below this one, oldest first, with how much lies below each."""
+    below = aliased(Ticket, name="below")
+    its_state = aliased(WorkflowState, name="its_state")
+    parts = (
+        select(func.count())
+        .select_from(below)
+        .where(below.parent_ticket_id == Ticket.id, below.deleted_at.is_(None))
+        .correlate(Ticket)
+    )
+    done = parts.join(its_state, its_state.id == below.state_id).where(
+        its_state.category == StateCategory.DONE.value
+    )
     rows = session.execute(
         select(
             Ticket.id,
@@ -119,6 +131,8 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
             WorkflowState.id.label("state_id"),
             WorkflowState.name,
             WorkflowState.category,
+            parts.scalar_subquery().label("parts"),
+            done.scalar_subquery().label("parts_done"),
             User.id.label("user_id"),
             User.type,
             User.username,
@@ -136,6 +150,8 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
             "title": row.title,
             "state": state_summary(row.state_id, row.name, row.category),
             "assignee": _user(row),
+            "parts": row.parts,
+            "parts_done": row.parts_done,
         }
         for row in rows
     ]

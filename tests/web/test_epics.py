@@ -1,0 +1,190 @@
+"""The epics of a project: progress, due dates, and the flow of states as it was day by day."""
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from app.core.clock import DAY_MS, iso, now_ms
+from app.tickets import flow
+from app.tickets.pages import charts
+from tests.support.cast import in_app
+
+HERE = "/projects/OPEN/epics"
+
+
+@pytest.fixture
+def project(cast):
+    return f"/projects/{cast.open_project}"
+
+
+@pytest.fixture
+def states(cast, project):
+    found = cast.ada.get(f"{project}/workflow-states").json["data"]
+    return {one["name"]: one["id"] for one in found}
+
+
+@pytest.fixture
+def make(cast, project):
+    def work(title, caller=None, **fields):
+        answer = (caller or cast.ada).post(f"{project}/tickets", {"title": title, **fields})
+        assert answer.status_code == 201, answer.json
+        return answer.json
+
+    return work
+
+
+@pytest.fixture
+def epic(make, states):
+    """An epic with a done story, an open one that has two subtasks, and a late one."""
+    made = make("A large thing", type="epic", due_date="2031-01-02")
+    make("Done story", parent_ticket_id=made["id"], state_id=states["Done"])
+    story = make("Open story", parent_ticket_id=made["id"], due_date="2031-01-01")
+    make("Late story", parent_ticket_id=made["id"], due_date="2020-01-01")
+    for title, state in (("Done part", "Done"), ("Open part", "To do")):
+        make(title, type="subtask", parent_ticket_id=story["id"], state_id=states[state])
+    return made
+
+
+def text_of(page) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.text.split("<main")[1]).split())
+
+
+def test_the_tree_shows_how_far_everything_is(ada, epic):
+    page = ada.get(HERE)
+    text = text_of(page)
+    assert "OPEN-1 A large thing 2 Jan 2031 1/3 stories done" in text
+    assert 'max="3" value="1"' in page.text
+    assert "1/2 subtasks done of OPEN-3" in text
+    parts = ada.get("/tickets/OPEN-3/parts", htmx=True).text
+    assert parts.index("Done part") < parts.index("Open part")
+    assert "<html" not in parts
+    assert "<html" in ada.get("/tickets/OPEN-3/parts").text
+
+
+def test_the_page_of_an_epic_shows_its_stories_and_their_parts(ada, epic):
+    text = text_of(ada.get("/tickets/OPEN-1"))
+    assert "Stories 1/3" in text
+    assert "1/2 subtasks done of OPEN-3" in text
+
+
+def test_deleted_tickets_count_nowhere(ada, cast, epic):
+    cast.ada.delete("/tickets/OPEN-2")
+    cast.ada.delete("/tickets/OPEN-5")
+    text = text_of(ada.get(HERE))
+    assert "0/2 stories done" in text
+    assert "0/1 subtasks done" in text
+
+
+def test_due_dates_are_marks_and_a_table(ada, epic):
+    page = ada.get(HERE)
+    assert "1 Jan 2020 (overdue), 1 Jan 2031" in text_of(page)
+    assert page.text.count('class="due late"') == 1
+    # What lies years away stands at the ends: no mark is off the chart.
+    places = [float(x) for x in re.findall(r'<circle class="due[^"]*" cx="([\d.]+)"', page.text)]
+    assert len(places) == 2
+    assert all(charts.NAMES <= x <= charts.WIDTH for x in places)
+
+
+def test_a_project_without_epics_says_what_to_do(ada, cast):
+    text = text_of(ada.get(HERE))
+    assert "No epics yet" in text
+    assert "Due dates" not in text
+    assert "Tickets by state" not in text
+    assert ada.get("/projects/NONE/epics").status_code == 404
+
+
+def test_an_epic_has_a_name_of_any_kind(ada, make):
+    make("<script>alert(1)</script>" + "W" * 150, type="epic", due_date="2031-01-02")
+    page = ada.get(HERE).text
+    assert "<script>alert" not in page
+
+
+def test_more_stories_than_fit_are_left_to_the_list(ada, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.epics.STORIES_SHOWN", 2)
+    made = make("Large", type="epic")
+    for number in range(5):
+        make(f"No. {number}", parent_ticket_id=made["id"])
+    page = ada.get(HERE)
+    assert "3 more in the list" in text_of(page)
+    assert "0/5 stories done" in text_of(page)
+    link = re.search(r'href="([^"]*parent_ticket_id=[^"]*)"', page.text)[1]
+    assert ada.get(link).text.count("No. ") >= 5
+
+
+def counts(app, cast, days=10):
+    found = in_app(app, lambda: flow.flow(cast.open_project, days))
+    return found, {one.name: one.counts for one in found.bands}
+
+
+def test_the_flow_is_what_was_there_each_day(app, cast, make, states, monkeypatch):
+    """Four days of work, written down as they would have been."""
+    start = now_ms() - 4 * DAY_MS
+    day = iter(range(5))
+
+    def tomorrow():
+        moment = start + next(day) * DAY_MS
+        # Ids never go back; here they shall.
+        monkeypatch.setattr("app.core.ids._last_ms", 0)
+        monkeypatch.setattr("app.core.ids.now_ms", lambda: moment)
+
+    tomorrow()
+    one, two = make("One"), make("Two")
+    tomorrow()
+    cast.ada.post(f"/tickets/{one['id']}/transition", {"state_id": states["In progress"]})
+    make("Three")
+    tomorrow()
+    cast.smith.post(f"/tickets/{one['id']}/transition", {"state_id": states["Done"]})
+    cast.ada.delete(f"/tickets/{two['id']}")
+    monkeypatch.undo()
+    found, by_state = counts(app, cast)
+    assert by_state["Backlog"][-6:] == (0, 2, 2, 1, 1, 1)
+    assert by_state["In progress"][-6:] == (0, 0, 1, 0, 0, 0)
+    assert by_state["Done"][-6:] == (0, 0, 0, 1, 1, 1)
+    assert found.totals[-6:] == [0, 2, 3, 2, 2, 2]
+    assert found.days[-1] == iso(now_ms())[:10]
+    # Of the days before the first ticket one is left, but a week at least is shown.
+    assert len(found.days) == flow.FEWEST_DAYS
+
+
+def test_the_flow_knows_what_was_there_before_it_begins(app, cast, make, monkeypatch):
+    old = now_ms() - 50 * DAY_MS
+    monkeypatch.setattr("app.core.ids._last_ms", 0)
+    monkeypatch.setattr("app.core.ids.now_ms", lambda: old)
+    make("Old")
+    monkeypatch.undo()
+    _, by_state = counts(app, cast)
+    assert by_state["Backlog"] == (1,) * 10
+
+
+def test_the_chart_says_everything_in_a_table_too(ada, epic):
+    page = ada.get(f"{HERE}?days=90")
+    assert page.text.count('<polygon class="flow') == 5
+    text = text_of(page)
+    assert "Day Backlog To do In progress In review Done" in text
+    assert re.search(r"\d+ \w{3} 3 1 0 0 2", text)
+    assert ada.get(f"{HERE}?days=nonsense").status_code == 200
+
+
+def test_names_at_the_chart_do_not_cover_each_other(app, cast, make, states):
+    for state in states.values():
+        make("One", state_id=state)
+    make("Many", state_id=states["Backlog"])
+    found, _ = counts(app, cast)
+    chart = charts.flow_chart(found)
+    at = sorted(one.label_y for one in chart.areas if one.now)
+    assert all(after - before >= charts.LABEL - 0.2 for before, after in pairwise(at))
+
+
+def test_the_page_takes_few_statements_however_many_epics(ada, make, epic):
+    seen_counts = []
+    for _ in range(2):
+        with ada.statements() as seen:
+            assert ada.get(HERE).status_code == 200
+        seen_counts.append(
+            len([one for one in seen if one.lstrip().startswith(("SELECT", "WITH"))])
+        )
+        for number in range(4):
+            made = make(f"E{number}", type="epic", due_date="2031-02-03")
+            make("S", parent_ticket_id=made["id"], due_date="2031-02-01")
+    assert seen_counts[0] == seen_counts[1] <= 8
