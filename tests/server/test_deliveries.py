@@ -1,6 +1,7 @@
 """Deliveries by the real server: through kills, beside a black hole, from two processes at once.
 
-KILLS=200 runs the loop longer; the default keeps it within a test run.
+KILLS=200 runs the loop longer and EVENTS=1000 the black hole; the defaults keep both within a test
+run.
 """
 
 import os
@@ -23,6 +24,7 @@ from tests.support.serving import serving, start, until
 from tests.support.workspace import Owner, owner_of
 
 KILLS = int(os.environ.get("KILLS", "6"))
+EVENTS = int(os.environ.get("EVENTS", "60"))
 KEY = "a secret key of the tests"
 
 
@@ -129,7 +131,6 @@ def test_kills_lose_no_delivery(empty_url, tmp_path, receiver):
 
 def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
     """Nine fast receivers and one that takes the connection and says nothing."""
-    events = 60
     with ExitStack() as held:
         hole = held.enter_context(closing(socket.create_server(("127.0.0.1", 0), backlog=100)))
         served = held.enter_context(
@@ -140,13 +141,13 @@ def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
             subscribe(owner, receiver.url)
         subscribe(owner, f"https://localhost:{hole.getsockname()[1]}/")
         committed = {}
-        for number in range(events):
+        for number in range(EVENTS):
             began = time.time()
             create(owner, project, f"{number}")
             assert time.time() - began < 2
             committed[f"{number}"] = time.time()
             time.sleep(0.1)
-        receiver.wait_for(9 * events, 60)
+        receiver.wait_for(9 * EVENTS, 60)
         late = [one.at - committed[one.body["payload"]["title"]] for one in receiver.received]
         # The machine does everything here: server, ten receivers and the test.
         print(f"median {statistics.median(late) * 1000:.0f} ms")
