@@ -61,6 +61,7 @@ class Ticket(Base):
         _live_index("state", "state_id"),
         _live_index("assignee", "assignee_user_id"),
         _live_index("reporter", "reporter_user_id"),
+        _live_index("parent", "parent_ticket_id"),
         # For the list of a project by latest change.
         Index(
             "ix_tickets_live_updated",
