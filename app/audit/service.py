@@ -12,7 +12,7 @@ from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
 from app.core.context import request_id, undo_of
-from app.core.db import run_write, session
+from app.core.db import Prepared, run_write
 from app.core.errors import DomainError, OutsideAllowlist
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Recorded:
 
 
 # Made once: making the statement costs more than running it, and every write runs it.
-_INSERT = insert(cast("Table", AuditEvent.__table__))
+_INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 
 Listener = Callable[[Recorded], None]
 _listeners: list[Listener] = []
@@ -79,24 +79,21 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         payload[UNDO_OF] = undone
     identifier = ids.new_id()
     named = actor.kind is not ActorKind.ANONYMOUS
-    session.execute(
-        _INSERT,
-        {
-            "id": identifier,
-            "workspace_id": WORKSPACE_ID,
-            "category": (Category.AUDIT_ONLY if target.is_personal else kind.category).value,
-            "event_type": event_type,
-            "actor_user_id": actor.user_id,
-            "actor_kind": (actor.kind if named else SYSTEM.kind).value,
-            "target_kind": target.kind,
-            "target_id": target.id,
-            "project_id": target.project_id,
-            "ticket_id": target.ticket_id,
-            "payload": payload,
-            "request_id": request_id.get(),
-            "tool_invocation_log_id": target.tool_invocation_log_id,
-            "created_at": ids.created_ms(identifier),
-        },
+    _INSERT.all(
+        id=identifier,
+        workspace_id=WORKSPACE_ID,
+        category=(Category.AUDIT_ONLY if target.is_personal else kind.category).value,
+        event_type=event_type,
+        actor_user_id=actor.user_id,
+        actor_kind=(actor.kind if named else SYSTEM.kind).value,
+        target_kind=target.kind,
+        target_id=target.id,
+        project_id=target.project_id,
+        ticket_id=target.ticket_id,
+        payload=payload,
+        request_id=request_id.get(),
+        tool_invocation_log_id=target.tool_invocation_log_id,
+        created_at=ids.created_ms(identifier),
     )
     for listener in _listeners:
         listener(Recorded(identifier, event_type, target))

@@ -20,10 +20,12 @@ from sqlalchemy import (
     Connection,
     Dialect,
     Engine,
+    Insert,
     MetaData,
     Row,
     Select,
     String,
+    Update,
     event,
 )
 from sqlalchemy.dialects import postgresql
@@ -36,7 +38,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from app.core.engines import WRITES, is_outage, is_retryable, writer_lock
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
-from app.core.prepared import Compiled, compiled, run
+from app.core.prepared import Compiled, Statement, compiled, run
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound="Base")
@@ -119,9 +121,9 @@ session = cast("Session", db.session)
 
 
 class Prepared:
-    """A select of plain columns, made once at import, for what every request asks."""
+    """A statement of plain columns, made once at import, for what every request does."""
 
-    def __init__(self, statement: AnySelect) -> None:
+    def __init__(self, statement: Statement) -> None:
         self.statement = statement
         self._compiled: dict[str, Compiled] = {}
 
@@ -130,6 +132,8 @@ class Prepared:
         connection = _reader.get()
         if connection is None:
             connection = session.connection()
+        elif isinstance(self.statement, Insert | Update):
+            raise RuntimeError("a reading unit of work tried to write")
         dialect = connection.dialect
         ready = self._compiled.get(dialect.name)
         if ready is None:

@@ -1,4 +1,4 @@
-"""Selects that are compiled once and then run straight on the driver.
+"""Statements that are compiled once and then run straight on the driver.
 
 SQLAlchemy writes the SQL and says how values are turned; all else it does for each run costs three
 times what SQLite takes to answer. The paths that every request takes use these, inside the same
@@ -12,10 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import BindParameter, Connection, Dialect, Select
+from sqlalchemy import (
+    BindParameter,
+    CompoundSelect,
+    Connection,
+    Dialect,
+    Insert,
+    Select,
+    TextualSelect,
+    Update,
+)
 from sqlalchemy.exc import DBAPIError
 
 Turn = Callable[[Any], Any]
+Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
+Statement = Query | Insert | Update
 
 # How SQLAlchemy leaves room for the list of an IN.
 _LIST = re.compile(r"\(__\[POSTCOMPILE_(\w+)\]\)")
@@ -23,7 +34,7 @@ _LIST = re.compile(r"\(__\[POSTCOMPILE_(\w+)\]\)")
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A select in the language of one database."""
+    """A statement in the language of one database."""
 
     sql: str
     # The order of its parameters, where that counts; the constants among them; how values turn.
@@ -33,6 +44,7 @@ class Compiled:
     # The columns whose values are turned on their way out.
     out_of: tuple[tuple[int, Turn], ...]
     row: Callable[[Sequence[Any]], Any]
+    has_rows: bool
     is_positional: bool
 
     def parameters(self, given: dict[str, Any]) -> Any:
@@ -56,11 +68,12 @@ class Compiled:
         return turned
 
 
-def compiled(statement: Select[*tuple[Any, ...]], dialect: Dialect) -> Compiled:
-    """Compile a select whose parameters are named; a list for ``IN`` is an expanding one."""
-    made = statement.compile(dialect=dialect)
+def compiled(statement: Statement, dialect: Dialect) -> Compiled:
+    """Compile a statement whose parameters are named; a list for ``IN`` is an expanding one."""
+    made: Any = statement.compile(dialect=dialect)
     on_sqlite = dialect.name == "sqlite"
-    columns = list(statement.selected_columns)
+    # What INSERT and UPDATE return is exported; what SELECT has is selected.
+    columns = list(getattr(statement, "selected_columns", statement.exported_columns))
     outs = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
     kind = _row_of(tuple(str(column.key) for column in columns))
     binds = {name: bind for bind, name in made.bind_names.items()}
@@ -82,6 +95,7 @@ def compiled(statement: Select[*tuple[Any, ...]], dialect: Dialect) -> Compiled:
         into={name: turn for name, turn in turns.items() if turn and name not in fixed},
         out_of=tuple((place, turn) for place, turn in enumerate(outs) if turn is not None),
         row=kind,
+        has_rows=bool(columns),
         is_positional=bool(made.positiontup),
     )
 
@@ -103,13 +117,16 @@ def _turn_in(bind: BindParameter[Any], dialect: Dialect) -> Turn | None:
 
 
 def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> list[Any]:
-    """All rows of the select; raises DBAPIError as SQLAlchemy does."""
+    """All rows of the statement, if it has any; raises DBAPIError as SQLAlchemy does."""
     driver: Any = connection.connection.dbapi_connection
     if prepared.is_positional and not driver.in_transaction:
         # As ``engines`` begins a transaction that only reads.
         driver.execute("BEGIN")
     try:
-        found = driver.execute(prepared.sql, prepared.parameters(given)).fetchall()
+        cursor = driver.execute(prepared.sql, prepared.parameters(given))
+        if not prepared.has_rows:
+            return []
+        found = cursor.fetchall()
     except connection.dialect.loaded_dbapi.Error as error:
         raise _wrapped(connection, prepared, error) from error
     return prepared.rows(found)

@@ -4,17 +4,17 @@ Both are written right after the call, in a transaction of their own: a call who
 written stands, and ``audit.orphaned`` says so (decisions.md, section 5.1).
 """
 
-from typing import Any
+from typing import Any, cast
 
 import orjson
-from sqlalchemy import insert
+from sqlalchemy import Table, insert
 
 from app.audit.models import ToolInvocation
 from app.audit.service import Target, record, recording
 from app.core import ids
 from app.core.actor import Actor
 from app.core.context import request_id
-from app.core.db import session
+from app.core.db import Prepared
 from app.core.redaction import redact, scrub
 
 ARGUMENTS_BYTES = 4096
@@ -22,6 +22,8 @@ NAME_LENGTH = 128
 MESSAGE_LENGTH = 1000
 TRUNCATED = "<truncated>"
 OK = "ok"
+
+_INSERT = Prepared(insert(cast("Table", ToolInvocation.__table__)))
 
 
 def write(
@@ -33,18 +35,16 @@ def write(
 
     def work() -> None:
         identifier = ids.new_id()
-        session.execute(
-            insert(ToolInvocation).values(
-                id=identifier,
-                bot_user_id=actor.id,
-                tool_name=name,
-                arguments=shown(arguments),
-                result_status=status,
-                error_message=scrub(message)[:MESSAGE_LENGTH] if message else None,
-                duration_ms=duration_ms,
-                request_id=request_id.get(),
-                created_at=ids.created_ms(identifier),
-            )
+        _INSERT.all(
+            id=identifier,
+            bot_user_id=actor.id,
+            tool_name=name,
+            arguments=shown(arguments),
+            result_status=status,
+            error_message=scrub(message)[:MESSAGE_LENGTH] if message else None,
+            duration_ms=duration_ms,
+            request_id=request_id.get(),
+            created_at=ids.created_ms(identifier),
         )
         target = Target("tool_invocation", identifier, tool_invocation_log_id=identifier)
         record(

@@ -12,14 +12,18 @@ from app.core.errors import Gone, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
 from app.projects.models import Project
 
+# Made once: making a statement costs more than running it.
+_BY_ID = select(Project).where(Project.id == bindparam("project_id"))
+_LOCKED_BY_ID = _BY_ID.with_for_update(key_share=True)
+
 
 def find(project_id: str, *, lock: bool = False) -> Project | None:
     """The project of this id, deleted or not; ``lock`` keeps others from changing it."""
     canonical = as_uuid(project_id)
     if canonical is None:
         return None
-    statement = select(Project).where(Project.id == canonical)
-    return session.scalars(statement.with_for_update(key_share=True) if lock else statement).first()
+    statement = _LOCKED_BY_ID if lock else _BY_ID
+    return session.scalars(statement, {"project_id": canonical}).first()
 
 
 def visible(actor: Actor, project_id: str, *, include_deleted: bool = False) -> Project:

@@ -6,7 +6,7 @@ Every change of a project's states locks the project first, so positions stay wh
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from app.audit.service import Target, record
 from app.core import ids, text
@@ -73,9 +73,15 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
     return session.scalars(statement.order_by(WorkflowState.position)).all()
 
 
+# Positions start at 0 and have no holes.
+_FIRST = select(WorkflowState).where(
+    WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
+)
+
+
 def first(project_id: str) -> WorkflowState:
     """The state that new tickets start in."""
-    return ordered(project_id)[0]
+    return session.scalars(_FIRST, {"project_id": project_id}).one()
 
 
 def named_in_body(project_id: str, state_id: str) -> WorkflowState:

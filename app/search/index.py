@@ -7,9 +7,9 @@ triggers. What the two databases do differently is in ``sqlite.py`` and ``postgr
 from collections.abc import Iterable
 from typing import Protocol
 
-from sqlalchemy import bindparam, delete, func, select, text
+from sqlalchemy import BigInteger, bindparam, delete, func, select, text
 
-from app.core.db import AnySelect, Id, session
+from app.core.db import AnySelect, Id, Prepared, session
 from app.search import postgres, sqlite
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import Expression
@@ -36,10 +36,15 @@ class Engine(Protocol):
 
 
 # Of two that put the same document at once, the second waits here and finds it.
-_ADD = text(
-    "INSERT INTO search_docs (id, kind) VALUES (:id, :kind) "
-    "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind RETURNING place"
-).bindparams(bindparam("id", type_=Id))
+_ADD = Prepared(
+    text(
+        "INSERT INTO search_docs (id, kind) VALUES (:id, :kind) "
+        "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind RETURNING place"
+    )
+    .bindparams(bindparam("id", type_=Id))
+    .columns(place=BigInteger)
+)
+_PLACE = Prepared(select(SearchDocument.place).where(SearchDocument.id == bindparam("id")))
 
 
 def _engine() -> Engine:
@@ -50,7 +55,7 @@ def put(doc: SearchDoc) -> None:
     """Index a document, or index it anew; it keeps its place."""
     place = place_of(doc.id)
     if place is None:
-        place = session.execute(_ADD, {"id": doc.id, "kind": str(doc.kind)}).scalar_one()
+        place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
     _engine().write(place, analyzed(doc))
 
 
@@ -68,7 +73,8 @@ def remove(identifier: str) -> None:
 
 def place_of(identifier: str) -> int | None:
     """The place of a document; None where it is not in the index."""
-    return session.scalar(select(SearchDocument.place).where(SearchDocument.id == identifier))
+    row = _PLACE.first(id=identifier)
+    return row.place if row is not None else None
 
 
 def place_after(identifier: str) -> int:

@@ -6,12 +6,12 @@ splits at spaces, since it takes every character outside ASCII for part of a wor
 
 from sqlalchemy import column, delete, insert, select, table, text
 
-from app.core.db import AnySelect, session
+from app.core.db import AnySelect, Prepared, session
 from app.search.documents import Terms
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
 
 _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
-_INSERT = insert(_FTS)
+_INSERT = Prepared(insert(_FTS))
 _MATCHING = text(
     "SELECT rowid FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
     "ORDER BY rowid DESC LIMIT :limit"
@@ -21,8 +21,7 @@ _MATCHING = text(
 def write(place: int, terms: Terms) -> None:
     """Store the terms of the document at this place, instead of those it had."""
     erase(place)
-    values = {"rowid": place, "words": " ".join(terms.words), "marks": " ".join(terms.marks)}
-    session.execute(_INSERT, values)
+    _INSERT.all(rowid=place, words=" ".join(terms.words), marks=" ".join(terms.marks))
 
 
 def erase(place: int) -> None:

@@ -1,15 +1,18 @@
 """Which labels a ticket carries."""
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.tickets.models import Ticket, TicketLabel
+
+_OF_TICKET = Prepared(
+    select(TicketLabel.label_id).where(TicketLabel.ticket_id == bindparam("ticket_id"))
+)
 
 
 def label_ids_of(ticket: Ticket) -> list[str]:
     """The ids of the ticket's labels, sorted."""
-    statement = select(TicketLabel.label_id).where(TicketLabel.ticket_id == ticket.id)
-    return sorted(session.scalars(statement))
+    return sorted(row.label_id for row in _OF_TICKET.all(ticket_id=ticket.id))
 
 
 def replace_labels(ticket: Ticket, label_ids: list[str]) -> None:

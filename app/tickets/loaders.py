@@ -3,7 +3,7 @@
 Whatever lies in a deleted project answers 410 for the project (decisions.md, section 2).
 """
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
@@ -14,18 +14,24 @@ from app.projects import loaders as projects
 from app.projects.models import Project
 from app.tickets.models import Comment, Ticket
 
+# Made once: making a statement costs more than running it.
+_BY_ID = select(Ticket).where(Ticket.id == bindparam("reference"))
+_BY_DISPLAY_ID = select(Ticket).where(Ticket.display_id == bindparam("reference"))
+_LOCKED = {
+    statement: statement.with_for_update(key_share=True) for statement in (_BY_ID, _BY_DISPLAY_ID)
+}
+
 
 def find(reference: str, *, lock: bool = False) -> Ticket | None:
     """The ticket of a UUID or display id, deleted or not; ``lock`` keeps others off it."""
+    statement, named = _BY_ID, as_uuid(reference)
     if is_display_id(reference):
-        condition = Ticket.display_id == reference
-    else:
-        canonical = as_uuid(reference)
-        if canonical is None:
-            return None
-        condition = Ticket.id == canonical
-    statement = select(Ticket).where(condition)
-    return session.scalars(statement.with_for_update(key_share=True) if lock else statement).first()
+        statement, named = _BY_DISPLAY_ID, reference
+    if named is None:
+        return None
+    if lock:
+        statement = _LOCKED[statement]
+    return session.scalars(statement, {"reference": named}).first()
 
 
 def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> Ticket:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, update
 
 from app.accounts import lookup
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.core.errors import Conflict, Forbidden, Gone
 from app.core.etag import check_if_match
 from app.core.versions import apply_changes, touch
@@ -95,21 +95,23 @@ def create_ticket(
     return ticket
 
 
+_TAKE_NUMBER = Prepared(
+    update(Project)
+    .where(Project.id == bindparam("project_id"), Project.deleted_at.is_(None))
+    .values(ticket_counter=Project.ticket_counter + 1)
+    .returning(Project.ticket_counter)
+)
+
+
 def _next_number(project: Project) -> int:
     """Take the next number in one statement: none is given twice, and a rollback gives it back.
 
     The statement also meets a deletion of the project that came in between.
     """
-    number = session.scalar(
-        update(Project)
-        .where(Project.id == project.id, Project.deleted_at.is_(None))
-        .values(ticket_counter=Project.ticket_counter + 1)
-        .returning(Project.ticket_counter)
-        .execution_options(synchronize_session=False)
-    )
-    if number is None:
+    taken = _TAKE_NUMBER.first(project_id=project.id)
+    if taken is None:
         raise Gone("project", project.id)
-    return number
+    return int(taken.ticket_counter)
 
 
 @operation(Access.WRITE)

@@ -2,24 +2,27 @@
 
 from typing import Any
 
+from sqlalchemy import bindparam, select
+
 from app.accounts.models import BotMode, User
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import Prepared
 from app.mcp.registry import Toolbox, ToolCall
 
 toolbox = Toolbox()
+
+_NAME = Prepared(select(User.display_name).where(User.id == bindparam("user_id")))
 
 
 @operation(Access.READ)
 def own_identity(actor: Actor) -> dict[str, Any]:
     """The bot itself (interface.md, get_self result)."""
-    user = session.get_one(User, actor.id)
     return {
-        "user_id": user.id,
-        "username": user.username,
-        "display_name": user.display_name,
-        "mode": user.bot_mode or BotMode.READ.value,
-        "project_allowlist": sorted(user.project_ids or ()),
+        "user_id": actor.id,
+        "username": actor.username,
+        "display_name": _NAME.all(user_id=actor.id)[0].display_name,
+        "mode": (BotMode.WRITE if actor.may_write else BotMode.READ).value,
+        "project_allowlist": sorted(actor.allowlist),
     }
 
 

@@ -7,12 +7,12 @@ from sqlalchemy import Table, insert, select
 from app.audit.service import Recorded
 from app.core import ids
 from app.core.clock import now_ms
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.webhooks import waking
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 from app.webhooks.rules import NEVER_FORWARDED, is_told
 
-_ACTIVE = select(Webhook.id, Webhook.event_types).where(Webhook.is_active)
+_ACTIVE = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
 _INSERT = insert(cast("Table", OutboxEntry.__table__))
 
 
@@ -25,7 +25,7 @@ def listen(recorded: Recorded) -> None:
         return
     told = [
         row.id
-        for row in session.execute(_ACTIVE)
+        for row in _ACTIVE.all()
         if is_told(row.event_types, recorded.event_type) and not _is_own_creation(row.id, recorded)
     ]
     if not told:
