@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Response, request
 
+from app.accounts.builders import user_summary
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import NotFound
@@ -45,7 +46,7 @@ def _choose(reference: str, name: str, form: Form) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
         users = [
-            {"id": row.id, "type": row.type, "display_name": row.display_name}
+            user_summary(row.id, row.type, row.username, row.display_name)
             for row in board.all_users()
             if may_be_assigned(row, subject.project["id"])
         ]
