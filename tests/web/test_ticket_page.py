@@ -151,7 +151,7 @@ def test_undo_takes_one_click_and_marks_both_lines(ada, cast, path):
     assert f'action="/audit/events/{event}/undo"' in ada.get(REF).text
     answer = undo(ada, event)
     assert answer.status_code == 200
-    assert answer.headers["HX-Trigger"] == "app:poll"
+    assert answer.headers["HX-Trigger-After-Settle"] == "app:poll"
     assert cast.ada.get(path).json["priority"] == "medium"
     page = ada.get(REF).text
     assert f'action="/audit/events/{event}/undo"' not in page

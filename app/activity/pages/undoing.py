@@ -64,7 +64,7 @@ def undo_event(event_id: str) -> Response:
     shown = f'<span class="badge" id="undo-{event_id}" tabindex="-1">undone</span>'
     answer = html(shown + oob(render("audit/_toast.html", text=text, kind=""), "#toasts"))
     # The page asks for what changed at once, not at its next turn.
-    answer.headers["HX-Trigger"] = "app:poll"
+    answer.headers["HX-Trigger-After-Settle"] = "app:poll"
     return answer
 
 
