@@ -42,6 +42,8 @@ class News:
     ticket_ids: frozenset[str]
     # Columns or labels changed: what is shown cannot be mended piece by piece.
     is_frame: bool
+    # There were more events than were looked at.
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,16 @@ def _read(token: str) -> Seen:
 
 
 def _next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
-    start = max(seen.start, max(row.created_at for row in rows) - OVERLAP_MS)
-    known = [row.id[-_MARK:] for row in rows if row.created_at >= start]
-    return f"{start}.{''.join(known[-_MARKS_KEPT:])}"
+    """The token after these events, the newest first.
+
+    Where the overlap holds more of them than a token can name, it is made shorter: an event that is
+    neither named nor too old would be news for ever.
+    """
+    start = max(seen.start, rows[0].created_at - OVERLAP_MS)
+    if len(rows) > _MARKS_KEPT:
+        start = max(start, rows[_MARKS_KEPT].created_at + 1)
+    known = [row.id[-_MARK:] for row in rows[:_MARKS_KEPT] if row.created_at >= start]
+    return f"{start}.{''.join(known)}"
 
 
 _EVENT = (
@@ -98,13 +107,13 @@ _OF_PROJECT = Prepared(
         ),
     )
     .where(Project.key == bindparam("key"))
-    .order_by(AuditEvent.created_at, AuditEvent.id)
+    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
     .limit(MOST_EVENTS)
 )
 _OF_ALL = Prepared(
     select(*_EVENT)
     .where(_SINCE, _TOUCHES)
-    .order_by(AuditEvent.created_at, AuditEvent.id)
+    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
     .limit(MOST_EVENTS)
 )
 
@@ -131,10 +140,13 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
     return News(
         token=_next_token(rows, seen),
         ticket_ids=_touched(fresh),
+        # A new viewer has no marks, and already sees what is older than its page.
         is_frame=any(
-            row.event_type.startswith(_OF_FRAME) and row.created_at > seen.start + OVERLAP_MS
+            row.event_type.startswith(_OF_FRAME)
+            and (seen.marks or row.created_at > seen.start + OVERLAP_MS)
             for row in fresh
         ),
+        is_cut=len(rows) == MOST_EVENTS,
     )
 
 

@@ -129,9 +129,15 @@ def test_sorting_and_more_rows(desk, furnished, several):
     desk.go("/projects/DEMO/tickets")
     desk.page.click(".sort:has-text('Updated')")
     expect(desk.page).to_have_url(f"{desk.base}/projects/DEMO/tickets?sort=updated")
-    expect(desk.page.locator("th[aria-sort=descending]")).to_contain_text("Updated")
+    expect(desk.page.locator("th[aria-sort=descending] .sort.descending")).to_contain_text(
+        "Updated"
+    )
     desk.page.go_back()
-    expect(desk.page.locator("th[aria-sort=descending]")).to_contain_text("Created")
+    expect(desk.page.locator("th[aria-sort=descending] .sort.descending")).to_contain_text(
+        "Created"
+    )
+    desk.page.click(".sort:has-text('Created')")
+    expect(desk.page.locator("th[aria-sort=ascending] .sort.ascending")).to_contain_text("Created")
     for number in range(50):
         furnished.ticket(f"Many {number}")
     desk.go("/projects/DEMO/tickets")

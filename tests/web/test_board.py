@@ -291,6 +291,33 @@ def test_many_changes_and_new_columns_are_a_pill(ada, cast, make):
     assert 'data-pill=""' in answer.text
 
 
+def test_a_burst_of_events_is_news_once(ada, make, states):
+    made = [make(f"No. {number}")["id"] for number in range(210)]
+    token = opened(ada)
+    given = {"project": "OPEN", "back": "/", "action": "change", "id": made}
+    ada.post("/tickets/bulk", htmx=True, place=states["To do"], **given)
+    answer = ada.get(f"/projects/OPEN/board/live?since={token}", htmx=True)
+    assert 'data-pill="200+"' in answer.text
+    token = token_in(answer.text)
+    assert ada.get(f"/projects/OPEN/board/live?since={token}", htmx=True).status_code == 204
+    make("After it")
+    answer = ada.get(f"/projects/OPEN/board/live?since={token}", htmx=True)
+    assert shown(answer.text) == ["OPEN-211"]
+
+
+def test_an_undo_asks_where_someone_moved_the_card_since(ada, cast, make, states):
+    make("Moved")
+    sent = {"from_state_id": states["Backlog"], "state_id": states["To do"]}
+    answer = ada.post("/tickets/OPEN-1/move", htmx=True, **sent)
+    undo = dict(re.findall(r'name="(\w+)" value="([^"]*)"', answer.text))
+    assert undo["state_id"] == states["Backlog"]
+    cast.smith.post("/tickets/OPEN-1/transition", {"state_id": states["In review"]})
+    answer = ada.post("/tickets/OPEN-1/move", htmx=True, **undo)
+    assert answer.status_code == 409
+    assert "Move anyway" in answer.text
+    assert "Smith moved OPEN-1 to In review meanwhile" in answer.text
+
+
 @pytest.mark.parametrize("since", ["", "nonsense", "99999999999999999999.", "0.zz", "1.abc", "%00"])
 def test_a_token_that_is_none_is_no_fault(ada, make, since):
     make("There")

@@ -155,8 +155,9 @@ def _live(key: str | None) -> Response:
             return Response(status=204)
         wanted = asked(everywhere=key is None)
         many = len(news.ticket_ids)
-        if news.is_frame or many > MOST_CHANGES:
-            return _told(news.token, pill="" if news.is_frame else str(many))
+        if news.is_frame or news.is_cut or many > MOST_CHANGES:
+            words = f"{many}{'+' if news.is_cut else ''}"
+            return _told(news.token, pill="" if news.is_frame else words)
         shape = wanted.shape(visible_by_key(actor(), key).id if key else None)
         people = boards.summaries(boards.all_users())
         conditions = filters.conditions(wanted.chosen, actor())

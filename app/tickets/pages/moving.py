@@ -93,6 +93,8 @@ def _moved(reference: str, wanted: Spot, before: Spot) -> Response:
         reference=reference,
         text=f"{reference} changed lanes" if same_place else f"{reference} moved to {name}",
         spot=None if wanted.fits(before) else before,
+        # Undo is a move like any other: it asks where someone moved the card since.
+        seen=wanted,
         action="Undo",
         sent=request.form,
     )

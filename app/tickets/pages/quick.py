@@ -51,7 +51,7 @@ def quick_add() -> Response:
     form = load_form(TicketCreate, title=draft.title, **draft.fields)
     reference = create(form, lambda present: _create(present, project, form))
     if reference is None:
-        return html(next(iter(form.errors.values())), 422)
+        return Response(next(iter(form.errors.values())), 422, mimetype="text/plain")
     with reading():
         return html(shown_card(reference), 201)
 
