@@ -1,6 +1,6 @@
 """Markdown: what a text links to, and its HTML. Knows no domain and no database."""
 
-from app.markdown.rendering import render
+from app.markdown.rendering import linked, render
 from app.markdown.source import parse
 from app.markdown.values import (
     Broken,
@@ -25,6 +25,7 @@ __all__ = [
     "Resolver",
     "Target",
     "Targets",
+    "linked",
     "nowhere",
     "parse",
     "render",

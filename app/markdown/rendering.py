@@ -47,15 +47,10 @@ def render(
     wiki links. So is one, without links, on which a library fails; then ``failed`` is set and
     nothing is kept.
     """
-    key = _key(text.encode("utf-8", "surrogatepass"), profile.encode(), anchor_prefix.encode())
-    links = _linked.get(key)
-    reading: Source | Long | None = None
-    if links is None:
-        reading = read_any(clean(text), profile)
-        links = links_of(reading)
-        _linked.put(key, links, 200 + 100 * (len(links.slugs) + len(links.tickets)))
+    key = _key(text.encode("utf-8", "surrogatepass"), profile.encode())
+    links, reading = _links(key, text, profile)
     targets = resolver(links) if links.slugs or links.tickets else Targets()
-    key = _key(key, _fingerprint(links, targets))
+    key = _key(key, anchor_prefix.encode(), _fingerprint(links, targets))
     kept = _laid_out.get(key)
     if kept is not None:
         return kept
@@ -72,6 +67,24 @@ def render(
             return Html(source, links=links, is_source=True, failed=True, error=name)
     _laid_out.put(key, done, 200 + 2 * len(done.html))
     return done
+
+
+def linked(text: str) -> Links:
+    """What ``parse`` finds, remembered; for texts that are shown again and again."""
+    return _links(_key(text.encode("utf-8", "surrogatepass"), Profile.FULL.encode()), text)[0]
+
+
+def _links(
+    key: bytes, text: str, profile: Profile = Profile.FULL
+) -> tuple[Links, Source | Long | None]:
+    """The links of a text, and the text as it was read if it had to be."""
+    links = _linked.get(key)
+    if links is not None:
+        return links, None
+    reading = read_any(clean(text), profile)
+    links = links_of(reading)
+    _linked.put(key, links, 200 + 100 * (len(links.slugs) + len(links.tickets)))
+    return links, reading
 
 
 def _rendered(

@@ -14,6 +14,7 @@ from app.projects.models import Project
 
 # Made once: making a statement costs more than running it.
 _BY_ID = select(Project).where(Project.id == bindparam("project_id"))
+_BY_KEY = select(Project).where(Project.key == bindparam("key"))
 _LOCKED_BY_ID = _BY_ID.with_for_update(key_share=True)
 
 
@@ -71,7 +72,7 @@ def check_writable(actor: Actor, project: Project) -> None:
 
 def visible_by_key(actor: Actor, key: str) -> Project:
     """The project of this key, as pages name it; raises NotFound or Gone."""
-    project = session.scalars(select(Project).where(Project.key == key)).first()
+    project = session.scalars(_BY_KEY, {"key": key}).first()
     if project is None or not actor.sees_project(project.id):
         raise NotFound("project", key)
     if project.is_deleted:

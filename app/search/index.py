@@ -44,6 +44,11 @@ _ADD = Prepared(
     .bindparams(bindparam("id", type_=Id))
     .columns(place=BigInteger)
 )
+_AT = Prepared(
+    select(SearchDocument.place, SearchDocument.kind, SearchDocument.id).where(
+        SearchDocument.place.in_(bindparam("places", expanding=True))
+    )
+)
 _PLACE = Prepared(select(SearchDocument.place).where(SearchDocument.id == bindparam("id")))
 
 
@@ -99,9 +104,5 @@ def ids_matching(expression: Expression) -> AnySelect:
 
 def documents_at(places: Iterable[int]) -> dict[int, tuple[str, str]]:
     """The kind and id of the document at each of these places."""
-    rows = session.execute(
-        select(SearchDocument.place, SearchDocument.kind, SearchDocument.id).where(
-            SearchDocument.place.in_(list(places))
-        )
-    )
+    rows = _AT.all(places=list(places))
     return {row.place: (row.kind, row.id) for row in rows}

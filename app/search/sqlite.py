@@ -4,7 +4,7 @@ FTS5 only keeps the terms and finds them: they are made in ``documents.py``, and
 splits at spaces, since it takes every character outside ASCII for part of a word.
 """
 
-from sqlalchemy import column, delete, insert, select, table, text
+from sqlalchemy import BigInteger, column, delete, insert, select, table, text
 
 from app.core.db import AnySelect, Prepared, session
 from app.search.documents import Terms
@@ -12,9 +12,11 @@ from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, W
 
 _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
 _INSERT = Prepared(insert(_FTS))
-_MATCHING = text(
-    "SELECT rowid FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
-    "ORDER BY rowid DESC LIMIT :limit"
+_MATCHING = Prepared(
+    text(
+        "SELECT rowid AS place FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
+        "ORDER BY rowid DESC LIMIT :limit"
+    ).columns(place=BigInteger)
 )
 
 
@@ -38,8 +40,8 @@ def matching(expression: Expression) -> AnySelect:
 
 def newest(expression: Expression, below: int, limit: int) -> list[int]:
     """The places of the newest documents that fit, in falling order, all under ``below``."""
-    values = {"match": rendered(expression), "below": below, "limit": limit}
-    return list(session.scalars(_MATCHING, values))
+    rows = _MATCHING.all(match=rendered(expression), below=below, limit=limit)
+    return [row.place for row in rows]
 
 
 def rendered(expression: Expression) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -258,14 +258,17 @@ def _filtered(names: frozenset[str]) -> AnySelect:
 # met on the way through the list.
 _COMMON = 2000
 _CARRIERS = Prepared(
-    select(TicketLabel.ticket_id)
-    .where(TicketLabel.label_id == bindparam("label_id"))
-    .limit(_COMMON)
+    select(func.count().label("carriers")).select_from(
+        select(TicketLabel.ticket_id)
+        .where(TicketLabel.label_id == bindparam("label_id"))
+        .limit(_COMMON)
+        .subquery()
+    )
 )
 
 
 def _is_common(label_id: str) -> bool:
-    return len(_CARRIERS.all(label_id=label_id)) == _COMMON
+    return bool(_CARRIERS.all(label_id=label_id)[0].carriers == _COMMON)
 
 
 def ticket_page(

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.projects.models import WorkflowState
 from app.search import index
 from app.search.documents import Kind, SearchDoc
@@ -39,24 +39,26 @@ def _count() -> int:
     return session.scalar(select(func.count()).where(Ticket.deleted_at.is_(None))) or 0
 
 
-def _found(identifiers: Sequence[str]) -> list[Found]:
-    rows = session.execute(
-        select(
-            Ticket.id,
-            Ticket.project_id,
-            Ticket.title,
-            func.substr(Ticket.body, 1, BODY_SHOWN).label("body"),
-            Ticket.created_at,
-            Ticket.updated_at,
-            Ticket.display_id,
-            Ticket.priority,
-            Ticket.state_id,
-            WorkflowState.name,
-            WorkflowState.category,
-        )
-        .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(Ticket.id.in_(identifiers), Ticket.deleted_at.is_(None))
+_HITS = Prepared(
+    select(
+        Ticket.id,
+        Ticket.project_id,
+        Ticket.title,
+        func.substr(Ticket.body, 1, BODY_SHOWN).label("body"),
+        Ticket.created_at,
+        Ticket.updated_at,
+        Ticket.display_id,
+        Ticket.priority,
+        Ticket.state_id,
+        WorkflowState.name,
+        WorkflowState.category,
     )
+    .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+    .where(Ticket.id.in_(bindparam("identifiers", expanding=True)), Ticket.deleted_at.is_(None))
+)
+
+
+def _found(identifiers: Sequence[str]) -> list[Found]:
     return [
         Found(
             id=row.id,
@@ -71,7 +73,7 @@ def _found(identifiers: Sequence[str]) -> list[Found]:
                 "priority": row.priority,
             },
         )
-        for row in rows
+        for row in _HITS.all(identifiers=list(identifiers))
     ]
 
 

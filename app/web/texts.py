@@ -6,7 +6,7 @@ from typing import Protocol
 from flask import Flask, current_app
 
 from app.core.actor import Actor
-from app.markdown import Html, Links, Profile, Targets, parse, render
+from app.markdown import Html, Links, Profile, Targets, linked, render
 from app.web.guard import actor
 
 
@@ -30,7 +30,7 @@ def laid_out(bodies: Mapping[str, str], project_id: str | None, key: str | None)
     Each has a name of its own, with which the anchors of its headings begin.
     """
     linker: Linker = current_app.extensions["docket_linker"]
-    found = [parse(body) for body in bodies.values()]
+    found = [linked(body) for body in bodies.values()]
     every = Links(
         tuple(dict.fromkeys(slug for links in found for slug in links.slugs)),
         tuple(dict.fromkeys(display_id for links in found for display_id in links.tickets)),
