@@ -15,6 +15,8 @@ export function watchFilters() {
     htmx.trigger(form, "submit");
     form.elements.q.focus({ preventScroll: true });
   });
+  // What was typed is on its way already; leaving the field must not ask, and swap, once more.
+  document.addEventListener("change", (event) => event.target.id === "filter-q" && event.stopPropagation(), true);
   document.addEventListener("submit", (event) => {
     const query = event.target.querySelector?.("[data-query]");
     if (query) query.value = location.search.slice(1);

@@ -24,7 +24,7 @@ from app.tickets.schemas import TicketPatch
 from app.web.filters import number
 from app.web.forms import Form, explain
 from app.web.guard import actor, safe_next, write
-from app.web.render import html, is_htmx, oob, page, render
+from app.web.render import html, is_htmx, page, render
 
 # Reasons that the answer names; the rest is one number.
 REASONS = 3
@@ -128,7 +128,7 @@ def _batch(ticket_ids: Sequence[str], changes: Changes) -> list[Outcome]:
 
 def _refused(message: str) -> Response:
     if is_htmx():
-        return html(oob(render("tickets/_picked.html", text=message, kind="error"), "#toasts"), 422)
+        return html(render("tickets/_picked.html", text=message, kind="error"), 422)
     back = safe_next(request.form.get("back"))
     return page("tickets/bulk.html", refused=message, back=back, status=422)
 
@@ -161,7 +161,7 @@ def _told(project: Project | None, outcomes: Sequence[Outcome], *, deleted: bool
         "back": safe_next(request.form.get("back")),
     }
     if is_htmx():
-        answer = html(oob(render("tickets/_bulk_toast.html", **shown), "#toasts"))
+        answer = html(render("tickets/_bulk_toast.html", **shown))
         answer.headers["HX-Trigger"] = "docket:changed"
         return answer
     return page("tickets/bulk.html", project=project, skipped=skipped, refused="", **shown)
