@@ -128,6 +128,8 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
             Ticket.id,
             Ticket.display_id,
             Ticket.title,
+            Ticket.type.label("kind"),
+            Ticket.due_date,
             WorkflowState.id.label("state_id"),
             WorkflowState.name,
             WorkflowState.category,
@@ -150,6 +152,8 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
             "title": row.title,
             "state": state_summary(row.state_id, row.name, row.category),
             "assignee": _user(row),
+            "type": row.kind,
+            "due_date": row.due_date,
             "parts": row.parts,
             "parts_done": row.parts_done,
         }

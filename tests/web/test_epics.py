@@ -100,16 +100,15 @@ def test_an_epic_has_a_name_of_any_kind(ada, make):
     assert "<script>alert" not in page
 
 
-def test_more_stories_than_fit_are_left_to_the_list(ada, make, monkeypatch):
-    monkeypatch.setattr("app.tickets.epics.STORIES_SHOWN", 2)
-    made = make("Large", type="epic")
-    for number in range(5):
-        make(f"No. {number}", parent_ticket_id=made["id"])
+def test_only_the_first_epic_stands_open(ada, make):
+    for name in ("First", "Second"):
+        made = make(name, type="epic")
+        make(f"Story of {name}", parent_ticket_id=made["id"])
     page = ada.get(HERE)
-    assert "3 more in the list" in text_of(page)
-    assert "0/5 stories done" in text_of(page)
-    link = re.search(r'href="([^"]*parent_ticket_id=[^"]*)"', page.text)[1]
-    assert ada.get(link).text.count("No. ") >= 5
+    assert "Story of Second" in page.text
+    assert "Story of First" not in page.text
+    assert 'hx-get="/tickets/OPEN-1/parts"' in page.text
+    assert "Story of First" in ada.get("/tickets/OPEN-1/parts", htmx=True).text
 
 
 def counts(app, cast, days=10):

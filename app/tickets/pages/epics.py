@@ -23,12 +23,15 @@ def show_epics(key: str) -> Response:
     with reading():
         project = visible_by_key(actor(), key)
         found, has_more = epics.of_project(project.id)
+        # The first one stands open; the others ask for theirs when they are opened.
+        first = page_queries.children(found[0].id) if found else []
         flowed = flow.flow(project.id, days)
     step = max(1, -(-len(flowed.days) // ROWS))
     return page(
         "tickets/epics.html",
         project=project,
         epics=found,
+        first=first,
         has_more=has_more,
         timeline=charts.timeline(found, today()),
         chart=charts.flow_chart(flowed) if any(flowed.totals) else None,
@@ -42,7 +45,7 @@ def show_epics(key: str) -> Response:
 
 @pages.get("/tickets/<reference>/parts")
 def show_parts(reference: str) -> Response:
-    """What lies below a story, as a branch of the tree of its epic."""
+    """What lies below an epic or a story, as a branch of the tree."""
     with reading():
         subject = page_queries.subject(actor(), reference)
         below = page_queries.children(subject.ticket["id"])
