@@ -50,7 +50,10 @@ export function watchDrag(root, { move, columnAt, spotIn }) {
   }
 
   function begin(x, y) {
-    const { card, id } = press;
+    // An answer may have put a new card into the place of the one that was pressed.
+    const card = document.getElementById(press.card.id);
+    const { id } = press;
+    if (!card) return forget();
     const box = card.getBoundingClientRect();
     const ghost = card.cloneNode(true);
     ghost.removeAttribute("id");
@@ -105,9 +108,10 @@ export function watchDrag(root, { move, columnAt, spotIn }) {
   }
 
   function drop() {
-    const { card, column } = drag;
+    const { column } = drag;
+    const card = document.getElementById(drag.card.id);
     end();
-    if (column && column !== card.closest(".column")) move(card, column);
+    if (card && column && column !== card.closest(".column")) move(card, column);
   }
 
   function end() {

@@ -246,15 +246,17 @@ def test_a_bar_that_makes_no_sense_says_so(ada, make, form):
     assert "Back to the list" in plain.text
 
 
-def test_unknown_places_are_skipped(ada, make, label):
+def test_unknown_places_are_skipped(ada, cast, make):
     made = make("There")
     for form in (
         {"place": "nonsense"},
         {"add_label": "01900000-0000-7000-8000-000000000000"},
         {"assignee_user_id": "01900000-0000-7000-8000-000000000000"},
     ):
-        answer = send(ada, id=made["id"], **form)
+        answer = send(ada, id=made["id"], priority="high", **form)
         assert "0 changed, 1 skipped" in answer.text
+        # Nothing of what was asked is done by halves.
+        assert cast.ada.get("/tickets/OPEN-1").json["priority"] == "medium"
 
 
 # Files.
