@@ -20,6 +20,12 @@ const HERE = {
   h: "[data-key=history]",
   n: "[data-key=note]",
   m: "#edit-state",
+  a: "#edit-assignee",
+  i: "#assign-me",
+  p: "#edit-priority",
+  l: "#edit-labels",
+  w: "#watch",
+  u: "[data-key=up]",
   c: "body:not(:has(#board)) [data-key=new]",
 };
 
@@ -59,6 +65,10 @@ export function watchKeys() {
     if (!target) return;
     event.preventDefault();
     if (target.matches("dialog")) target.showModal();
-    else target.click();
+    else {
+      // What opens in its place takes the focus from it.
+      if (target.matches("[data-edit]")) target.focus();
+      target.click();
+    }
   });
 }

@@ -8,11 +8,12 @@ const WAIT = 120;
 // What is being typed: everything behind the last [[ of the line that is not closed; a name; a number.
 const LINK = /\[\[([^[\]|\n]{0,80})$/;
 const NAME = /(?<![\w@/.-])@([\w.-]{0,40})$/;
+const WORDS = /^(.{2,80})$/;
 const NUMBER = /(?<![\w/-])([A-Z][A-Z0-9]{1,9}-\d{0,6})$/;
 
 export function watchWikilinks() {
   const watch = (within) => {
-    for (const area of within.querySelectorAll("[data-wikilinks], [data-completes]")) complete(area);
+    for (const area of within.querySelectorAll("[data-wikilinks], [data-completes], [data-finds]")) complete(area);
   };
   watch(document);
   document.addEventListener("htmx:load", (event) => watch(event.detail.elt));
@@ -20,6 +21,8 @@ export function watchWikilinks() {
 
 /** The kinds of completion of a field: what is typed, where to ask, what ends what is put in. */
 function kindsOf(area) {
+  const { finds } = area.dataset;
+  if (finds) return [{ typed: WORDS, address: `/tickets/complete?project=${finds}&q=`, end: "", whole: true }];
   const key = area.dataset.completes;
   const base = area.dataset.wikilinks ?? `/projects/${key}/wiki/complete`;
   const kinds = [{ typed: LINK, address: `${base}?q=`, end: "]]", whole: false }];
@@ -78,7 +81,7 @@ function complete(area) {
     const rows = await answer.json();
     // What is written out in full needs no list, and Enter is Enter.
     if (mine !== asked) return;
-    if (found.end === " " && rows.some((row) => row.insert === found.whole)) return close();
+    if (found.end !== "]]" && rows.some((row) => row.insert === found.whole)) return close();
     list.replaceChildren(...rows.map((row, index) => option(list.id, row, index)));
     list.hidden = rows.length === 0;
     if (!rows.length) return close();
@@ -92,7 +95,7 @@ function complete(area) {
     close();
     if (!found) return;
     const caret = area.selectionStart;
-    const closed = area.value.startsWith(found.end, caret);
+    const closed = found.end !== "" && area.value.startsWith(found.end, caret);
     insert(area, one.dataset.insert + (closed ? "" : found.end), caret - found.whole.length, caret);
     if (closed) area.setSelectionRange(area.selectionStart + found.end.length, area.selectionStart + found.end.length);
     close();

@@ -304,3 +304,34 @@ def test_all_of_it_is_accessible(themed, furnished):
                 ) else None
         assert findings(themed.page) == []
         assert themed.page.locator("h1").count() == 1
+
+
+def test_a_related_ticket_is_found_by_words_of_its_title(ticket):
+    desk, _ = ticket
+    desk.page.click("#relations summary")
+    desk.page.focus("#target_ticket_id")
+    desk.page.keyboard.type("block")
+    option = desk.page.locator("#target_ticket_id-completions [role=option]")
+    expect(option).to_have_count(1)
+    desk.press("Enter")
+    expect(desk.page.locator("#target_ticket_id")).to_have_value("DEMO-5")
+    desk.press("Enter")
+    expect(desk.page.locator("#relations .relation")).to_contain_text("A blocker")
+
+
+def test_keys_of_the_ticket(ticket):
+    desk, _ = ticket
+    desk.press("i")
+    expect(desk.page.locator("#edit-assignee")).to_contain_text("Ada Berg")
+    expect(desk.page.locator("#edit-assignee")).to_be_focused()
+    desk.press("w")
+    expect(desk.page.locator("#watch")).to_have_text("Stop watching")
+    for key, name in (("a", "assignee"), ("p", "priority"), ("l", "labels"), ("m", "state")):
+        desk.press(key)
+        # The editor takes the focus by itself once it is ready.
+        expect(desk.page.locator(f"#fact-{name}[data-editor] :focus")).to_have_count(1)
+        desk.press("Escape")
+        expect(desk.page.locator(f"#edit-{name}")).to_be_focused()
+    desk.go("/tickets/DEMO-3")
+    desk.press("u")
+    expect(desk.page.locator("h1")).to_have_text("A rich ticket")

@@ -119,7 +119,9 @@ def test_comments_are_written_edited_and_deleted(ticket):
     expect(desk.page.locator(".edits .diff-line.gone")).to_contain_text("First thoughts")
     desk.page.click("[aria-label='Delete this comment']")
     desk.page.click("#dialog .button.danger")
-    expect(desk.page.locator("#thread")).to_contain_text("A comment by Ada Berg was deleted by Ada Berg")
+    expect(desk.page.locator("#thread")).to_contain_text(
+        "A comment by Ada Berg was deleted by Ada Berg"
+    )
     expect(desk.page.locator("#dialog")).not_to_be_visible()
 
 
