@@ -64,6 +64,25 @@ def test_lanes_by_keys(desk, furnished):
     assert (now["priority"], now["state"]["name"]) == ("medium", "In progress")
 
 
+def test_quick_moves_wait_for_each_other(desk, furnished):
+    """The second says that it saw the card where the first put it."""
+    reference = furnished.ticket("In a hurry", state_id=furnished.ids["Backlog"])
+    desk.go("/projects/DEMO/board?q=hurry")
+    delays = [800, 0]
+
+    def slow(route) -> None:
+        desk.page.wait_for_timeout(delays.pop(0))
+        route.continue_()
+
+    desk.page.route("**/move", slow)
+    desk.card(reference).locator(".card-title").focus()
+    desk.press("Shift+ArrowRight", "Shift+ArrowRight")
+    expect(desk.page.locator("#speak")).to_contain_text(f"{reference} moved to In progress")
+    expect(desk.card_at("In progress", reference)).to_have_count(1)
+    assert delays == []
+    assert furnished.call("GET", f"/tickets/{reference}")["state"]["name"] == "In progress"
+
+
 def test_a_lane_that_is_not_there_yet_waits_for_the_reader(desk, furnished):
     reference = furnished.ticket("Without anyone", state_id=furnished.ids["To do"])
     desk.go("/projects/DEMO/board?group=assignee&q=anyone")
