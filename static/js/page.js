@@ -154,11 +154,13 @@ function watchRequests() {
     const { history } = event.detail;
     if (history?.path) history.path = history.path.replace(/\?$/, "");
   });
-  document.addEventListener("htmx:sendError", () => {
-    toast("No connection. Nothing was saved; your text is still here.", "error");
+  // Questions for news say themselves that they have no answer (stream.js).
+  const asksForNews = (event) => event.detail.elt?.id === "live";
+  document.addEventListener("htmx:sendError", (event) => {
+    if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
   });
-  document.addEventListener("htmx:timeout", () => {
-    toast("The server did not answer in time. Try again.", "error");
+  document.addEventListener("htmx:timeout", (event) => {
+    if (!asksForNews(event)) toast("The server did not answer in time. Try again.", "error");
   });
   document.addEventListener("submit", (event) => {
     // A second click while a plain form is on its way sends nothing again.

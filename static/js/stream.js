@@ -22,6 +22,7 @@ export function watchStream() {
   }, EVERY);
   document.addEventListener("visibilitychange", () => document.hidden || ask());
   addEventListener("online", ask);
+  watchConnection();
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const { target, fragment } = event.detail;
     if (target.id === "thread") sort(fragment);
@@ -29,6 +30,28 @@ export function watchStream() {
       event.detail.shouldSwap = false;
       tell(target, fragment.firstElementChild);
     }
+  });
+}
+
+/** News that do not come are said once; where nobody is logged in any more, nobody asks again. */
+function watchConnection() {
+  let failed = 0;
+  const banner = document.getElementById("offline");
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { elt, xhr } = event.detail;
+    if (elt.id !== "live" || xhr.status < 400) return;
+    if (xhr.status === 401) elt.remove();
+    else event.detail.shouldSwap = false;
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const { elt, xhr } = event.detail;
+    if (elt.id !== "live" || xhr.status === 401) return;
+    failed = event.detail.successful ? 0 : failed + 1;
+    if (failed === 2) {
+      const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      banner.textContent = `No connection since ${now}. What you write is kept.`;
+    }
+    banner.hidden = failed < 2;
   });
 }
 

@@ -335,3 +335,28 @@ def test_keys_of_the_ticket(ticket):
     desk.go("/tickets/DEMO-3")
     desk.press("u")
     expect(desk.page.locator("h1")).to_have_text("A rich ticket")
+
+
+def test_without_a_connection_it_is_said_once_and_nothing_is_lost(ticket, furnished):
+    desk, reference = ticket
+    desk.page.fill("#comment-body", "Kept all along")
+    desk.page.route("**/live?**", lambda route: route.abort())
+    expect(desk.page.locator("#offline")).to_contain_text("No connection since")
+    expect(desk.toast()).to_have_count(0)
+    desk.page.unroute("**/live?**")
+    change(furnished, reference, priority="low")
+    expect(desk.page.locator("#edit-priority")).to_contain_text("Low")
+    expect(desk.page.locator("#offline")).not_to_be_visible()
+    expect(desk.page.locator("#comment-body")).to_have_value("Kept all along")
+    # htmx itself tells the console of each request that was cut off.
+    assert all("htmx:" in one for one in desk.problems), desk.problems
+    desk.problems.clear()
+
+
+def test_whoever_was_logged_out_is_told_once(ticket):
+    desk, _ = ticket
+    desk.page.context.clear_cookies()
+    expect(desk.toast()).to_have_count(1)
+    expect(desk.toast()).to_contain_text("You were logged out")
+    desk.page.wait_for_timeout(4000)
+    expect(desk.toast()).to_have_count(1)
