@@ -93,6 +93,8 @@ export function watchDrag(root, { move, columnAt, spotIn }) {
     const board = document.getElementById("board");
     const box = board.getBoundingClientRect();
     board.scrollLeft += pull(drag.x, box.left, box.right);
+    // A board with lanes scrolls down as well.
+    board.scrollTop += pull(drag.y, box.top, box.bottom);
     const list = drag.column?.querySelector(".cards");
     if (list) {
       const inner = list.getBoundingClientRect();

@@ -46,6 +46,27 @@ def test_carrying_to_another_lane_changes_the_field(desk, furnished):
     assert (now["priority"], now["state"]["name"]) == ("high", "In progress")
 
 
+def test_a_lane_out_of_sight_is_reached_by_holding_at_the_edge(desk, furnished):
+    for number in range(6):
+        furnished.ticket(f"Tall {number}", priority="urgent", state_id=furnished.ids["To do"])
+    reference = furnished.ticket("Tall last", priority="urgent", state_id=furnished.ids["Backlog"])
+    desk.page.set_viewport_size({"width": 1440, "height": 520})
+    desk.go("/projects/DEMO/board?group=priority&q=tall")
+    board = desk.page.locator("#board")
+    start = desk.card(reference).bounding_box()
+    edge = board.bounding_box()
+    mouse = desk.page.mouse
+    mouse.move(start["x"] + 40, start["y"] + 20)
+    mouse.down()
+    mouse.move(start["x"] + 50, edge["y"] + edge["height"] - 8, steps=4)
+    low = cell(desk, "Backlog", "Low")
+    expect(low).to_be_in_viewport(ratio=0.5)
+    end = low.bounding_box()
+    mouse.move(start["x"] + 50, end["y"] + 20, steps=3)
+    mouse.up()
+    expect(at(desk, reference, "Backlog", "Low")).to_have_count(1)
+
+
 def test_lanes_by_keys(desk, furnished):
     reference = furnished.ticket("Keyed lanes", priority="high", state_id=furnished.ids["To do"])
     desk.go("/projects/DEMO/board?group=priority&q=keyed")
