@@ -35,7 +35,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core.engines import WRITES, is_outage, is_retryable, writer_lock
+from app.core.engines import WRITES, is_outage, is_retryable, read_at_once, writer_lock
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run
@@ -190,6 +190,7 @@ def is_writing() -> bool:
 def reading() -> Iterator[None]:
     """A unit of work that only reads, from one snapshot on SQLite; ends without a trace."""
     with _outages(), db.engine.connect() as connection:
+        read_at_once(connection)
         token = _reader.set(connection)
         try:
             yield

@@ -43,8 +43,10 @@ def plans(app, monkeypatch):
                 seen.append([row[3] for row in rows])
             else:
                 for cost in COSTS:
-                    driver.execute(f"SET LOCAL enable_{cost} = off")
+                    driver.execute(f"SET enable_{cost} = off")
                 rows = driver.execute(f"EXPLAIN {ready.sql}", parameters).fetchall()
+                for cost in COSTS:
+                    driver.execute(f"RESET enable_{cost}")
                 seen.append([row[0] for row in rows])
         return prepared.run(connection, ready, given)
 
