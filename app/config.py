@@ -75,7 +75,7 @@ class Settings:
     # WORKERS: server processes. SQLite allows one; with PostgreSQL, one per processor core.
     workers: int = 1
     # THREADS: requests that one process works on at a time.
-    threads: int = 8
+    threads: int = 4
 
     # Argon2id's cost (reliability.md, section 3). Not for the environment: a weaker one is for
     # tests only.
@@ -128,7 +128,7 @@ class Settings:
             docs_enabled=read.flag(environ, "DOCS_ENABLED", default=False),
             log_level=read.one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
             workers=read.whole(environ, "WORKERS", 1, 1, 64),
-            threads=read.whole(environ, "THREADS", 8, 1, 64),
+            threads=read.whole(environ, "THREADS", 4, 1, 64),
         )
         settings._check_together()
         return settings

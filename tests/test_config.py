@@ -49,7 +49,7 @@ def test_defaults_are_those_of_the_specification(read, tmp_path):
     assert settings.docs_enabled is False
     assert settings.log_level == "INFO"
     assert settings.workers == 1
-    assert settings.threads == 8
+    assert settings.threads == 4
     assert settings.user_agent == f"docket/{VERSION}"
 
 
