@@ -8,7 +8,7 @@ import { isTaken, singleKeys } from "./keys.js";
 import { watchLive } from "./live.js";
 import { change, move, reach, submit } from "./moves.js";
 import { speak } from "./page.js";
-import { openQuickAdd } from "./quick.js";
+import { openQuickAdd, watchQuickAdd } from "./quick.js";
 
 // What a key does to the card in focus: a sheet of its own, each.
 const SHEETS = { m: "move", a: "pick/assignee", l: "pick/labels", p: "pick/priority" };
@@ -18,6 +18,7 @@ function watchBoard() {
   refold();
   watchFilters();
   watchLive();
+  watchQuickAdd();
   const columnAt = (x, y) => document.elementFromPoint(x, y)?.closest(".column") ?? null;
   watchDrag(document.querySelector(".board-page"), { move, columnAt, spotIn });
   document.addEventListener("keydown", onKey);

@@ -1,7 +1,5 @@
 // Cards on the board: where they stand, how many there are, and putting what the server sends in place.
 
-import { toast } from "./page.js";
-
 export const board = () => document.getElementById("board");
 export const cells = () => [...board().querySelectorAll(".column")];
 export const cardsOf = (cell) => [...cell.querySelectorAll(".card:not(.ghost)")];
@@ -115,17 +113,8 @@ export function offer(many) {
   pill.hidden = false;
 }
 
-/** Show the board anew, but for a line that is being written. */
+/** Show the board anew. */
 export async function refresh() {
-  const writing = document.querySelector(".quick-add");
-  const column = writing?.closest("[data-column]").dataset.column;
-  const title = writing?.elements.title;
-  const focused = document.activeElement === title;
   await htmx.ajax("GET", location.pathname + location.search, { target: "#results", swap: "outerHTML" });
   document.getElementById("pill").hidden = true;
-  if (!writing) return;
-  const place = board().querySelector(`[data-column="${column}"] .column-head`);
-  if (place) place.after(writing);
-  else toast(`Not added yet: ${title.value}`, "error");
-  if (focused) title.focus();
 }

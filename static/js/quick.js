@@ -4,13 +4,35 @@ import { ask, board, merge, total } from "./cards.js";
 import { send } from "./moves.js";
 import { newKey, speak } from "./page.js";
 
+// What was typed and not sent, for the next time that the line is opened.
+let unsent = "";
+
+const opened = () => document.querySelector(".quick-add");
+const headOf = (state) => board().querySelector(`[data-head="${CSS.escape(state)}"]`);
+
+/** A line that is being written outlives a board that is shown anew around it. */
+export function watchQuickAdd() {
+  let kept = null;
+  let focused = null;
+  document.addEventListener("htmx:beforeSwap", () => {
+    kept = opened();
+    focused = kept?.contains(document.activeElement) && document.activeElement;
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    if (!kept || kept.isConnected) return;
+    (headOf(kept.elements.state_id.value) ?? board().querySelector("[data-head]")).after(kept);
+    if (focused) focused.focus();
+  });
+}
+
 /** Open the line in a column, and close any other. */
 export function openQuickAdd(state) {
-  const head = board().querySelector(`[data-head="${state}"]`);
+  const head = headOf(state);
   if (!document.getElementById("quick-add")) return;
-  document.querySelector(".quick-add")?.remove();
+  if (opened()) close(opened());
   const form = document.getElementById("quick-add").content.cloneNode(true).querySelector("form");
   const { title } = form.elements;
+  title.value = unsent;
   form.elements.state_id.value = state;
   form.elements.idempotency_key.value = newKey();
   let typed = 0;
@@ -35,11 +57,17 @@ export function openQuickAdd(state) {
   form.querySelector("[data-cancel]").addEventListener("click", () => closeQuickAdd(form));
   head.after(form);
   title.focus();
+  if (unsent) understand(form);
+}
+
+function close(form) {
+  unsent = form.elements.title.value;
+  form.remove();
 }
 
 function closeQuickAdd(form) {
   const button = form.parentElement.querySelector("[data-add]");
-  form.remove();
+  close(form);
   button.focus();
 }
 

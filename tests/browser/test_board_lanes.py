@@ -200,6 +200,26 @@ def test_quick_add_shows_what_it_understood(desk, furnished):
     expect(chips).to_have_count(0)
 
 
+def test_what_is_typed_outlives_filters_and_closing(desk):
+    desk.go("/projects/DEMO/board")
+    desk.page.click('.column[data-name="To do"] [data-add]')
+    desk.page.keyboard.type("Half a tho")
+    desk.page.get_by_label("Blocked").check()
+    expect(desk.page.locator(".filter-chip")).to_have_count(1)
+    line = desk.page.locator("#quick-title")
+    expect(line).to_have_value("Half a tho")
+    line.focus()
+    desk.press("Escape")
+    desk.page.click('.column[data-name="Backlog"] [data-add]')
+    expect(line).to_have_value("Half a tho")
+    desk.page.keyboard.type("ught")
+    desk.press("Enter")
+    expect(desk.card_in("Backlog", "Half a thought")).to_have_count(1)
+    desk.press("Escape")
+    desk.page.click('.column[data-name="Backlog"] [data-add]')
+    expect(line).to_have_value("")
+
+
 def test_a_view_is_saved_and_opened(desk):
     desk.go("/projects/DEMO/board")
     desk.page.get_by_label("Blocked").check()
