@@ -7,10 +7,10 @@ not any more what the event left, nothing is written unless the person insists.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from app.activity import text_reversals as texts
 from app.activity import ticket_reversals as tickets
@@ -43,7 +43,7 @@ REVERSALS: dict[str, Reversal] = {
     "wiki.deleted": texts.page_deleted,
     "wiki.restored": texts.page_restored,
 }
-# Events of one request that are undone at once; one transaction holds them all.
+# Events of one request that are undone at once, as one transaction holds them all.
 MOST_EVENTS = 500
 
 
@@ -132,16 +132,16 @@ def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
         AuditEvent.request_id == identifier,
         AuditEvent.event_type.in_(REVERSALS.keys()),
     )
-    newest = select(AuditEvent).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    events = session.scalars(newest.where(*wanted).limit(MOST_EVENTS)).all() if identifier else ()
-    if not events:
+    newest = select(AuditEvent.id).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    every = session.scalars(newest.where(*wanted)).all() if identifier else ()
+    if not every:
         raise NotFound("request", request_id)
-    count = len(events)
-    if count == MOST_EVENTS:
-        count = session.scalar(select(func.count()).select_from(AuditEvent).where(*wanted)) or count
-    outcome = RequestOutcome(left_out=count - len(events))
-    for event in events:
-        one = _attempt(actor, event)
+    outcome = RequestOutcome()
+    for at, event_id in enumerate(every):
+        if len(outcome.undone) == MOST_EVENTS:
+            # Undone again, the request goes on from here: of the others nothing is left.
+            return replace(outcome, left_out=len(every) - at)
+        one = _attempt(actor, session.get_one(AuditEvent, event_id))
         (outcome.undone if one.is_done else outcome.skipped).append(one)
     return outcome
 

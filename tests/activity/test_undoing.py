@@ -1,5 +1,8 @@
 """Undo: what a person takes back, when it asks, and what it never does."""
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from app.activity.undoing import REVERSALS, Ending, undo_event, undo_request
@@ -57,6 +60,8 @@ class World:
         return in_app(self.app, lambda: undo_event(actor or self.ada, event_id, force=force))
 
     def undo_request(self, request_id):
+        # Another request: what is undone here is not recorded as part of that one.
+        self.now()
         return in_app(self.app, lambda: undo_request(self.ada, request_id))
 
 
@@ -382,3 +387,64 @@ def test_nothing_else_is_named_an_undo(world):
     assert undo_of.get() is None
     world.smith("PATCH", "/tickets/{t}", {"priority": "high"})
     assert UNDO_OF not in world.last("ticket.updated")["payload"]
+
+
+def at_once(count, work):
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))
+
+
+def test_of_many_who_undo_the_same_one_writes(world):
+    world.smith("PATCH", "/tickets/{t}", {"priority": "low"})
+    event = world.last("ticket.updated")["id"]
+    outcomes = at_once(16, lambda _: in_app(world.app, lambda: undo_event(world.ada, event).ending))
+    assert Counter(outcomes) == {Ending.DONE: 1, Ending.NOTHING_LEFT: 15}
+    assert len(world.events("ticket.updated")) == 2
+
+
+def test_an_undo_and_a_change_at_once_lose_nothing(world):
+    """Either the undo comes first and the change stands, or it sees the change and asks."""
+    for _ in range(8):
+        world.smith("PATCH", "/tickets/{t}", {"priority": "low"})
+        event = world.last("ticket.updated")["id"]
+
+        def work(number, event=event):
+            if number:
+                return world.cast.bo.patch(f"/tickets/{world.ticket}", {"priority": "high"})
+            return in_app(world.app, lambda: undo_event(world.ada, event).ending)
+
+        ending, _ = at_once(2, work)
+        assert world.now()["priority"] == "high", ending
+        assert ending in (Ending.DONE, Ending.CHANGED_SINCE)
+        world.cast.ada.patch(f"/tickets/{world.ticket}", {"priority": "medium"})
+
+
+def test_of_many_who_undo_the_same_removal_one_relates_again(world):
+    other = world.make("Another")
+    relation = {"type": "relates_to", "target_ticket_id": other}
+    world.smith("POST", "/tickets/{t}/relations", relation)
+    world.undo("ticket.relation_added")
+    event = world.last("ticket.relation_removed")["id"]
+
+    def work(_):
+        try:
+            return in_app(world.app, lambda: undo_event(world.ada, event).ending)
+        except Conflict:
+            return "exists"
+
+    endings = Counter(at_once(8, work))
+    assert endings[Ending.DONE] == 1
+    found = world.cast.ada.get(f"/tickets/{world.ticket}/relations").json["data"]
+    assert len(found) == 1
+
+
+def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
+    monkeypatch.setattr("app.activity.undoing.MOST_EVENTS", 1)
+    fields = {"priority": "low", "assignee_user_id": world.cast.smith.user_id}
+    request = world.smith("PATCH", "/tickets/{t}", fields)
+    first = world.undo_request(request)
+    assert (len(first.undone), first.left_out) == (1, 1)
+    # Undone once more, it goes on where it stopped.
+    second = world.undo_request(request)
+    assert (len(second.undone), second.left_out) == (1, 0)
+    assert (world.now()["priority"], world.now()["assignee"]) == ("medium", None)
