@@ -137,6 +137,7 @@ def _refused(reference: str, wanted: Spot, now: Spot) -> Response:
         text=f"{who} moved {reference} to {place} meanwhile"
         if moved
         else f"{who} changed {reference} meanwhile",
+        at=last.created_at if last else None,
         spot=wanted,
         action="Move anyway",
         kind="error",
