@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from app.activity.reversals import Plan
 from app.activity.undoing import REVERSALS, Ending, undo_event, undo_request
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, may_be_undone
 from app.core.actor import Actor, ActorKind
@@ -448,3 +449,25 @@ def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
     second = world.undo_request(request)
     assert (len(second.undone), second.left_out) == (1, 0)
     assert (world.now()["priority"], world.now()["assignee"]) == ("medium", None)
+
+
+def test_what_a_refused_event_wrote_before_its_refusal_is_taken_back(world, monkeypatch):
+    real = REVERSALS["ticket.updated"]
+
+    def half(actor, event):
+        plan = real(actor, event)
+
+        def act():
+            plan.act()
+            raise Conflict("invariant_violation", "Halfway.")
+
+        return Plan(act)
+
+    fields = {"priority": "low", "assignee_user_id": world.cast.smith.user_id}
+    request = world.smith("PATCH", "/tickets/{t}", fields)
+    monkeypatch.setitem(REVERSALS, "ticket.updated", half)
+    outcome = world.undo_request(request)
+    assert [one.message for one in outcome.skipped] == ["Halfway."]
+    assert [one.event.event_type for one in outcome.undone] == ["ticket.assigned"]
+    assert (world.now()["priority"], world.now()["assignee"]) == ("low", None)
+    assert len(world.events("ticket.updated")) == 2
