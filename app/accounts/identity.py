@@ -29,23 +29,24 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 # Run for every request, so made once.
 _OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
-_BY_TOKEN = Prepared(
-    select(
-        BotToken.id.label("token_id"),
-        BotToken.token_hash,
-        BotToken.is_active.label("token_active"),
-        BotToken.last_used_at,
-        BotToken.audited_at,
-        User.id.label("user_id"),
-        User.username,
-        User.is_active.label("user_active"),
-        User.bot_mode,
-        User.project_ids,
-        User.can_edit_global_wiki,
-        select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
-    )
-    .join(User, User.id == BotToken.bot_user_id)
-    .where(BotToken.prefix == bindparam("prefix"))
+_BOT = select(
+    BotToken.id.label("token_id"),
+    BotToken.token_hash,
+    BotToken.is_active.label("token_active"),
+    BotToken.last_used_at,
+    BotToken.audited_at,
+    User.id.label("user_id"),
+    User.username,
+    User.is_active.label("user_active"),
+    User.bot_mode,
+    User.project_ids,
+    User.can_edit_global_wiki,
+    select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
+).join(User, User.id == BotToken.bot_user_id)
+_BY_TOKEN = Prepared(_BOT.where(BotToken.prefix == bindparam("prefix")))
+# A bot always has had a token.
+_NEWEST_TOKEN = Prepared(
+    _BOT.where(User.id == bindparam("user_id")).order_by(BotToken.id.desc()).limit(1)
 )
 _OWNERS_OF_SESSION = select(UserSession.user_id).where(UserSession.token_hash == bindparam("hash"))
 _BY_SESSION = Prepared(
@@ -170,7 +171,13 @@ def resolve_token(token: str) -> Actor:
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
     if found is None or not found.token_active or not found.user_active:
         raise _refusal(prefix, found)
-    actor = Actor(
+    actor = _bot(found)
+    g.bot_seen = BotSeen(actor, found.token_id, prefix or "", found.last_used_at, found.audited_at)
+    return actor
+
+
+def _bot(found: Any) -> Actor:
+    return Actor(
         kind=ActorKind.BOT,
         user_id=found.user_id,
         username=found.username,
@@ -180,8 +187,12 @@ def resolve_token(token: str) -> Actor:
         token_id=found.token_id,
         is_paused=found.paused_at is not None,
     )
-    g.bot_seen = BotSeen(actor, found.token_id, prefix or "", found.last_used_at, found.audited_at)
-    return actor
+
+
+def bot_as_actor(user_id: str) -> tuple[Actor, bool]:
+    """A bot as it would act now, and whether its token would let it in; for people who ask."""
+    (found,) = _NEWEST_TOKEN.all(user_id=user_id)
+    return _bot(found), bool(found.token_active and found.user_active)
 
 
 def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:

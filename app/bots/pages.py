@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, g, request
 
 from app.accounts.builders import bot_json
-from app.bots import pausing, service
+from app.bots import pausing, releasing, service
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.config import Settings
@@ -14,7 +14,7 @@ from app.core.db import reading
 from app.core.errors import Conflict
 from app.projects import service as projects
 from app.web.forms import Form, load_form, submit
-from app.web.guard import actor, write
+from app.web.guard import actor, safe_next, write
 from app.web.render import go, page
 
 pages = Blueprint("bots_pages", __name__)
@@ -109,5 +109,24 @@ def change(bot_id: str) -> Response:
             return go("/bots")
     elif action in ("activate", "deactivate"):
         wanted = action == "activate"
-        write(lambda present: service.update_bot(present, bot_id, is_active=wanted))
+        release = not wanted and "release" in request.form
+
+        def switch_it(present: Actor) -> None:
+            service.update_bot(present, bot_id, is_active=wanted)
+            if release:
+                releasing.release_all(present, bot_id)
+
+        write(switch_it)
     return go("/bots")
+
+
+@pages.post("/bots/<bot_id>/release")
+def release_ticket(bot_id: str) -> Response:
+    """Take one ticket from the bot, if it still holds it."""
+    ticket_id = request.form.get("ticket_id", "")
+    write(lambda present: releasing.release(present, bot_id, ticket_id))
+    with reading():
+        username = service.get_bot(actor(), bot_id).user.username
+    return go(
+        safe_next(request.form.get("back")) if "back" in request.form else f"/bots/{username}"
+    )

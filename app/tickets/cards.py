@@ -14,6 +14,7 @@ from app.core.actor import ActorKind
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.db import AnyRow, Id, session
 from app.projects.models import Label, StateCategory, WorkflowState
+from app.tickets import quiet
 from app.tickets.builders import LabelSummary
 from app.tickets.models import (
     Comment,
@@ -74,6 +75,8 @@ class Parts:
     comments: int = 0
     touched_at: int = 0
     touched_by: str | None = None
+    # The last sign of the bot that holds it.
+    silent_since: int = 0
 
 
 def build(
@@ -125,12 +128,17 @@ def _card(
         "comments": parts.comments,
         "touched_at": parts.touched_at,
         "touched_by": users.get(parts.touched_by or ""),
+        "quiet_since": _quiet_since(parts),
         "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
     }
     made["lane"] = lane_of(made, grouping)
     # Cards are compared by this: one that looks as before is left alone.
     made["version"] = f"{zlib.crc32(repr(made).encode()):08x}"
     return made
+
+
+def _quiet_since(parts: Parts) -> int:
+    return parts.silent_since if parts.silent_since and quiet.is_quiet(parts.silent_since) else 0
 
 
 def lane_of(card: Card, grouping: str) -> str:
@@ -175,6 +183,8 @@ def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
             parts.blockers = many
         elif kind == "said":
             parts.comments = many
+        elif kind == "held":
+            parts.silent_since = many
         elif many > parts.touched_at:
             parts.touched_at, parts.touched_by = many, who
     return found
@@ -228,7 +238,9 @@ def _parts(ticket_ids: Sequence[str]) -> Any:
         )
         .group_by(AuditEvent.ticket_id, AuditEvent.actor_user_id)
     )
-    return union_all(below, blocking, said, touched)
+    signs = quiet.last_signs().where(Ticket.id.in_(ticket_ids)).subquery()
+    held = select(literal("held"), signs.c.id, signs.c.at, zero, nobody)
+    return union_all(below, blocking, said, touched, held)
 
 
 def colors_of(cards: Iterable[Card]) -> list[LabelSummary]:

@@ -5,12 +5,10 @@ from sqlalchemy.orm import aliased
 
 from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
-from app.core.clock import MINUTE_MS, now_ms
+from app.core.clock import now_ms
 from app.projects.models import StateCategory, WorkflowState
+from app.tickets import quiet
 from app.tickets.models import RelationType, Ticket, TicketRelation
-
-# A bot that wrote nothing on its ticket for so long counts as quiet (ui.md 4.1, A2).
-QUIET_MS = 30 * MINUTE_MS
 
 
 def is_blocked() -> ColumnElement[bool]:
@@ -31,17 +29,15 @@ def is_blocked() -> ColumnElement[bool]:
 
 
 def is_quiet() -> ColumnElement[bool]:
-    """Work in progress by a bot that wrote nothing on the ticket for half an hour."""
-    wrote = exists(
+    """An open ticket of a bot that has been silent on it, as ``quiet`` says."""
+    signs = exists(
         select(AuditEvent.id).where(
-            AuditEvent.ticket_id == Ticket.id,
-            AuditEvent.created_at >= now_ms() - QUIET_MS,
-            AuditEvent.actor_user_id == Ticket.assignee_user_id,
+            quiet.SIGN_OF_HOLDER, AuditEvent.created_at > now_ms() - quiet.QUIET_MS
         )
     )
     bots = select(User.id).where(User.type == UserType.BOT.value)
     return (
         Ticket.assignee_user_id.in_(bots)
-        & (WorkflowState.category == StateCategory.ACTIVE.value)
-        & ~wrote
+        & (WorkflowState.category != StateCategory.DONE.value)
+        & ~signs
     )

@@ -46,6 +46,7 @@ PAGES = (
     "/profile",
     "/people",
     "/bots",
+    "/bots/bot-dev-1?reference=DEMO-2",
     "/audit",
     "/audit/tools",
 )

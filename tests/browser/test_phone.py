@@ -21,6 +21,7 @@ PAGES = (
     "/profile",
     "/people",
     "/bots",
+    "/bots/bot-dev-1",
     "/audit",
     "/audit/tools",
 )

@@ -1,6 +1,7 @@
 """The board without a browser: columns, lanes, filters, what is new, moves, quick add, views."""
 
 import re
+import time
 
 import pytest
 from sqlalchemy import insert, update
@@ -8,6 +9,7 @@ from sqlalchemy import insert, update
 from app.audit.models import AuditEvent
 from app.core.clock import DAY_MS, now_ms
 from app.core.db import run_write, session
+from app.tickets import quiet
 from app.tickets.changes import OVERLAP_MS
 from app.tickets.models import Ticket
 from tests.web.conftest import Reader
@@ -138,6 +140,10 @@ def test_filters_narrow_the_board(ada, cast, make, query, found):
 def test_a_quiet_bot_is_found(ada, cast, make, states, age, monkeypatch):
     make("Quiet", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
     busy = make("Busy", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
+    # Given a moment ago, nobody is quiet yet.
+    assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == []
+    monkeypatch.setattr(quiet, "QUIET_MS", 500)
+    time.sleep(0.6)
     cast.smith.post(f"/tickets/{busy['id']}/comments", {"body": "Working."})
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == ["OPEN-1"]
 

@@ -50,11 +50,11 @@ def index() -> Response:
         except InvalidField:
             # A cursor that was cut off on its way: start at the top.
             return go(address("/audit", chosen))
-        rows = _rows(found.data)
+        shown = rows(found.data)
     return page(
         "audit/index.html",
         block="results",
-        events=rows,
+        events=shown,
         chosen=chosen,
         span=chosen.get("span", DEFAULT_SPAN),
         spans=SPAN_NAMES,
@@ -100,7 +100,7 @@ def _ticket_id(reference: str) -> str:
     return as_uuid(reference) or NOTHING
 
 
-def _rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Events with their sentences and the names of their tickets."""
     names = _display_ids(event["ticket_id"] for event in events)
     return [
@@ -127,7 +127,7 @@ def _display_ids(ticket_ids: Iterable[str | None]) -> dict[str | None, str]:
 def show_event(event_id: str) -> Response:
     """Show one event with its payload."""
     with reading():
-        (event,) = _rows([service.get_event(actor(), event_id)])
+        (event,) = rows([service.get_event(actor(), event_id)])
     changes = event["payload"].get("changes")
     written = orjson.dumps(event["payload"], option=orjson.OPT_INDENT_2).decode()
     return page(

@@ -44,7 +44,7 @@ COLUMNS = {
 FLAGS = {
     "ready": ("Ready", "Can be started: not done, nobody's, and nothing open blocks it"),
     "blocked": ("Blocked", "An open ticket blocks it"),
-    "quiet": ("Quiet bots", "In progress by a bot that wrote nothing for half an hour"),
+    "quiet": ("Quiet bots", "Open with a bot that was silent on it for half an hour"),
 }
 CONDITIONS = {
     "ready": queries.is_ready,

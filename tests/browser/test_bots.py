@@ -1,0 +1,44 @@
+"""A bot is made and connected while one looks; its page is asked what the bot may do."""
+
+import re
+
+import pytest
+import requests
+
+
+def test_the_first_call_arrives_while_one_looks(desk):
+    desk.go("/bots")
+    page = desk.page
+    page.fill("#username", "bot-fresh-1")
+    page.get_by_label("All projects").check()
+    page.get_by_role("button", name="Create bot and show its token").click()
+    page.get_by_text("Waiting for the first call").wait_for()
+    address = page.input_value("#mcp-url")
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "get_self", "arguments": {}},
+    }
+    path = re.sub(r"^https?://[^/]+", "", address)
+    assert requests.post(desk.base + path, json=call, timeout=20).status_code == 200
+    page.get_by_text("Connected: get_self").wait_for(timeout=6000)
+    # The token is in no address, and gone with the next page.
+    assert "app_" not in page.url
+    desk.go("/bots")
+    assert not re.search(r"app_[a-z2-7]{32}", page.content())
+
+
+def test_one_asks_by_keyboard_what_a_bot_may(desk):
+    desk.go("/bots/bot-dev-1")
+    desk.page.focus("#reference")
+    desk.page.keyboard.type("DEMO-2")
+    desk.press("Enter")
+    desk.page.get_by_text("Ticket DEMO-2: see it").wait_for()
+    assert desk.page.get_by_text("Its mode and its projects allow it.").count() == 2
+
+
+@pytest.mark.parametrize("path", ["/bots", "/bots/bot-dev-1?reference=DEMO-2", "/tickets/DEMO-2"])
+def test_a_phone_shows_it_whole(phone, path):
+    phone.go(path)
+    assert phone.overflow() <= 0

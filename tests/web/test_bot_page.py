@@ -1,0 +1,131 @@
+"""The page of a bot, quiet bots, house rules, the access tester and the first call."""
+
+import re
+
+import pytest
+
+from app.core.clock import MINUTE_MS, now_ms
+from app.tickets import quiet
+from tests.support.agent import Agent
+from tests.support.cast import Caller
+
+HERE = "/bots/smith"
+
+
+def text_of(page) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.text.split("<main")[1]).split())
+
+
+def test_a_bot_has_a_page_with_what_it_did_and_holds(ada, cast, ticket):
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.smith.user_id})
+    page = ada.get(HERE)
+    text = text_of(page)
+    assert page.status_code == 200
+    assert "smith may read and write tickets, comments, wiki pages and notes in" in text
+    assert f"{ticket['display_id']} " in text.split("Open work")[1]
+    assert "It holds 1 open ticket." in text
+    assert f"Assigned {ticket['display_id']} to smith" in text
+    assert ada.get("/bots/nobody").status_code == 404
+    assert ada.get("/bots/ada").status_code == 404
+
+
+def test_what_a_bot_was_refused_is_shown(ada, cast, ticket):
+    cast.scout.patch(f"/tickets/{ticket['id']}", {"title": "No"})
+    text = text_of(ada.get("/bots/scout"))
+    assert "Was refused tickets.update: it may only read" in text
+
+
+@pytest.mark.parametrize(
+    ("reference", "sees", "changes"),
+    [
+        ("OPEN-1", "see it Yes.", "change it Yes."),
+        ("open-1", "see it Yes.", "change it Yes."),
+        ("OPEN-99", "see it No.", "change it No."),
+        ("OPEN", "see it Yes.", "change it Yes."),
+        ("no-such-page", "see it No.", "change it No."),
+    ],
+)
+def test_the_access_tester_asks_the_real_code(ada, ticket, reference, sees, changes):
+    text = text_of(ada.get(f"{HERE}?reference={reference}"))
+    assert sees in text
+    assert changes in text
+
+
+def test_the_access_tester_knows_modes_projects_and_tokens(ada, cast, ticket):
+    reader = text_of(ada.get("/bots/scout?reference=OPEN-1"))
+    assert "see it Yes." in reader
+    assert "change it No. This bot may only read. (auth.read_only_bot)" in reader
+    ada.post(f"/bots/{cast.smith.user_id}", action="revoke")
+    assert "It has no token that lives" in text_of(ada.get(f"{HERE}?reference=OPEN-1"))
+
+
+def test_settings_change_on_the_page(ada, cast):
+    address = f"/bots/{cast.smith.user_id}/settings"
+    sent = {"display_name": "Agent", "mode": "read", "project_ids": cast.open_project}
+    assert ada.post(address, **sent).location == HERE
+    bot = cast.ada.get(f"/bots/{cast.smith.user_id}").json
+    assert (bot["display_name"], bot["mode"]) == ("Agent", "read")
+    assert bot["project_ids"] == [cast.open_project]
+    assert bot["can_edit_global_wiki"] is False
+    refused = ada.post(address, display_name="Agent", mode="read")
+    assert refused.status_code == 422
+    assert "Choose a project, or all of them." in refused.text
+
+
+def test_deactivating_takes_the_open_tickets(ada, cast, ticket):
+    address = f"/tickets/{ticket['id']}"
+    cast.smith.patch(address, {"assignee_user_id": cast.smith.user_id})
+    ada.post(f"/bots/{cast.smith.user_id}", action="deactivate", release="on")
+    assert cast.ada.get(address).json["assignee"] is None
+    assert cast.ada.get(f"/bots/{cast.smith.user_id}").json["is_active"] is False
+    newest = cast.ada.get(f"{address}/activity").json["data"][0]
+    assert newest["actor"]["username"] == "ada"
+
+
+def test_a_bot_is_quiet_after_half_an_hour(ada, cast, app, ticket, monkeypatch):
+    address = f"/tickets/{ticket['id']}"
+    fragment = f"/tickets/{ticket['display_id']}/bots"
+    cast.smith.patch(address, {"assignee_user_id": cast.smith.user_id})
+    assert "has done nothing here" not in ada.get(fragment).text
+    later = now_ms() + 31 * MINUTE_MS
+    monkeypatch.setattr(quiet, "now_ms", lambda: later)
+    assert "Smith has done nothing here since" in ada.get(fragment).text
+    assert "quiet <time" in ada.get("/projects/OPEN/board").text
+    assert "quiet since" in text_of(ada.get(HERE))
+    # A person's word does not count as its own.
+    cast.ada.post(f"{address}/comments", {"body": "Are you there?"})
+    assert "has done nothing here" in ada.get(fragment).text
+    back = {"ticket_id": ticket["id"], "back": f"/tickets/{ticket['display_id']}"}
+    assert ada.post(f"/bots/{cast.smith.user_id}/release", **back).location == back["back"]
+    assert cast.ada.get(address).json["assignee"] is None
+    assert "has done nothing here" not in ada.get(fragment).text
+
+
+def test_people_hold_tickets_as_long_as_they_like(ada, cast, ticket, monkeypatch):
+    cast.ada.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.ada.user_id})
+    later = now_ms() + 31 * MINUTE_MS
+    monkeypatch.setattr(quiet, "now_ms", lambda: later)
+    assert "has done nothing" not in ada.get(f"/tickets/{ticket['display_id']}/bots").text
+    assert "quiet <time" not in ada.get("/projects/OPEN/board").text
+
+
+def test_people_see_which_house_rules_bots_read(ada, cast, ticket):
+    fragment = f"/tickets/{ticket['display_id']}/bots"
+    assert "/projects/OPEN/wiki/agents/edit" in ada.get(fragment).text
+    rules = {"title": "House rules", "slug": "agents", "body": "x", "project_id": cast.open_project}
+    cast.ada.post("/wiki/pages", rules)
+    for path in (fragment, "/projects/OPEN/bots-read"):
+        assert (
+            'Bots read: <a href="/projects/OPEN/wiki/agents">House rules</a>' in ada.get(path).text
+        )
+
+
+def test_waiting_turns_into_the_first_call(ada, cast, app):
+    made = ada.post("/bots", username="fresh", mode="read", all_projects="on")
+    address = re.search(r'hx-get="(/bots/fresh/first-call\?after=[^"]+)"', made.text)[1]
+    token = re.search(r"app_[a-z2-7]{32}", made.text)[0]
+    assert ada.get(address).status_code == 204
+    caller = Caller(app.test_client(use_cookies=False), {}, None, "fresh", token)
+    Agent(caller).call("get_self")
+    assert "Connected: <code>get_self</code>" in ada.get(address).text
+    assert token not in address
