@@ -8,6 +8,7 @@ from app.accounts.builders import bot_json
 from app.bots import pausing, releasing, service
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
+from app.bots.wording import may_do
 from app.config import Settings
 from app.core.actor import Actor
 from app.core.db import reading
@@ -15,7 +16,7 @@ from app.core.errors import Conflict
 from app.projects import service as projects
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, safe_next, write
-from app.web.render import go, page
+from app.web.render import go, html, page, render
 
 pages = Blueprint("bots_pages", __name__)
 
@@ -81,6 +82,28 @@ def create() -> Response:
     if not submit(form, work):
         return _show(form, status=422)
     return _show(Form(), issued=issued[0])
+
+
+@pages.get("/bots/new/wording")
+def wording() -> Response:
+    """What the form of a new bot says so far, in words; and whether its username is free."""
+    username = request.args.get("username", "").strip().lower()[:64] or "The bot"
+    chosen = request.args.getlist("project_ids")
+    with reading():
+        known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
+        taken = username if service.is_taken(actor(), username) else ""
+    places = [one["key"] for one in known if one["id"] in chosen]
+    if "all_projects" not in request.args and not places:
+        said = "Choose at least one project."
+    else:
+        everywhere = "all_projects" in request.args
+        said = may_do(
+            username,
+            request.args.get("mode", "read"),
+            [] if everywhere else places,
+            global_wiki=_settings().bot_can_edit_global_wiki_default,
+        )
+    return html(render("bots/_wording.html", wording=said, taken=taken))
 
 
 @pages.post("/bots/pausing")

@@ -140,6 +140,12 @@ def create_bot(
 
 
 @operation(Access.HUMAN)
+def is_taken(actor: Actor, username: str) -> bool:
+    """Whether a username is or ever was somebody's."""
+    return session.scalar(select(User.id).where(User.username == username)) is not None
+
+
+@operation(Access.HUMAN)
 def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     """Change a bot; a new allowlist, mode or activity counts at once. Raises InvalidField."""
     user = _to_change(bot_id)

@@ -10,6 +10,8 @@ from tests.browser.furniture import Furnished
 
 # The browser and htmx report every answer of 400 and more; tests ask for some of them.
 REPORTED = ("Failed to load resource", "Response Status Error Code")
+# Leaving a page cuts off what it was asking at that moment, and htmx says so.
+CUT_OFF = ("htmx:sendAbort", "htmx:afterRequest")
 # The browser leaves the fading between two pages out where the machine is slow, and says so.
 NO_FADING = "Transition was aborted because of invalid state"
 
@@ -74,7 +76,7 @@ def watch(page: Page, problems: list[str]) -> None:
     page.on("pageerror", on_error)
 
     def on_console(message: Any) -> None:
-        known = message.text.startswith((*REPORTED, NO_FADING))
+        known = message.text.startswith((*REPORTED, *CUT_OFF, NO_FADING))
         if message.type in ("error", "warning") and not known:
             problems.append(f"{page.url}: {message.text}")
 

@@ -129,3 +129,27 @@ def test_waiting_turns_into_the_first_call(ada, cast, app):
     Agent(caller).call("get_self")
     assert "Connected: <code>get_self</code>" in ada.get(address).text
     assert token not in address
+
+
+def test_the_form_says_in_words_what_a_new_bot_may(ada, cast):
+    address = "/bots/new/wording"
+    assert "Choose at least one project." in ada.get(address).text
+    chosen = f"?username=bot-a-1&mode=write&project_ids={cast.open_project}"
+    assert "bot-a-1 may read and write tickets, comments, wiki pages and notes in OPEN." in (
+        ada.get(address + chosen).text
+    )
+    everywhere = ada.get(f"{address}?username=smith&mode=read&all_projects=on").text
+    assert "smith may read tickets" in everywhere
+    assert "every project, also future ones" in everywhere
+    assert "The username smith is in use." in everywhere
+
+
+def test_new_events_are_counted_and_move_nothing(ada, cast, ticket):
+    cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "One"})
+    page = ada.get("/audit?event_type=comment.")
+    address = re.search(r'hx-get="(/audit/news[^"]+)"', page.text)[1].replace("&amp;", "&")
+    assert ada.get(address).status_code == 204
+    cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "Two"})
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"title": "Not of this filter"})
+    assert "1 new event<" in ada.get(address).text
+    assert 'href="/audit?event_type=comment."' in ada.get(address).text

@@ -11,6 +11,7 @@ from app.activity.pages.blueprint import pages
 from app.activity.pages.log import rows
 from app.bots import service as bots
 from app.bots.schemas import BotPatch
+from app.bots.wording import may_do
 from app.core.db import reading
 from app.core.ids import as_uuid
 from app.projects import service as projects
@@ -59,16 +60,10 @@ def show_bot(username: str, form: Form, *, status: int = 200) -> Response:
 
 
 def _said(user: User, keys: dict[str, str]) -> str:
-    """What the bot may do, in words."""
-    may = "read and write" if user.bot_mode == BotMode.WRITE else "read"
-    where = "every project, also future ones"
-    if user.project_ids:
-        where = ", ".join(keys.get(one, "a deleted project") for one in user.project_ids)
-    wiki = "may" if user.can_edit_global_wiki and user.bot_mode == BotMode.WRITE else "may not"
-    return (
-        f"{user.username} may {may} tickets, comments, wiki pages and notes in {where}. "
-        f"It {wiki} edit global wiki pages."
-    )
+    """What the bot may do, in words; deleted projects stay in its allowlist."""
+    places = [keys.get(one, "a deleted project") for one in user.project_ids or ()]
+    may_edit = bool(user.can_edit_global_wiki)
+    return may_do(user.username, user.bot_mode or BotMode.READ, places, global_wiki=may_edit)
 
 
 def _bars(done: work.Work) -> list[dict[str, Any]]:

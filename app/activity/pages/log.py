@@ -26,7 +26,7 @@ from app.core.ids import as_uuid, is_display_id
 from app.projects.models import Project
 from app.tickets.models import Ticket
 from app.web.guard import actor
-from app.web.render import go, page
+from app.web.render import go, html, page, render
 
 FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
 CATEGORIES = [
@@ -34,6 +34,8 @@ CATEGORIES = [
     (Category.AUDIT_ONLY.value, "Audit only"),
 ]
 EXPORTED = 10_000
+# New events are counted up to here.
+COUNTED = 100
 # Matches nothing: a name in a filter that means nothing.
 NOTHING = "00000000-0000-0000-0000-000000000000"
 
@@ -42,6 +44,7 @@ NOTHING = "00000000-0000-0000-0000-000000000000"
 def index() -> Response:
     """Show the audit log, the newest events first, of the last 24 hours unless asked otherwise."""
     chosen = asked(*FILTERS)
+    is_older = bool(request.args.get("cursor"))
     with reading():
         try:
             found = service.list_events(
@@ -60,9 +63,35 @@ def index() -> Response:
         spans=SPAN_NAMES,
         categories=CATEGORIES,
         types=sorted(EVENTS),
-        first_url=address("/audit", chosen) if request.args.get("cursor") else "",
+        first_url=address("/audit", chosen) if is_older else "",
         next_url=address("/audit", chosen, cursor=found.next_cursor) if found.next_cursor else "",
         export_url=address("/audit/export", chosen),
+        news_url=_news_url(chosen, shown[0]["id"]) if shown and not is_older else "",
+    )
+
+
+def _news_url(chosen: dict[str, str], newest: str) -> str:
+    return address("/audit/news", chosen, newest=newest)
+
+
+@pages.get("/audit/news")
+def news() -> Response:
+    """How many events came since the page was made; nothing to swap where none did."""
+    chosen = asked(*FILTERS)
+    newest = as_uuid(request.args.get("newest", "")) or NOTHING
+    with reading():
+        found = service.list_events(actor(), limit=COUNTED, cursor=None, **_wanted(chosen)).data
+    count = sum(event["id"] > newest for event in found)
+    if not count:
+        return Response(status=204)
+    return html(
+        render(
+            "audit/_news.html",
+            count=count,
+            is_many=count == COUNTED,
+            here=address("/audit", chosen),
+            news_url=_news_url(chosen, newest),
+        )
     )
 
 
