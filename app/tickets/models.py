@@ -62,6 +62,21 @@ class Ticket(Base):
         _live_index("assignee", "assignee_user_id"),
         _live_index("reporter", "reporter_user_id"),
         _live_index("parent", "parent_ticket_id"),
+        # All by which a board counts and orders, so that it reads no ticket that it does not show.
+        Index(
+            "ix_tickets_board",
+            "project_id",
+            "state_id",
+            "type",
+            "priority",
+            "due_date",
+            "updated_at",
+            "id",
+            # Always null here; without it SQLite would read the ticket to see that.
+            "deleted_at",
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
         # For the list of a project by latest change.
         Index(
             "ix_tickets_live_updated",
