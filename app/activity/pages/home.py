@@ -1,0 +1,82 @@
+"""Home: what waits for a person, what bots did meanwhile, and where to go."""
+
+from flask import Response, request
+
+from app.accounts import markers
+from app.activity import home as seen
+from app.activity.pages.blueprint import pages
+from app.core.actor import Actor
+from app.core.db import reading
+from app.core.errors import InvalidField
+from app.projects.models import StateCategory, WorkflowState
+from app.tickets import comments, queries, service
+from app.tickets.models import Ticket
+from app.web.guard import actor, write
+from app.web.render import go, page
+
+ROWS = 100
+
+
+@pages.get("/")
+def home() -> Response:
+    """Show what needs the person, their open tickets, what bots did, and the ways on."""
+    return _show()
+
+
+def _show(*, problem: str = "", body: str = "", at: str = "", status: int = 200) -> Response:
+    with reading():
+        mine = queries.ticket_page(
+            [WorkflowState.category != StateCategory.DONE.value],
+            {"in_live_projects": True, "assignee_user_id": actor().id},
+            limit=ROWS,
+            cursor=None,
+            include_deleted=False,
+        )
+        needs = seen.needs(actor())
+        doings = seen.since_last_time(actor())
+        places = seen.places(actor())
+    return page(
+        "home/index.html",
+        tickets=mine.data,
+        more=mine.next_cursor is not None,
+        needs=needs,
+        doings=doings,
+        projects=[one for one in places if one.kind == "project"],
+        watched=[one for one in places if one.kind == "ticket"],
+        recent=[one for one in places if one.kind == "page"],
+        problem=problem,
+        problem_at=at,
+        typed=body,
+        status=status,
+    )
+
+
+@pages.post("/seen")
+def all_seen() -> Response:
+    """Move the person's marker to now: what bots did up to here was seen."""
+
+    def work(present: Actor) -> None:
+        markers.move_marker(present, seen.SUBJECT, seen.newest_event(present))
+
+    write(work)
+    return go("/")
+
+
+@pages.post("/tickets/<reference>/hand-back")
+def hand_back(reference: str) -> Response:
+    """Answer a bot on a ticket that it handed over, and give the ticket back to it, in one."""
+    body = request.form.get("body", "").strip()
+    bot_id = request.form.get("bot_id", "")
+
+    def work(present: Actor) -> None:
+        ticket: Ticket = service.update_ticket(
+            present, reference, assignee_user_id=bot_id, expected_assignee_user_id=present.id
+        )
+        if body:
+            comments.create_comment(present, ticket.id, body=body)
+
+    try:
+        write(work)
+    except InvalidField as error:
+        return _show(problem=error.message, body=body, at=reference, status=422)
+    return go("/")

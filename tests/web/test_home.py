@@ -1,0 +1,101 @@
+"""Home: who waits for a person, what bots did since, and the ways on."""
+
+import re
+
+from app.activity import home
+
+HERE = "/"
+
+
+def text_of(page) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.text.split("<main")[1]).split())
+
+
+def say(caller, ticket, body):
+    assert caller.post(f"/tickets/{ticket['id']}/comments", {"body": body}).status_code == 201
+
+
+def test_a_mention_waits_until_it_is_answered(ada, cast, ticket):
+    say(cast.smith, ticket, "Which one, @ada? The first.")
+    text = text_of(ada.get(HERE))
+    assert "Needs you 1" in text
+    assert "Smith bot mentioned you" in text
+    assert "Which one, @ada? The first." in text
+    assert "Answer and hand back" not in text
+    say(cast.ada, ticket, "The second.")
+    assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_only_the_name_itself_is_a_mention(ada, cast, ticket):
+    for body in ("@adam", "x@ada", "ada@ada.example", "@ada-bot", "@ada.b", "@@ada"):
+        say(cast.smith, ticket, body)
+    assert "Needs you" not in text_of(ada.get(HERE))
+    say(cast.bo, ticket, "Thanks, @Ada.")
+    assert "Bo mentioned you" in text_of(ada.get(HERE))
+
+
+def test_what_is_done_or_deleted_waits_no_more(ada, cast, ticket):
+    say(cast.smith, ticket, "@ada?")
+    cast.smith.delete(f"/tickets/{ticket['id']}")
+    assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_a_ticket_handed_over_is_answered_and_handed_back(ada, cast, ticket):
+    address = f"/tickets/{ticket['id']}"
+    cast.smith.patch(address, {"assignee_user_id": cast.ada.user_id})
+    text = text_of(ada.get(HERE))
+    assert "Smith bot handed this to you" in text
+    answer = {"bot_id": cast.smith.user_id, "body": "Take the second."}
+    back = ada.post(f"/tickets/{ticket['display_id']}/hand-back", **answer)
+    assert back.location == HERE
+    assert cast.ada.get(address).json["assignee"]["username"] == "smith"
+    said = cast.ada.get(f"{address}/comments").json["data"][-1]
+    assert (said["body"], said["author"]["username"]) == ("Take the second.", "ada")
+    assert "Needs you" not in text_of(ada.get(HERE))
+    # Once more: it is no longer ada's to give.
+    assert ada.post(f"/tickets/{ticket['display_id']}/hand-back", **answer).status_code == 409
+    assert cast.ada.get(f"{address}/comments").json["data"][-1] == said
+
+
+def test_an_answer_that_is_refused_is_kept(ada, cast, ticket):
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.ada.user_id})
+    cast.ada.patch(f"/bots/{cast.smith.user_id}", {"is_active": False})
+    answer = {"bot_id": cast.smith.user_id, "body": "Take <the> second."}
+    refused = ada.post(f"/tickets/{ticket['display_id']}/hand-back", **answer)
+    assert refused.status_code == 422
+    assert "Take &lt;the&gt; second." in refused.text
+    assert cast.ada.get(f"/tickets/{ticket['id']}").json["assignee"]["username"] == "ada"
+
+
+def test_what_bots_did_is_counted_until_it_was_seen(ada, cast, ticket):
+    say(cast.smith, ticket, "One")
+    say(cast.smith, ticket, "Two")
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"priority": "low"})
+    cast.scout.patch(f"/tickets/{ticket['id']}", {"priority": "high"})
+    text = text_of(ada.get(HERE))
+    assert "Smith · commented 2 · changed 1" in text
+    assert "Scout · was refused 1" in text
+    assert ada.post("/seen").location == HERE
+    assert "Since you were here" not in text_of(ada.get(HERE))
+    say(cast.smith, ticket, "Three")
+    assert "Smith · commented 1" in text_of(ada.get(HERE))
+
+
+def test_watched_tickets_pages_and_projects_lead_on(ada, cast, ticket):
+    cast.ada.post(f"/tickets/{ticket['id']}/watchers", {"user_id": cast.ada.user_id})
+    cast.ada.post("/wiki/pages", {"title": "All of us", "body": "x"})
+    cast.ada.post("/wiki/pages", {"title": "Ours", "body": "x", "project_id": cast.open_project})
+    text = ada.get(HERE).text
+    assert f'href="/tickets/{ticket["display_id"]}"' in text.split("Watched")[1]
+    assert 'href="/wiki/all-of-us"' in text
+    assert 'href="/projects/OPEN/wiki/ours"' in text
+    assert 'href="/projects/OPEN/board"' in text
+
+
+def test_old_events_are_lost_from_sight(ada, cast, ticket, monkeypatch):
+    say(cast.smith, ticket, "@ada?")
+    later = home.now_ms() + (home.DAYS + 1) * home.DAY_MS
+    monkeypatch.setattr(home, "now_ms", lambda: later)
+    text = text_of(ada.get(HERE))
+    assert "Needs you" not in text
+    assert "Since you were here" not in text
