@@ -12,7 +12,7 @@ from tests.browser.desk import Desk, open_desk
 from tests.support.serving import until
 
 # A minute is what is promised; every run takes a part of it.
-STORM_SECONDS = float(os.environ.get("STORM_SECONDS", "12"))
+STORM_SECONDS = float(os.environ.get("STORM_SECONDS", "8"))
 PROMISED = 3.0
 
 

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from tests.support.serving import Served, start
 
 CALLERS = 8
-KILLS = int(os.environ.get("KILLS", "25"))
+KILLS = int(os.environ.get("KILLS", "12"))
 PASSWORD = "correct horse battery"
 
 
