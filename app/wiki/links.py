@@ -4,7 +4,9 @@ A ``[[slug]]`` means the page of its own scope, else the global one, else it is 
 decided when the graph is read, so a page made later heals links and a deleted one breaks them.
 """
 
-from sqlalchemy import ColumnElement, and_, delete, exists, insert, or_, select
+from functools import lru_cache
+
+from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, insert, or_, select
 from sqlalchemy.orm import aliased
 
 from app import markdown
@@ -77,8 +79,9 @@ def _has_global_page() -> ColumnElement[bool]:
     )
 
 
-def _linking(actor: Actor) -> AnySelect:
-    """Links of live pages that the actor can see."""
+@lru_cache
+def _linking(fenced: bool) -> AnySelect:
+    """Links of live pages that an actor can see (``loaders.fence``)."""
     return (
         select(
             WikiLink.id.label("link_id"),
@@ -90,8 +93,22 @@ def _linking(actor: Actor) -> AnySelect:
             WikiPage.project_id,
         )
         .join(WikiPage, WikiPage.id == WikiLink.page_id)
-        .where(WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
+        .where(WikiPage.deleted_at.is_(None), loaders.seen(fenced=fenced))
     )
+
+
+@lru_cache
+def _meaning(fenced: bool, is_global: bool) -> AnySelect:
+    """Links of a slug that mean the global page of it, or a project's."""
+    statement = _linking(fenced).where(WikiLink.target_slug == bindparam("slug"))
+    if is_global:
+        return statement.where(or_(WikiPage.project_id.is_(None), ~_has_own_page()))
+    return statement.where(WikiPage.project_id == bindparam("project_id"))
+
+
+@lru_cache
+def _broken(fenced: bool) -> AnySelect:
+    return _linking(fenced).where(and_(~_has_own_page(), ~_has_global_page()))
 
 
 @operation(Access.READ)
@@ -107,14 +124,17 @@ def list_backlinks(
     if as_uuid(page_id) is None:
         raise NotFound("wiki_page", page_id)
     target = loaders.visible(actor, page_id, include_deleted=include_deleted)
-    statement = _linking(actor).where(WikiLink.target_slug == target.slug)
-    if target.project_id is None:
-        means_global = or_(WikiPage.project_id.is_(None), ~_has_own_page())
-        statement = statement.where(means_global)
-    else:
-        statement = statement.where(WikiPage.project_id == target.project_id)
+    return links_to(actor, target.slug, target.project_id, limit=limit, cursor=cursor)
+
+
+def links_to(
+    actor: Actor, slug: str, project_id: str | None, *, limit: int, cursor: str | None = None
+) -> Page:
+    """The pages whose links mean the page of this slug and scope, the newest link first."""
+    fence = loaders.fence(actor)
+    scope = {"project_id": project_id} if project_id is not None else {}
     return paginate(
-        statement,
+        _meaning(bool(fence), project_id is None),
         kind="backlink",
         sort=WikiLink.created_at,
         id_column=WikiLink.id,
@@ -122,15 +142,16 @@ def list_backlinks(
         cursor=cursor,
         build=lambda rows: [page_summary(row) for row in rows],
         id_key="link_id",
+        values={"slug": slug, **scope, **fence},
     )
 
 
 @operation(Access.READ)
 def list_broken_links(actor: Actor, *, limit: int, cursor: str | None) -> Page:
     """Links that mean no page, one row per page and target, the newest first."""
-    statement = _linking(actor).where(and_(~_has_own_page(), ~_has_global_page()))
+    fence = loaders.fence(actor)
     return paginate(
-        statement,
+        _broken(bool(fence)),
         kind="broken_link",
         sort=WikiLink.created_at,
         id_column=WikiLink.id,
@@ -140,4 +161,5 @@ def list_broken_links(actor: Actor, *, limit: int, cursor: str | None) -> Page:
             {"target_slug": row.target_slug, "page": page_summary(row)} for row in rows
         ],
         id_key="link_id",
+        values=fence,
     )

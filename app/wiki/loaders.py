@@ -3,7 +3,9 @@
 ``visible`` is what an actor can see, ``writable`` what it may change.
 """
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from typing import Any, Protocol
+
+from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
@@ -19,13 +21,32 @@ from app.wiki.models import WikiPage
 GLOBAL = "null"
 
 
+_IS_GLOBAL = WikiPage.project_id.is_(None)
+_IN_LIVE_PROJECT = WikiPage.project_id.not_in(
+    select(Project.id).where(Project.deleted_at.is_not(None))
+)
+_SEEN = or_(_IS_GLOBAL, _IN_LIVE_PROJECT)
+_SEEN_THROUGH_FENCE = or_(
+    _IS_GLOBAL,
+    and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(bindparam("allowlist", expanding=True))),
+)
+
+
 def seen_by(actor: Actor) -> ColumnElement[bool]:
     """Pages of live projects that the actor can see, and all global ones."""
-    deleted = select(Project.id).where(Project.deleted_at.is_not(None))
-    conditions = [WikiPage.project_id.not_in(deleted)]
-    if actor.allowlist:
-        conditions.append(WikiPage.project_id.in_(actor.allowlist))
-    return or_(WikiPage.project_id.is_(None), and_(*conditions))
+    if not actor.allowlist:
+        return _SEEN
+    return or_(_IS_GLOBAL, and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(sorted(actor.allowlist))))
+
+
+def seen(*, fenced: bool) -> ColumnElement[bool]:
+    """``seen_by`` for a statement that is made once; its values are those of ``fence``."""
+    return _SEEN_THROUGH_FENCE if fenced else _SEEN
+
+
+def fence(actor: Actor) -> dict[str, Any]:
+    """The values that ``seen`` needs for a bot with an allowlist; nothing for others."""
+    return {"allowlist": sorted(actor.allowlist)} if actor.allowlist else {}
 
 
 def visible(
@@ -114,6 +135,16 @@ def check_global(actor: Actor) -> None:
         raise Forbidden("bot_cannot_edit_global_wiki")
 
 
-def target(page: WikiPage) -> Target:
+class _Identified(Protocol):
+    """A page, however it was read."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def project_id(self) -> str | None: ...
+
+
+def target(page: _Identified) -> Target:
     """The page as an event's target."""
     return Target("wiki_page", page.id, project_id=page.project_id)

@@ -5,17 +5,19 @@ The API's lists come a page at a time; an index, a tree or a reader shows all of
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, cast, exists, func, or_, select
+from sqlalchemy import Integer, bindparam, cast, exists, func, literal_column, or_, select
 from sqlalchemy.orm import aliased
 
 from app.accounts import lookup
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnyRow, session
+from app.core.db import AnyRow, Prepared, session
 from app.core.errors import Gone, NotFound
+from app.core.etag import etag
 from app.core.ids import as_uuid
 from app.projects.models import Project
 from app.wiki import loaders
@@ -29,10 +31,28 @@ PLACES = 50
 
 
 @dataclass(frozen=True, slots=True)
+class SeenPage:
+    """A page as its readers see it."""
+
+    id: str
+    project_id: str | None
+    slug: str
+    title: str
+    body: str
+    revision_number: int
+    updated_at: int
+
+    @property
+    def etag(self) -> str:
+        """The weak ETag of this version."""
+        return etag(self.updated_at, self.id)
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The page of a reference in a scope, who edited it last, and its namesakes elsewhere."""
 
-    page: WikiPage
+    page: SeenPage
     editor: UserSummary
     elsewhere: list[dict[str, Any]]
 
@@ -41,11 +61,20 @@ def _scope(project_id: str | None) -> Any:
     return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
 
 
-def _rows(actor: Actor, condition: ColumnElement[bool]) -> Sequence[AnyRow]:
-    """Pages that the actor can see with their projects and last editors, live ones first."""
-    return session.execute(
+@lru_cache
+def _namesakes(by_id: bool, fenced: bool) -> Prepared:
+    """Pages of an id or slug with their projects and last editors, live ones first."""
+    named = WikiPage.id if by_id else WikiPage.slug
+    return Prepared(
         select(
-            WikiPage,
+            WikiPage.id,
+            WikiPage.project_id,
+            WikiPage.slug,
+            WikiPage.title,
+            WikiPage.body,
+            WikiPage.revision_number,
+            WikiPage.updated_at,
+            WikiPage.deleted_at,
             Project.key,
             Project.name,
             User.id.label("user_id"),
@@ -55,51 +84,50 @@ def _rows(actor: Actor, condition: ColumnElement[bool]) -> Sequence[AnyRow]:
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
         .outerjoin(Project, Project.id == WikiPage.project_id)
-        .where(condition, loaders.seen_by(actor))
+        .where(named == bindparam("reference"), loaders.seen(fenced=fenced))
         .order_by(WikiPage.deleted_at.is_not(None), WikiPage.created_at.desc(), WikiPage.id.desc())
-        .limit(PLACES)
-    ).all()
+        .limit(literal_column(str(PLACES), Integer))
+    )
+
+
+def _rows(actor: Actor, reference: str, *, by_id: bool = False) -> list[Any]:
+    """The namesakes that the actor can see."""
+    fence = loaders.fence(actor)
+    return _namesakes(by_id, bool(fence)).all(reference=reference, **fence)
 
 
 def _place(row: AnyRow) -> dict[str, Any]:
-    page = row.WikiPage
-    return {
-        "id": page.id,
-        "slug": page.slug,
-        "title": page.title,
-        "key": row.key,
-        "name": row.name,
-    }
+    return {"id": row.id, "slug": row.slug, "title": row.title, "key": row.key, "name": row.name}
 
 
 @operation(Access.READ)
 def places(actor: Actor, slug: str) -> list[dict[str, Any]]:
     """The live pages of a slug in all scopes."""
-    rows = _rows(actor, WikiPage.slug == slug)
-    return [_place(row) for row in rows if not row.WikiPage.is_deleted]
+    return [_place(row) for row in _rows(actor, slug) if row.deleted_at is None]
 
 
 @operation(Access.READ)
 def find(actor: Actor, reference: str, project_id: str | None) -> Found:
     """The live page of a slug or id in exactly this scope; raises NotFound or Gone."""
     identifier = as_uuid(reference)
-    named = WikiPage.id == identifier if identifier else WikiPage.slug == reference
-    rows = _rows(actor, named)
-    here = [row for row in rows if row.WikiPage.project_id == project_id]
-    if not here:
+    rows = _rows(actor, identifier or reference, by_id=identifier is not None)
+    row = next((row for row in rows if row.project_id == project_id), None)
+    if row is None:
         raise NotFound("wiki_page", reference)
-    page = here[0].WikiPage
-    if page.is_deleted:
+    if row.deleted_at is not None:
         raise Gone("wiki_page", reference)
-    row = here[0]
     return Found(
-        page,
+        SeenPage(
+            row.id,
+            row.project_id,
+            row.slug,
+            row.title,
+            row.body,
+            row.revision_number,
+            row.updated_at,
+        ),
         user_summary(row.user_id, row.type, row.username, row.display_name),
-        [
-            _place(other)
-            for other in rows
-            if other.WikiPage.id != page.id and not other.WikiPage.is_deleted
-        ],
+        [_place(other) for other in rows if other.id != row.id and other.deleted_at is None],
     )
 
 
@@ -138,7 +166,7 @@ def index(actor: Actor, project_id: str | None, *, orphans: bool = False) -> Seq
 
 @operation(Access.READ)
 def history(
-    actor: Actor, page: WikiPage, *, before: int | None = None
+    actor: Actor, page: SeenPage, *, before: int | None = None
 ) -> tuple[list[dict[str, Any]], bool]:
     """The page's revisions without their bodies, newest first, and whether there are older ones."""
     statement = (
@@ -180,7 +208,7 @@ def history(
 
 
 @operation(Access.READ)
-def numbered(actor: Actor, page: WikiPage, *numbers: int) -> list[dict[str, Any]]:
+def numbered(actor: Actor, page: SeenPage, *numbers: int) -> list[dict[str, Any]]:
     """The page's revisions of these numbers, in that order, with their bodies; raises NotFound."""
     rows = {
         row.revision_number: row

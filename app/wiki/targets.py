@@ -1,9 +1,12 @@
 """What the links of a text lead to, as its reader sees it."""
 
-from sqlalchemy import ColumnElement, func, literal, or_, select, union_all
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, func, literal, or_, select, union_all
 
 from app.core.actor import Actor
-from app.core.db import AnySelect, session
+from app.core.db import AnySelect, Prepared
 from app.markdown import Broken, Links, Resolved, Target, Targets
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Ticket
@@ -22,14 +25,19 @@ def targets(actor: Actor, project_id: str | None, key: str | None, links: Links)
 
     A page is the project's own, else the global one (decisions.md, section 2, Wiki page).
     """
-    slugs, display_ids = links.slugs[:RESOLVED], links.tickets[:RESOLVED]
-    asked = [
-        *([_pages(actor, project_id, slugs)] if slugs else []),
-        *([_tickets(actor, display_ids)] if display_ids else []),
-    ]
+    values: dict[str, Any] = {
+        name: list(asked[:RESOLVED])
+        for name, asked in (("slugs", links.slugs), ("display_ids", links.tickets))
+        if asked
+    }
     pages: dict[str, Target] = {slug: Broken(address_of_new(key, slug)) for slug in links.slugs}
     tickets: dict[str, Target] = {}
-    rows = session.execute(union_all(*asked)).all() if asked else []
+    rows: list[Any] = []
+    if values:
+        fence = loaders.fence(actor)
+        scope = {"project_id": project_id} if project_id is not None and links.slugs else {}
+        statement = _statement(frozenset(values), bool(scope), bool(fence))
+        rows = statement.all(**values, **scope, **fence)
     # The project's page comes after the global one of its slug, and so stands.
     for row in sorted(rows, key=lambda row: row.project_id is not None):
         if row.kind == PAGE:
@@ -41,10 +49,20 @@ def targets(actor: Actor, project_id: str | None, key: str | None, links: Links)
     return Targets(pages, tickets)
 
 
-def _pages(actor: Actor, project_id: str | None, slugs: tuple[str, ...]) -> AnySelect:
+@lru_cache
+def _statement(asked: frozenset[str], in_project: bool, fenced: bool) -> Prepared:
+    """The statement for what is asked. Making it costs more than running it."""
+    parts = [
+        *([_pages(in_project, fenced)] if "slugs" in asked else []),
+        *([_tickets(fenced)] if "display_ids" in asked else []),
+    ]
+    return Prepared(union_all(*parts) if len(parts) > 1 else parts[0])
+
+
+def _pages(in_project: bool, fenced: bool) -> AnySelect:
     scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
-    if project_id is not None:
-        scope = or_(scope, WikiPage.project_id == project_id)
+    if in_project:
+        scope = or_(scope, WikiPage.project_id == bindparam("project_id"))
     return select(
         literal(PAGE).label("kind"),
         WikiPage.slug.label("name"),
@@ -53,10 +71,15 @@ def _pages(actor: Actor, project_id: str | None, slugs: tuple[str, ...]) -> AnyS
         WikiPage.project_id,
         literal("").label("state"),
         literal("").label("category"),
-    ).where(WikiPage.slug.in_(slugs), scope, WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
+    ).where(
+        WikiPage.slug.in_(bindparam("slugs", expanding=True)),
+        scope,
+        WikiPage.deleted_at.is_(None),
+        loaders.seen(fenced=fenced),
+    )
 
 
-def _tickets(actor: Actor, display_ids: tuple[str, ...]) -> AnySelect:
+def _tickets(fenced: bool) -> AnySelect:
     statement = (
         select(
             literal(TICKET).label("kind"),
@@ -70,11 +93,11 @@ def _tickets(actor: Actor, display_ids: tuple[str, ...]) -> AnySelect:
         .join(Project, Project.id == Ticket.project_id)
         .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
         .where(
-            Ticket.display_id.in_(display_ids),
+            Ticket.display_id.in_(bindparam("display_ids", expanding=True)),
             Ticket.deleted_at.is_(None),
             Project.deleted_at.is_(None),
         )
     )
-    if actor.allowlist:
-        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    if fenced:
+        statement = statement.where(Ticket.project_id.in_(bindparam("allowlist", expanding=True)))
     return statement

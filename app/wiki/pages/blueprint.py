@@ -12,8 +12,7 @@ from app.projects.models import Project
 from app.web.guard import actor
 from app.wiki import page_queries, slugs
 from app.wiki.addresses import address_of
-from app.wiki.models import WikiPage
-from app.wiki.page_queries import Found
+from app.wiki.page_queries import Found, SeenPage
 
 pages = Blueprint("wiki_pages", __name__)
 
@@ -67,7 +66,7 @@ def scope_of(key: str | None) -> Scope:
     return Scope(visible_by_key(actor(), key) if key else None)
 
 
-def page_of(scope: Scope, reference: str) -> WikiPage:
+def page_of(scope: Scope, reference: str) -> SeenPage:
     """The page of an address, in a unit of work; raises NotFound or Gone."""
     return page_queries.find(actor(), reference, scope.id).page
 

@@ -19,8 +19,7 @@ from app.web.guard import actor
 from app.web.render import go, page
 from app.wiki import page_queries, service
 from app.wiki.addresses import address_of, title_of
-from app.wiki.models import WikiPage
-from app.wiki.page_queries import Found
+from app.wiki.page_queries import Found, SeenPage
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -89,7 +88,7 @@ def edit(reference: str, key: str | None = None) -> Response:
     return _new(scope, form)
 
 
-def _editor(scope: Scope, one: WikiPage, form: Form) -> Response:
+def _editor(scope: Scope, one: SeenPage, form: Form) -> Response:
     return page(
         "wiki/edit.html",
         project=scope.project,
@@ -166,7 +165,7 @@ def _conflict(reference: str, scope: Scope, form: Form) -> Response:
     )
 
 
-def _versions(one: WikiPage, base: str) -> list[dict[str, Any]]:
+def _versions(one: SeenPage, base: str) -> list[dict[str, Any]]:
     """The revision that is current, and the one that the writer began with."""
     number = int(base) if base.isascii() and base.isdigit() and len(base) < 9 else 0
     try:

@@ -11,7 +11,7 @@ from app.core.db import reading, session
 from app.markdown import Html
 from app.web.texts import laid_out
 from app.wiki import loaders
-from app.wiki.models import WikiPage
+from app.wiki.page_queries import SeenPage
 from app.wiki.pages.blueprint import Scope
 
 FAILED = "wiki.render_failed"
@@ -25,7 +25,7 @@ def rendered(scope: Scope, body: str) -> Html:
     return laid_out({"h": body}, scope.id, scope.key)["h"]
 
 
-def audit_failure(actor: Actor, page: WikiPage, shown: Html) -> None:
+def audit_failure(actor: Actor, page: SeenPage, shown: Html) -> None:
     """Record that a revision could not be laid out, once; outside of any unit of work."""
     revision = (page.id, page.revision_number)
     if not shown.failed or revision in _known:

@@ -32,8 +32,10 @@ def show(reference: str, key: str | None = None) -> Response:
             return _missing(scope, reference, found)
         one = found.page
         shown = rendering.rendered(scope, one.body)
-        backlinks = links.list_backlinks(actor(), one.id, limit=BACKLINKS_SHOWN, cursor=None).data
-        origins = page_queries.keys_of(link["project_id"] for link in backlinks)
+        backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
+        # A project's page is linked to by its own project alone.
+        foreign = () if scope.project else (link["project_id"] for link in backlinks)
+        origins = {scope.id: scope.key} | page_queries.keys_of(foreign)
     rendering.audit_failure(actor(), one, shown)
     return page(
         "wiki/show.html",
