@@ -7,28 +7,66 @@ inside a column: priority, then due date, then newest change. A column shows at 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    and_,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import AnyRow, AnySelect, session
+from app.core.db import AnyRow, AnySelect, Id, Prepared, session
 from app.projects.models import Label, StateCategory, WorkflowState
 from app.tickets import cards, queries
 from app.tickets.builders import LabelSummary
 from app.tickets.cards import Card
-from app.tickets.models import SavedView, Ticket
+from app.tickets.models import DUE_SQL, RANK_SQL, SavedView, Ticket
 
 CARDS_PER_COLUMN = 100
 DONE_DAYS = 14
 
-_rank = case(
-    {str(level): rank for level, rank in cards.RANKS.items()}, value=Ticket.priority, else_=9
-)
-_due = func.coalesce(Ticket.due_date, cards.NO_DATE)
+# Of tickets alone; where other tables have such columns, the table is named.
+_rank: ColumnElement[int] = literal_column(RANK_SQL.replace("priority", "tickets.priority"))
+_due: ColumnElement[str] = literal_column(DUE_SQL.replace("due_date", "tickets.due_date"))
+_MOST: ColumnElement[int] = literal_column(str(CARDS_PER_COLUMN))
 _order = (_rank, _due, Ticket.updated_at.desc(), Ticket.id.desc())
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a board's statements depend on, so that each is made once."""
+
+    everywhere: bool
+    with_epics: bool
+    all_done: bool
+
+    @property
+    def within(self) -> ColumnElement[bool]:
+        """Which tickets are on the board at all; takes ``project_id`` unless of all projects."""
+        where = (
+            queries.in_live_projects()
+            if self.everywhere
+            else Ticket.project_id == bindparam("project_id")
+        )
+        # Epics are not cards unless they are asked for.
+        kind = literal(value=True) if self.with_epics else Ticket.type != "epic"
+        return and_(where, Ticket.deleted_at.is_(None), kind)
+
+    @property
+    def place(self) -> Any:
+        """What decides on a ticket's column."""
+        return WorkflowState.category if self.everywhere else Ticket.state_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +79,16 @@ class Shape:
     all_done: bool = False
 
     @property
-    def within(self) -> ColumnElement[bool]:
-        """Which tickets are on the board at all."""
-        where = (
-            queries.in_live_projects()
-            if self.project_id is None
-            else Ticket.project_id == self.project_id
-        )
-        # Epics are not cards unless they are asked for.
-        kind = literal(value=True) if self.with_epics else Ticket.type != "epic"
-        return and_(where, Ticket.deleted_at.is_(None), kind)
+    def outline(self) -> Outline:
+        """What its statements are made of."""
+        return Outline(self.project_id is None, self.with_epics, self.all_done)
 
     @property
-    def place(self) -> Any:
-        """What decides on a ticket's column."""
-        return WorkflowState.category if self.project_id is None else Ticket.state_id
+    def values(self) -> dict[str, Any]:
+        """The values that those statements take."""
+        project = {} if self.project_id is None else {"project_id": self.project_id}
+        recent = {} if self.all_done else {"done_since": now_ms() - DONE_DAYS * DAY_MS}
+        return {**project, **recent}
 
 
 @dataclass(slots=True)
@@ -106,10 +139,12 @@ class Furniture:
     views: list[dict[str, str]]
 
 
-def furniture(project_id: str | None, user_id: str) -> Furniture:
-    """The project's labels (of all projects: one a colour), and this person's views, by name."""
+@lru_cache
+def _furniture(everywhere: bool) -> Prepared:
     of_project = (
-        SavedView.project_id.is_(None) if project_id is None else SavedView.project_id == project_id
+        SavedView.project_id.is_(None)
+        if everywhere
+        else SavedView.project_id == bindparam("project_id", type_=Id())
     )
     views = select(
         literal("view").label("kind"),
@@ -117,14 +152,20 @@ def furniture(project_id: str | None, user_id: str) -> Furniture:
         SavedView.name,
         SavedView.query.label("more"),
         SavedView.name.label("place"),
-    ).where(SavedView.user_id == user_id, of_project)
+    ).where(SavedView.user_id == bindparam("user_id"), of_project)
     labels = select(literal("label"), Label.id, Label.name, Label.color, Label.name_key)
-    if project_id is None:
+    if everywhere:
         first = select(func.min(Label.name_key)).group_by(Label.color)
         labels = labels.where(Label.name_key.in_(first))
     else:
-        labels = labels.where(Label.project_id == project_id)
-    rows = session.execute(union_all(views, labels)).all()
+        labels = labels.where(Label.project_id == bindparam("project_id", type_=Id()))
+    return Prepared(union_all(views, labels))
+
+
+def furniture(project_id: str | None, user_id: str) -> Furniture:
+    """The project's labels (of all projects: one a colour), and this person's views, by name."""
+    project = {} if project_id is None else {"project_id": project_id}
+    rows = _furniture(project_id is None).all(user_id=user_id, **project)
     rows = sorted(rows, key=lambda row: (row.place.casefold(), row.id))
     return Furniture(
         [{"id": r.id, "name": r.name, "color": r.more} for r in rows if r.kind == "label"],
@@ -132,13 +173,16 @@ def furniture(project_id: str | None, user_id: str) -> Furniture:
     )
 
 
+_ALL_USERS = Prepared(
+    select(
+        User.id, User.type, User.username, User.display_name, User.is_active, User.project_ids
+    ).order_by(User.type.desc(), User.display_name)
+)
+
+
 def all_users() -> Sequence[AnyRow]:
     """Everyone, people before bots, by name."""
-    return session.execute(
-        select(
-            User.id, User.type, User.username, User.display_name, User.is_active, User.project_ids
-        ).order_by(User.type.desc(), User.display_name)
-    ).all()
+    return _ALL_USERS.all()
 
 
 def summaries(users: Iterable[AnyRow]) -> dict[str, UserSummary]:
@@ -151,8 +195,13 @@ def columns(
 ) -> list[Column]:
     """The board's columns in order, each with the cards that fit."""
     found = {column.id: column for column in empty_columns(shape)}
-    rows = session.execute(_first_of_each(shape, conditions)).all()
-    fitting = {row.place: row.fitting for row in rows}
+    rows: Sequence[AnyRow]
+    if conditions or shape.project_id is None:
+        rows = session.execute(_first_of_each(shape.outline, *conditions), shape.values).all()
+        fitting = {row.place: row.fitting for row in rows}
+    else:
+        rows = _first(shape, list(found.values()))
+        fitting = {column.id: column.total for column in found.values()}
     for card in _build(shape, rows, users):
         found[card["place"]].cards.append(card)
     for column in found.values():
@@ -164,62 +213,91 @@ def columns(
 
 def empty_columns(shape: Shape) -> list[Column]:
     """The board's columns in order, with how many tickets each holds, and no cards yet."""
+    rows = _totals(shape.outline).all(**shape.values)
     if shape.project_id is None:
-        rows = session.execute(
-            select(WorkflowState.category, func.count().label("total"))
-            .select_from(Ticket)
-            .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-            .where(shape.within)
-            .group_by(WorkflowState.category)
-        )
         counted = {row.category: row.total for row in rows}
         return [
             Column(str(one), str(one).capitalize(), str(one), counted.get(str(one), 0))
             for one in StateCategory
         ]
-    states = session.execute(
+    return [Column(row.id, row.name, row.category, row.total) for row in rows]
+
+
+@lru_cache
+def _totals(outline: Outline) -> Prepared:
+    """The columns, and how many tickets each holds."""
+    if outline.everywhere:
+        return Prepared(
+            select(WorkflowState.category, func.count().label("total"))
+            .select_from(Ticket)
+            .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+            .where(outline.within)
+            .group_by(WorkflowState.category)
+        )
+    return Prepared(
         select(
             WorkflowState.id,
             WorkflowState.name,
             WorkflowState.category,
             func.count(Ticket.id).label("total"),
         )
-        .outerjoin(Ticket, and_(Ticket.state_id == WorkflowState.id, shape.within))
-        .where(WorkflowState.project_id == shape.project_id)
+        .outerjoin(Ticket, and_(Ticket.state_id == WorkflowState.id, outline.within))
+        .where(WorkflowState.project_id == bindparam("project_id"))
         .group_by(WorkflowState.id)
         .order_by(WorkflowState.position)
     )
-    return [Column(row.id, row.name, row.category, row.total) for row in states]
 
 
 def _fitting(
-    shape: Shape, conditions: Sequence[ColumnElement[bool]], statement: AnySelect
+    outline: Outline, conditions: Sequence[ColumnElement[bool]], statement: AnySelect
 ) -> AnySelect:
     """Of a statement over tickets and their states, what is on the board and fits."""
-    statement = statement.where(shape.within, *conditions)
-    if shape.all_done:
+    statement = statement.where(outline.within, *conditions)
+    if outline.all_done:
         return statement
-    recent = Ticket.updated_at >= now_ms() - DONE_DAYS * DAY_MS
+    recent = Ticket.updated_at >= bindparam("done_since", type_=BigInteger)
     return statement.where(or_(WorkflowState.category != StateCategory.DONE.value, recent))
 
 
-def _first_of_each(shape: Shape, conditions: Sequence[ColumnElement[bool]]) -> AnySelect:
+def _first_of_each(outline: Outline, *conditions: ColumnElement[bool]) -> AnySelect:
     """The first cards of every column, and how many there are in all.
 
     What a card shows is fetched only for those: sorting whole rows takes three times as long.
     """
-    number = func.row_number().over(partition_by=shape.place, order_by=_order).label("number")
-    fitting = func.count().over(partition_by=shape.place).label("fitting")
-    states = select(Ticket.id, shape.place.label("place"), number, fitting).join(
+    number = func.row_number().over(partition_by=outline.place, order_by=_order).label("number")
+    fitting = func.count().over(partition_by=outline.place).label("fitting")
+    states = select(Ticket.id, outline.place.label("place"), number, fitting).join(
         WorkflowState, WorkflowState.id == Ticket.state_id
     )
-    table = _fitting(shape, conditions, states).subquery()
+    table = _fitting(outline, conditions, states).subquery()
     return (
         cards.SOURCE.add_columns(table.c.place, table.c.fitting)
         .join(table, table.c.id == Ticket.id)
         .where(table.c.number <= CARDS_PER_COLUMN)
         .order_by(table.c.number)
     )
+
+
+def _first(shape: Shape, found: Sequence[Column]) -> list[Any]:
+    """The first cards of every column of a project's board that nothing filters."""
+    cut = tuple(column.category == StateCategory.DONE and not shape.all_done for column in found)
+    places = {f"place_{number}": column.id for number, column in enumerate(found)}
+    values = shape.values if any(cut) else {"project_id": shape.project_id}
+    return _firsts(shape.outline, cut).all(**values, **places)
+
+
+@lru_cache
+def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
+    """The first cards of so many states, each read along the index; ``cut`` ones recent alone."""
+    columns = []
+    for number, is_cut in enumerate(cut):
+        column = select(Ticket.id).where(
+            outline.within, Ticket.state_id == bindparam(f"place_{number}")
+        )
+        if is_cut:
+            column = column.where(Ticket.updated_at >= bindparam("done_since"))
+        columns.append(select(column.order_by(*_order).limit(_MOST).subquery().c.id))
+    return Prepared(cards.SOURCE.where(Ticket.id.in_(union_all(*columns))).order_by(*_order))
 
 
 def _build(shape: Shape, rows: Sequence[AnyRow], users: dict[str, UserSummary]) -> list[Card]:
@@ -233,8 +311,9 @@ def cards_among(
     users: dict[str, UserSummary],
 ) -> list[Card]:
     """Of these tickets, the cards that the board shows."""
-    statement = _fitting(shape, [*conditions, Ticket.id.in_(ticket_ids)], cards.SOURCE)
-    return _build(shape, session.execute(statement.order_by(*_order)).all(), users)
+    among = Ticket.id.in_(ticket_ids)
+    statement = _fitting(shape.outline, [*conditions, among], cards.SOURCE).order_by(*_order)
+    return _build(shape, session.execute(statement, shape.values).all(), users)
 
 
 def card(shape: Shape, ticket_id: str, users: dict[str, UserSummary]) -> Card:

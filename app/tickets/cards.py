@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, case, cast, func, literal, null, select, union_all
+from sqlalchemy import BigInteger, bindparam, case, cast, func, literal, null, select, union_all
 from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary
 from app.audit.models import AuditEvent
 from app.core.actor import ActorKind
 from app.core.clock import MINUTE_MS, iso, now_ms
-from app.core.db import AnyRow, Id, session
-from app.projects.models import Label, StateCategory, WorkflowState
+from app.core.db import AnyRow, Id, Prepared
+from app.projects.models import StateCategory, WorkflowState
 from app.tickets import quiet
 from app.tickets.builders import LabelSummary
 from app.tickets.models import (
@@ -21,10 +21,10 @@ from app.tickets.models import (
     Priority,
     RelationType,
     Ticket,
-    TicketLabel,
     TicketRelation,
     TicketType,
 )
+from app.tickets.queries import labels_of
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # After every date, for cards without one.
@@ -84,13 +84,13 @@ def build(
 ) -> list[Card]:
     """The cards of rows of ``SOURCE``."""
     identifiers = [row.id for row in rows]
-    labels = labels_on(identifiers)
+    labels = labels_of(identifiers)
     parts = parts_of(identifiers)
     return [
         _card(
             row,
             users,
-            labels.get(row.id, []),
+            labels[row.id],
             parts.get(row.id, Parts()),
             grouping,
             row.category if by_category else row.state_id,
@@ -132,8 +132,9 @@ def _card(
         "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
     }
     made["lane"] = lane_of(made, grouping)
-    # Cards are compared by this: one that looks as before is left alone.
-    made["version"] = f"{zlib.crc32(repr(made).encode()):08x}"
+    made["look"] = repr(made)
+    # Browsers compare cards by this: one that looks as before is left alone.
+    made["version"] = f"{zlib.crc32(made['look'].encode()):08x}"
     return made
 
 
@@ -154,43 +155,9 @@ def lane_of(card: Card, grouping: str) -> str:
     return ""
 
 
-def labels_on(ticket_ids: Sequence[str]) -> dict[str, list[LabelSummary]]:
-    """The labels on these tickets, by name."""
-    if not ticket_ids:
-        return {}
-    rows = session.execute(
-        select(TicketLabel.ticket_id, Label.id, Label.name, Label.color, Label.name_key)
-        .join(Label, Label.id == TicketLabel.label_id)
-        .where(TicketLabel.ticket_id.in_(ticket_ids))
-    ).all()
-    found: dict[str, list[LabelSummary]] = {}
-    for row in sorted(rows, key=lambda row: (row.name_key, row.id)):
-        carried = found.setdefault(row.ticket_id, [])
-        carried.append({"id": row.id, "name": row.name, "color": row.color})
-    return found
-
-
-def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
-    """What lies below each ticket, blocks it, was said on it, and which bot touched it last."""
-    if not ticket_ids:
-        return {}
-    found: dict[str, Parts] = {}
-    for kind, ticket_id, many, some, who in session.execute(_parts(ticket_ids)):
-        parts = found.setdefault(ticket_id, Parts())
-        if kind == "below":
-            parts.children, parts.done = many, some
-        elif kind == "blocking":
-            parts.blockers = many
-        elif kind == "said":
-            parts.comments = many
-        elif kind == "held":
-            parts.silent_since = many
-        elif many > parts.touched_at:
-            parts.touched_at, parts.touched_by = many, who
-    return found
-
-
-def _parts(ticket_ids: Sequence[str]) -> Any:
+def _all_parts() -> Prepared:
+    """One row for each thing that hangs on one of ``ticket_ids``."""
+    ticket_ids: Any = bindparam("ticket_ids", expanding=True)
     is_done = WorkflowState.category == StateCategory.DONE.value
     nobody = cast(null(), Id)
     zero = literal(0, BigInteger)
@@ -233,14 +200,38 @@ def _parts(ticket_ids: Sequence[str]) -> Any:
         )
         .where(
             AuditEvent.ticket_id.in_(ticket_ids),
-            AuditEvent.created_at >= now_ms() - TOUCH_MS,
+            AuditEvent.created_at >= bindparam("touched_since"),
             AuditEvent.actor_kind == ActorKind.BOT.value,
         )
         .group_by(AuditEvent.ticket_id, AuditEvent.actor_user_id)
     )
     signs = quiet.last_signs().where(Ticket.id.in_(ticket_ids)).subquery()
     held = select(literal("held"), signs.c.id, signs.c.at, zero, nobody)
-    return union_all(below, blocking, said, touched, held)
+    return Prepared(union_all(below, blocking, said, touched, held))
+
+
+_PARTS = _all_parts()
+
+
+def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
+    """What lies below each ticket, blocks it, was said on it, and which bot touched it last."""
+    if not ticket_ids:
+        return {}
+    found: dict[str, Parts] = {}
+    values = {"ticket_ids": list(ticket_ids), "touched_since": now_ms() - TOUCH_MS}
+    for kind, ticket_id, many, some, who in _PARTS.all(**values):
+        parts = found.setdefault(ticket_id, Parts())
+        if kind == "below":
+            parts.children, parts.done = many, some
+        elif kind == "blocking":
+            parts.blockers = many
+        elif kind == "said":
+            parts.comments = many
+        elif kind == "held":
+            parts.silent_since = many
+        elif many > parts.touched_at:
+            parts.touched_at, parts.touched_by = many, who
+    return found
 
 
 def colors_of(cards: Iterable[Card]) -> list[LabelSummary]:

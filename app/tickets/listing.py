@@ -18,8 +18,8 @@ from app.core.db import AnyRow, session
 from app.core.pagination import Cursor, encode, page
 from app.projects.models import WorkflowState
 from app.tickets.builders import state_summary
-from app.tickets.cards import labels_on
 from app.tickets.models import Ticket
+from app.tickets.queries import labels_of
 
 Row = dict[str, Any]
 
@@ -125,7 +125,7 @@ def _cursor(rows: Sequence[Row], at: int, sort: Sort) -> str | None:
 
 def build(rows: Sequence[AnyRow]) -> list[Row]:
     """Rows as templates read them."""
-    labels = labels_on([row.id for row in rows])
+    labels = labels_of([row.id for row in rows])
     return [
         {
             "id": row.id,

@@ -35,6 +35,14 @@ class RelationType(StrEnum):
     DUPLICATES = "duplicates"
 
 
+# What boards order by, word for word as an index has it: databases match no parameters.
+RANK_SQL = (
+    "CASE priority WHEN 'urgent' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2"
+    " WHEN 'low' THEN 3 ELSE 9 END"
+)
+DUE_SQL = "coalesce(due_date, '9999-99-99')"
+
+
 def _live_index(name: str, *columns: str) -> Index:
     """An index over live tickets in list order, newest first by (created_at, id)."""
     live = text("deleted_at IS NULL")
@@ -74,6 +82,18 @@ class Ticket(Base):
             "id",
             # Always null here; without it SQLite would read the ticket to see that.
             "deleted_at",
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
+        # The order of a board's columns.
+        Index(
+            "ix_tickets_board_order",
+            "project_id",
+            "state_id",
+            text(f"({RANK_SQL})"),
+            text(DUE_SQL),
+            text("updated_at DESC"),
+            text("id DESC"),
             sqlite_where=text("deleted_at IS NULL"),
             postgresql_where=text("deleted_at IS NULL"),
         ),

@@ -82,6 +82,8 @@ def test_an_empty_database_becomes_what_the_models_say(new_app, empty_url, tmp_p
     assert set(migrated) == set(Base.metadata.tables)
 
 
+# It cannot compare the index in the order of boards; `described` sees that it is there.
+@pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based")
 def test_alembic_finds_nothing_to_add(new_app):
     schema.upgrade()
     command.check(config(new_app))

@@ -9,7 +9,7 @@ from app.core import db as units
 from app.core import prepared
 from app.core.actor import Actor, ActorKind
 from app.core.db import reading
-from app.tickets import queries
+from app.tickets import board, queries
 from app.tickets import reading as tickets
 from tests.support.story import make_ticket
 
@@ -25,6 +25,8 @@ FILTERS = {
     "ready": True,
 }
 FROM_LABEL = "SEARCH tickets USING INDEX sqlite_autoindex_tickets_1 (id=?)"
+# The columns of a new project that are not of category done.
+COLUMNS_ALL_SHOWN = 3
 # On a few rows PostgreSQL would rather read and sort them all; what it has for many is the point.
 COSTS = ("seqscan", "sort", "bitmapscan", "hashjoin", "mergejoin")
 
@@ -103,3 +105,14 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     assert [row["title"] for row in pages[0]] == ["2", "1"]
     assert len(plans) == 2
     check(plans[1])
+
+
+def test_a_board_reads_the_first_cards_of_each_column_alone(cast, plans):
+    make_ticket(cast.ada, cast.open_project)
+    with reading():
+        board.columns(board.Shape(cast.open_project), [], {})
+    (plan,) = plans
+    text = "\n".join(plan)
+    assert text.count("ix_tickets_board_order") >= COLUMNS_ALL_SHOWN, text
+    assert "Seq Scan on tickets" not in text, text
+    assert "SCAN tickets" not in text, text

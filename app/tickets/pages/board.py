@@ -19,6 +19,7 @@ from app.tickets.cards import GROUPINGS
 from app.tickets.pages import filters
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
+from app.tickets.pages.looks import card_html
 from app.web.guard import actor
 from app.web.render import html, page, render
 
@@ -104,6 +105,7 @@ def _show(project: Project | None) -> Response:
         block="results",
         project=project,
         columns=columns,
+        card_html=card_html,
         lanes=boards.lanes(shape, columns, people, around.labels) if wanted.grouping else (),
         labels=around.labels,
         views=around.views,
@@ -166,6 +168,7 @@ def _live(key: str | None) -> Response:
         return _told(
             news.token,
             cards=cards,
+            card_html=card_html,
             gone=sorted(news.ticket_ids - shown),
             columns=boards.empty_columns(shape),
         )
