@@ -3,28 +3,34 @@
 The API's lists come one by one; a page shows them all at once, so it joins what it can.
 """
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, String, and_, case, cast, func, literal, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    String,
+    and_,
+    bindparam,
+    cast,
+    func,
+    literal,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import aliased
 
-from app.accounts.builders import UserSummary, user_summary
-from app.accounts.models import User, UserType
-from app.audit.catalogue import UNDO_OF, Category
-from app.audit.models import AuditEvent, ToolInvocation
+from app.accounts.builders import user_summary
+from app.accounts.models import User
+from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import Id, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import queries
-from app.tickets.builders import comment_json, state_summary, ticket_json, watcher_json
-from app.tickets.models import Comment, Ticket, TicketLabel, TicketWatcher
-
-# Entries of the activity list on the page.
-EVENTS_SHOWN = 200
-COMMENTS_SHOWN = 200
+from app.tickets.builders import state_summary, ticket_json, watcher_json
+from app.tickets.models import Ticket, TicketLabel, TicketWatcher
+from app.tickets.stream_queries import actor_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +43,17 @@ class Subject:
     watchers: list[dict[str, Any]]
 
 
+_SUBJECT = Prepared(
+    queries.FULL.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
+    .join(Project, Project.id == Ticket.project_id)
+    .where(Ticket.display_id == bindparam("reference"))
+)
+
+
 @operation(Access.READ)
 def subject(actor: Actor, reference: str) -> Subject:
     """The ticket of a display id; raises NotFound or Gone."""
-    row = session.execute(
-        queries.FULL.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
-        .join(Project, Project.id == Ticket.project_id)
-        .where(Ticket.display_id == reference)
-    ).first()
+    row = _SUBJECT.first(reference=reference)
     if row is None or not actor.sees_project(row.project_id):
         raise NotFound("ticket", reference)
     if row.gone_at is not None:
@@ -52,7 +61,7 @@ def subject(actor: Actor, reference: str) -> Subject:
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
     labels, carried, watchers = _labels_and_watchers(row.project_id, row.id)
-    ticket = ticket_json(tuple(row)[: len(queries.COLUMNS)], carried)  # type: ignore[arg-type]  # plain dicts of that shape
+    ticket = ticket_json(row[: len(queries.COLUMNS)], carried)  # type: ignore[arg-type]  # plain dicts of that shape
     project = {"id": row.project_id, "key": row.key, "name": row.name}
     return Subject(ticket, project, labels, watchers)
 
@@ -60,8 +69,8 @@ def subject(actor: Actor, reference: str) -> Subject:
 Rows = list[dict[str, Any]]
 
 
-def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, Rows]:
-    """The project's labels, those on the ticket, and its watchers, in one statement."""
+def _all_labels_and_watchers() -> Prepared:
+    ticket_id: BindParameter[str] = bindparam("ticket_id", type_=Id())
     labels = (
         select(
             literal("label").label("kind"),
@@ -76,7 +85,7 @@ def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, R
         .outerjoin(
             TicketLabel, and_(TicketLabel.label_id == Label.id, TicketLabel.ticket_id == ticket_id)
         )
-        .where(Label.project_id == project_id)
+        .where(Label.project_id == bindparam("project_id"))
     )
     watchers = (
         select(
@@ -94,7 +103,15 @@ def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, R
     )
     both = union_all(labels, watchers)
     columns = both.selected_columns
-    rows = session.execute(both.order_by(columns.kind, columns.place, columns.id)).all()
+    return Prepared(both.order_by(columns.kind, columns.place, columns.id))
+
+
+_LABELS_AND_WATCHERS = _all_labels_and_watchers()
+
+
+def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, Rows]:
+    """The project's labels, those on the ticket, and its watchers, in one statement."""
+    rows = _LABELS_AND_WATCHERS.all(project_id=project_id, ticket_id=ticket_id)
     of_project: Rows = []
     carried: Rows = []
     watching: Rows = []
@@ -110,8 +127,7 @@ def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, R
     return of_project, carried, watching
 
 
-def children(ticket_id: str) -> list[dict[str, Any]]:
-    """The live tickets below this one, oldest first, with how much lies below each."""
+def _all_children() -> Prepared:
     below = aliased(Ticket, name="below")
     its_state = aliased(WorkflowState, name="its_state")
     parts = (
@@ -123,7 +139,7 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
     done = parts.join(its_state, its_state.id == below.state_id).where(
         its_state.category == StateCategory.DONE.value
     )
-    rows = session.execute(
+    return Prepared(
         select(
             Ticket.id,
             Ticket.display_id,
@@ -142,120 +158,30 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
         )
         .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
         .outerjoin(User, User.id == Ticket.assignee_user_id)
-        .where(Ticket.parent_ticket_id == ticket_id, Ticket.deleted_at.is_(None))
+        .where(Ticket.parent_ticket_id == bindparam("ticket_id"), Ticket.deleted_at.is_(None))
         .order_by(Ticket.created_at, Ticket.id)
     )
+
+
+_CHILDREN = _all_children()
+
+
+def children(ticket_id: str) -> list[dict[str, Any]]:
+    """The live tickets below this one, oldest first, with how much lies below each."""
     return [
         {
             "id": row.id,
             "display_id": row.display_id,
             "title": row.title,
             "state": state_summary(row.state_id, row.name, row.category),
-            "assignee": _user(row),
+            "assignee": actor_of(row),
             "type": row.kind,
             "due_date": row.due_date,
             "parts": row.parts,
             "parts_done": row.parts_done,
         }
-        for row in rows
+        for row in _CHILDREN.all(ticket_id=ticket_id)
     ]
-
-
-def _user(row: Any) -> UserSummary | None:
-    if row.user_id is None:
-        return None
-    return user_summary(row.user_id, row.type, row.username, row.display_name)
-
-
-def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The newest comments on a ticket (or these of them), oldest first, deleted ones too."""
-    statement = (
-        select(Comment, User.id, User.type, User.username, User.display_name)
-        .join(User, User.id == Comment.author_user_id)
-        .where(Comment.ticket_id == ticket_id)
-        .order_by(Comment.created_at.desc(), Comment.id.desc())
-        .limit(COMMENTS_SHOWN)
-    )
-    if among is not None:
-        statement = statement.where(Comment.id.in_(among))
-    rows = session.execute(statement).all()
-    return [
-        comment_json(row.Comment, user_summary(row.id, row.type, row.username, row.display_name))
-        for row in reversed(rows)
-    ]
-
-
-def events_of(
-    ticket_id: str,
-    *,
-    request_id: str | None = None,
-    comment_id: str | None = None,
-    among: Collection[str] | None = None,
-) -> list[dict[str, Any]]:
-    """The newest events of a ticket (or of a request, a comment, or of these), oldest first.
-
-    Those of comments name their comment and nothing of its text, which the comment itself has.
-    """
-    is_comment = AuditEvent.event_type.like("comment.%")
-    called = (
-        select(ToolInvocation.tool_name)
-        .where(ToolInvocation.request_id == AuditEvent.request_id)
-        .limit(1)
-        .scalar_subquery()
-    )
-    statement = (
-        select(
-            AuditEvent.id,
-            AuditEvent.event_type,
-            case((~is_comment, AuditEvent.payload)).label("payload"),
-            case((is_comment, AuditEvent.payload["comment_id"].as_string())).label("comment_id"),
-            AuditEvent.payload[UNDO_OF].as_string().label(UNDO_OF),
-            AuditEvent.request_id,
-            AuditEvent.created_at,
-            case((User.type == UserType.BOT.value, called)).label("tool"),
-            User.id.label("user_id"),
-            User.type,
-            User.username,
-            User.display_name,
-        )
-        .outerjoin(User, User.id == AuditEvent.actor_user_id)
-        .where(AuditEvent.ticket_id == ticket_id, AuditEvent.category == Category.ACTIVITY.value)
-        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(EVENTS_SHOWN)
-    )
-    if request_id is not None:
-        statement = statement.where(AuditEvent.request_id == request_id)
-    if comment_id is not None:
-        statement = statement.where(
-            is_comment, AuditEvent.payload["comment_id"].as_string() == comment_id
-        )
-    if among is not None:
-        statement = statement.where(AuditEvent.id.in_(among))
-    rows = session.execute(statement).all()
-    return [
-        {
-            "id": row.id,
-            "event_type": row.event_type,
-            "payload": row.payload or {},
-            "comment_id": row.comment_id,
-            "undo_of": row.undo_of,
-            "request_id": row.request_id,
-            "tool": row.tool,
-            "created_at": row.created_at,
-            "actor": _user(row),
-        }
-        for row in reversed(rows)
-    ]
-
-
-def names_of(identifiers: Iterable[str]) -> dict[str, str]:
-    """What users are called, and the display ids of tickets, by their ids, in one statement."""
-    wanted = list(identifiers)
-    if not wanted:
-        return {}
-    users = select(User.id, User.display_name.label("name")).where(User.id.in_(wanted))
-    tickets = select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(wanted))
-    return {row.id: row.name for row in session.execute(users.union_all(tickets))}
 
 
 @operation(Access.HUMAN)
@@ -278,6 +204,6 @@ def deleted(actor: Actor, reference: str) -> dict[str, Any]:
     return {
         "ticket": {"display_id": row.display_id, "title": row.title, "deleted_at": row.deleted_at},
         "project": {"id": row.project_id, "key": row.key, "name": row.name},
-        "by": _user(last) if last else None,
+        "by": actor_of(last) if last else None,
         "children": children(row.id),
     }

@@ -1,14 +1,15 @@
 """Relations: typed edges between two tickets, of any two projects that the actor sees."""
 
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import and_, case, or_, select
+from sqlalchemy import BindParameter, and_, bindparam, case, or_, select
 from sqlalchemy.orm import aliased
 
 from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import AnySelect, Id, Prepared, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.locks import Lock, hold
@@ -23,8 +24,10 @@ Other = aliased(Ticket, name="other")
 TARGET_FIELD = "target_ticket_id"
 
 
-def _rows(actor: Actor, ticket_id: str) -> Any:
-    """The ticket's relations whose other end is live and visible."""
+@lru_cache
+def _rows(fenced: bool) -> AnySelect:
+    """A ticket's relations whose other end is live and visible (``_values``)."""
+    ticket_id: BindParameter[str] = bindparam("ticket_id", type_=Id())
     other_id = case(
         (TicketRelation.source_ticket_id == ticket_id, TicketRelation.target_ticket_id),
         else_=TicketRelation.source_ticket_id,
@@ -57,14 +60,24 @@ def _rows(actor: Actor, ticket_id: str) -> Any:
             Project.deleted_at.is_(None),
         )
     )
-    if actor.allowlist:
-        statement = statement.where(Other.project_id.in_(actor.allowlist))
+    if fenced:
+        statement = statement.where(Other.project_id.in_(bindparam("allowlist", expanding=True)))
     return statement
+
+
+def _values(actor: Actor, ticket_id: str) -> dict[str, Any]:
+    allowlist = {"allowlist": sorted(actor.allowlist)} if actor.allowlist else {}
+    return {"ticket_id": ticket_id, **allowlist}
+
+
+@lru_cache
+def _all(fenced: bool) -> Prepared:
+    return Prepared(_rows(fenced).order_by(TicketRelation.created_at))
 
 
 def of_ticket(actor: Actor, ticket_id: str) -> list[dict[str, Any]]:
     """All relations of a ticket that was found before, oldest first."""
-    rows = session.execute(_rows(actor, ticket_id).order_by(TicketRelation.created_at)).all()
+    rows = _all(bool(actor.allowlist)).all(**_values(actor, ticket_id))
     return [relation_json(row, ticket_id) for row in rows]
 
 
@@ -73,13 +86,14 @@ def list_relations(actor: Actor, reference: str, *, limit: int, cursor: str | No
     """Incoming and outgoing relations, newest first."""
     ticket = loaders.visible(actor, reference)
     return page(
-        _rows(actor, ticket.id),
+        _rows(bool(actor.allowlist)),
         kind="relation",
         sort=TicketRelation.created_at,
         id_column=TicketRelation.id,
         limit=limit,
         cursor=cursor,
         build=lambda rows: [relation_json(row, ticket.id) for row in rows],
+        values=_values(actor, ticket.id),
     )
 
 
@@ -118,7 +132,8 @@ def create_relation(
     with duplicate_is_conflict(TARGET_FIELD, "This relation exists."):
         session.flush()
     _record(actor, "ticket.relation_added", source, relation, source, target)
-    row = session.execute(_rows(actor, source.id).where(TicketRelation.id == identifier)).one()
+    made = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
+    row = session.execute(made, _values(actor, source.id)).one()
     return source, relation_json(row, source.id)
 
 

@@ -15,7 +15,7 @@ from app.audit.catalogue import may_be_undone
 from app.audit.models import AuditEvent
 from app.core.db import reading
 from app.core.diff import Diff, compare
-from app.tickets import page_queries
+from app.tickets import stream_queries
 from app.tickets.pages import feed
 from app.web.guard import actor, write
 from app.web.render import go, page
@@ -69,7 +69,7 @@ def review(username: str) -> Response:
     """Show what the bot did since the reader last looked."""
     with reading():
         found = reviewing.review(actor(), username)
-        names = page_queries.names_of(feed.mentioned([_mapping(one) for one in found.events]))
+        names = stream_queries.names_of(feed.mentioned([_mapping(one) for one in found.events]))
         calls = _calls(found, names | found.around.labels)
     return page(
         "bots/review.html",

@@ -16,7 +16,7 @@ from app.core.diff import Diff, compare
 from app.core.errors import Conflict, DomainError, Forbidden, InvalidField
 from app.core.ids import as_uuid
 from app.projects.models import WorkflowState
-from app.tickets import page_queries
+from app.tickets import stream_queries
 from app.tickets.models import Ticket
 from app.web.filters import day
 from app.web.guard import safe_next, write
@@ -109,7 +109,7 @@ def _choices(differences: tuple[Difference, ...]) -> list[Choice]:
         for value in (one.back, one.now)
         if isinstance(value, str) and as_uuid(value)
     }
-    names = page_queries.names_of(values)
+    names = stream_queries.names_of(values)
     rows = session.execute(
         select(WorkflowState.id, WorkflowState.name).where(WorkflowState.id.in_(values))
     )

@@ -10,7 +10,7 @@ from app.core.db import reading
 from app.core.diff import compare
 from app.core.errors import Forbidden
 from app.projects import states
-from app.tickets import comments, loaders, page_queries, service
+from app.tickets import comments, loaders, page_queries, service, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show, stream
 from app.tickets.pages.blueprint import pages
@@ -59,9 +59,9 @@ def add_comment(reference: str) -> Response:
 
 def _written(subject: Subject) -> str:
     """What this request added to the stream: a comment, and perhaps a move."""
-    events = page_queries.events_of(subject.ticket["id"], request_id=g.request_id)
+    events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     written = {one["comment_id"] for one in events if one["comment_id"]}
-    rows = page_queries.comments_of(subject.ticket["id"], among=written) if written else []
+    rows = stream_queries.comments_of(subject.ticket["id"], among=written) if written else []
     laid_out = lay_out(subject, rows, only_comments=True)
     return show.entries(subject, stream.entries(subject, events, laid_out, stream.Show.ALL))
 
@@ -84,8 +84,8 @@ def _find(comment_id: str) -> tuple[Said, Subject]:
 
 
 def _said(subject: Subject, comment_id: str) -> Said:
-    rows = page_queries.comments_of(subject.ticket["id"], among=[comment_id])
-    events = page_queries.events_of(subject.ticket["id"], comment_id=comment_id)
+    rows = stream_queries.comments_of(subject.ticket["id"], among=[comment_id])
+    events = stream_queries.events_of(subject.ticket["id"], comment_id=comment_id)
     (one,) = stream.said(lay_out(subject, rows, only_comments=True), events)
     return one
 

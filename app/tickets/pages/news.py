@@ -16,7 +16,7 @@ from app.core import ids
 from app.core.db import reading, session
 from app.core.errors import Gone
 from app.core.ids import as_uuid
-from app.tickets import page_queries, relations
+from app.tickets import page_queries, relations, stream_queries
 from app.tickets.models import Ticket
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show, stream
@@ -71,17 +71,17 @@ def _window(reference: str, since: str) -> list[str]:
                 AuditEvent.created_at >= ids.created_ms(since) - OVERLAP_MS,
             )
             .order_by(AuditEvent.created_at, AuditEvent.id)
-            .limit(page_queries.EVENTS_SHOWN)
+            .limit(stream_queries.EVENTS_SHOWN)
         )
     )
 
 
 def _news(subject: Subject, window: list[str], part: Show) -> str:
     ticket_id = subject.ticket["id"]
-    events = page_queries.events_of(ticket_id, among=window) if window else []
+    events = stream_queries.events_of(ticket_id, among=window) if window else []
     changed = _facts(events)
     named = {one["comment_id"] for one in events if one["comment_id"]}
-    comments = page_queries.comments_of(ticket_id, among=named) if named else []
+    comments = stream_queries.comments_of(ticket_id, among=named) if named else []
     laid_out = lay_out(subject, comments, only_comments="body" not in changed)
     written = {one["comment_id"] for one in events if one["event_type"] == "comment.created"}
     new = [one for one in laid_out if one["id"] in written]
@@ -111,7 +111,7 @@ def _undone(subject: Subject, events: list[dict[str, Any]], window: list[str]) -
     if not undone:
         return []
     among = undone.union(window)
-    every = page_queries.events_of(subject.ticket["id"], among=among)
+    every = stream_queries.events_of(subject.ticket["id"], among=among)
     return [line for line in stream.lines(subject, every) if line.id in undone]
 
 

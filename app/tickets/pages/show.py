@@ -8,7 +8,7 @@ from flask import Response, current_app, g, request
 from app.config import Settings
 from app.core.db import reading
 from app.core.errors import Gone
-from app.tickets import page_queries, relations
+from app.tickets import page_queries, relations, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import stream
 from app.tickets.pages.blueprint import FACTS, pages
@@ -89,7 +89,7 @@ def show(reference: str) -> Response:
 
 def new_events(subject: Subject) -> str:
     """What this request did, as further entries of the stream."""
-    events = page_queries.events_of(subject.ticket["id"], request_id=g.request_id)
+    events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     return entries(subject, list(stream.lines(subject, events)))
 
 

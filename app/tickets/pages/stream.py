@@ -8,7 +8,7 @@ from typing import Any
 from app.accounts.builders import UserSummary
 from app.audit.catalogue import may_be_undone
 from app.core.clock import MINUTE_MS
-from app.tickets import page_queries
+from app.tickets import stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import feed
 from app.tickets.pages.texts import lay_out
@@ -122,16 +122,16 @@ def chosen(value: str | None) -> Show:
 def read(subject: Subject, show: Show, *, with_body: bool = True) -> Stream:
     """The stream, in a unit of work; with ``with_body`` the ticket's own text is laid out too."""
     ticket_id = subject.ticket["id"]
-    events = page_queries.events_of(ticket_id)
-    comments = page_queries.comments_of(ticket_id)
+    events = stream_queries.events_of(ticket_id)
+    comments = stream_queries.comments_of(ticket_id)
     laid_out = lay_out(subject, comments, only_comments=not with_body)
     since = events[-1]["id"] if events else ticket_id
     newest = events[-1]["created_at"] if events else 0
     return Stream(
         entries=entries(subject, events, laid_out, show),
         show=show,
-        is_cut=len(events) == page_queries.EVENTS_SHOWN
-        or len(comments) == page_queries.COMMENTS_SHOWN,
+        is_cut=len(events) == stream_queries.EVENTS_SHOWN
+        or len(comments) == stream_queries.COMMENTS_SHOWN,
         since=since,
         overlap=sum(newest - one["created_at"] <= OVERLAP_MS for one in events),
     )
@@ -155,7 +155,7 @@ def lines(subject: Subject, events: Sequence[dict[str, Any]]) -> list[Line]:
     """The events that are lines of their own; those of comments show on the comments."""
     undone = undone_among(events)
     names = {label["id"]: label["name"] for label in subject.labels}
-    names |= page_queries.names_of(feed.mentioned(events))
+    names |= stream_queries.names_of(feed.mentioned(events))
     reader = actor().user_id
     return [
         Line(

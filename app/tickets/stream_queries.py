@@ -1,0 +1,156 @@
+"""What the stream of a ticket is made of: its newest comments and events, and names in them."""
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Integer, and_, bindparam, case, literal_column, select
+
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User, UserType
+from app.audit.catalogue import UNDO_OF, Category
+from app.audit.models import AuditEvent, ToolInvocation
+from app.core.db import Prepared
+from app.tickets.builders import comment_json
+from app.tickets.models import Comment, Ticket
+
+EVENTS_SHOWN = 200
+COMMENTS_SHOWN = 200
+
+
+@lru_cache
+def _comments(is_some: bool) -> Prepared:
+    statement = (
+        select(
+            Comment.id,
+            Comment.ticket_id,
+            Comment.author_user_id,
+            Comment.body,
+            Comment.edit_history,
+            Comment.created_at,
+            Comment.updated_at,
+            Comment.deleted_at,
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .join(User, User.id == Comment.author_user_id)
+        .where(Comment.ticket_id == bindparam("ticket_id"))
+        .order_by(Comment.created_at.desc(), Comment.id.desc())
+        .limit(literal_column(str(COMMENTS_SHOWN), Integer))
+    )
+    if is_some:
+        statement = statement.where(Comment.id.in_(bindparam("among", expanding=True)))
+    return Prepared(statement)
+
+
+def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The newest comments on a ticket (or these of them), oldest first, deleted ones too."""
+    some = {} if among is None else {"among": list(among)}
+    rows = _comments(bool(some)).all(ticket_id=ticket_id, **some)
+    return [
+        comment_json(
+            row, user_summary(row.author_user_id, row.type, row.username, row.display_name)
+        )
+        for row in reversed(rows)
+    ]
+
+
+@lru_cache
+def _events(narrowed: frozenset[str]) -> Prepared:
+    """The newest events of a ticket, narrowed as the keywords of ``events_of`` say."""
+    is_comment = AuditEvent.event_type.like("comment.%")
+    its_comment = AuditEvent.payload["comment_id"].as_string()
+    called = (
+        select(ToolInvocation.tool_name)
+        .where(ToolInvocation.request_id == AuditEvent.request_id)
+        .limit(literal_column("1", Integer))
+        .scalar_subquery()
+    )
+    narrower = {
+        "request_id": AuditEvent.request_id == bindparam("request_id"),
+        "comment_id": and_(is_comment, its_comment == bindparam("comment_id")),
+        "among": AuditEvent.id.in_(bindparam("among", expanding=True)),
+    }
+    return Prepared(
+        select(
+            AuditEvent.id,
+            AuditEvent.event_type,
+            case((~is_comment, AuditEvent.payload)).label("payload"),
+            case((is_comment, its_comment)).label("comment_id"),
+            AuditEvent.payload[UNDO_OF].as_string().label(UNDO_OF),
+            AuditEvent.request_id,
+            AuditEvent.created_at,
+            case((User.type == UserType.BOT.value, called)).label("tool"),
+            User.id.label("user_id"),
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .outerjoin(User, User.id == AuditEvent.actor_user_id)
+        .where(
+            AuditEvent.ticket_id == bindparam("ticket_id"),
+            AuditEvent.category == Category.ACTIVITY.value,
+            *(narrower[name] for name in sorted(narrowed)),
+        )
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(literal_column(str(EVENTS_SHOWN), Integer))
+    )
+
+
+def events_of(
+    ticket_id: str,
+    *,
+    request_id: str | None = None,
+    comment_id: str | None = None,
+    among: Collection[str] | None = None,
+) -> list[dict[str, Any]]:
+    """The newest events of a ticket (or of a request, a comment, or of these), oldest first.
+
+    Those of comments name their comment and nothing of its text, which the comment itself has.
+    """
+    narrowed: dict[str, Any] = {
+        "request_id": request_id,
+        "comment_id": comment_id,
+        "among": None if among is None else list(among),
+    }
+    narrowed = {name: value for name, value in narrowed.items() if value is not None}
+    rows = _events(frozenset(narrowed)).all(ticket_id=ticket_id, **narrowed)
+    return [
+        {
+            "id": row.id,
+            "event_type": row.event_type,
+            "payload": row.payload or {},
+            "comment_id": row.comment_id,
+            "undo_of": row.undo_of,
+            "request_id": row.request_id,
+            "tool": row.tool,
+            "created_at": row.created_at,
+            "actor": actor_of(row),
+        }
+        for row in reversed(rows)
+    ]
+
+
+def actor_of(row: Any) -> UserSummary | None:
+    """The user of a row that joins one, if there is one."""
+    if row.user_id is None:
+        return None
+    return user_summary(row.user_id, row.type, row.username, row.display_name)
+
+
+_NAMES = Prepared(
+    select(User.id, User.display_name.label("name"))
+    .where(User.id.in_(bindparam("wanted", expanding=True)))
+    .union_all(
+        select(Ticket.id, Ticket.display_id).where(
+            Ticket.id.in_(bindparam("wanted", expanding=True))
+        )
+    )
+)
+
+
+def names_of(identifiers: Iterable[str]) -> dict[str, str]:
+    """What users are called, and the display ids of tickets, by their ids, in one statement."""
+    wanted = list(identifiers)
+    return {row.id: row.name for row in _NAMES.all(wanted=wanted)} if wanted else {}
