@@ -1,0 +1,239 @@
+"""Every page by people, strangers and bots at every place, judged by the same policy.
+
+A page that the table below does not name fails the test.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.routing import Rule
+
+from tests.authorization.policy import outcome
+from tests.authorization.world import World, build, frozen
+
+PAGE = {"Accept": "text/html"}
+PEOPLE = ("ada", "bo")
+STRANGERS = ("nobody", "smith", "revoked", "twofold")
+IN_PROJECT = ("own", "other", "dead", "missing")
+ON_TICKET = ("own", "other", "deleted", "dead", "missing")
+
+# What a page is about, and so at which places it is asked for.
+SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
+    "public": (("own",), """
+        accounts_pages.login_page accounts_pages.log_in accounts_pages.log_out
+        accounts_pages.setup_page accounts_pages.set_up
+        assets.serve assets.colors health.healthz health.readyz mcp.endpoint openapi.openapi_json
+    """),
+    "everything": (("own",), """
+        accounts_pages.people accounts_pages.add_person accounts_pages.profile
+        accounts_pages.save_name accounts_pages.save_password accounts_pages.save_preferences
+        audit_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
+        audit_pages.all_seen bots_pages.index bots_pages.create bots_pages.wording
+        bots_pages.switch finding_pages.palette finding_pages.search
+        projects_pages.index projects_pages.new projects_pages.create_project
+        projects_pages.switch sticky_notes_pages.wall sticky_notes_pages.add_note
+        tickets_pages.board_of_all tickets_pages.board_of_all_live tickets_pages.change
+        tickets_pages.complete tickets_pages.create_ticket tickets_pages.export_all
+        tickets_pages.matching tickets_pages.new tickets_pages.preview tickets_pages.quick_add
+        tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
+        webhooks_pages.create webhooks_pages.index webhooks_pages.new
+        wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
+        wiki_pages.new wiki_pages.preview
+    """),
+    "project": (IN_PROJECT, """
+        audit_pages.of_project projects_pages.add_label projects_pages.add_state
+        projects_pages.delete projects_pages.delete_label projects_pages.delete_state
+        projects_pages.general projects_pages.label_list projects_pages.move_state
+        projects_pages.save_general projects_pages.save_label projects_pages.save_state
+        projects_pages.settings projects_pages.show projects_pages.state_list
+        sticky_notes_pages.wall sticky_notes_pages.add_note tickets_pages.board
+        tickets_pages.board_live tickets_pages.export tickets_pages.show_epics
+        tickets_pages.tickets wiki_pages.index wiki_pages.complete wiki_pages.new
+        wiki_pages.create_page wiki_pages.preview
+    """),
+    "ticket": (ON_TICKET, """
+        audit_pages.hand_back audit_pages.of_ticket tickets_pages.add_child
+        tickets_pages.add_comment tickets_pages.add_relation tickets_pages.choose
+        tickets_pages.choose_state tickets_pages.choose_watcher tickets_pages.confirm_delete
+        tickets_pages.delete tickets_pages.edit_field tickets_pages.live tickets_pages.move
+        tickets_pages.pick tickets_pages.remove_relation tickets_pages.restore
+        tickets_pages.save_field tickets_pages.short_address tickets_pages.show
+        tickets_pages.show_change tickets_pages.show_parts tickets_pages.states_to_move_to
+        tickets_pages.watch
+    """),
+    "comment": (ON_TICKET, """
+        tickets_pages.comment_history tickets_pages.confirm_delete_comment
+        tickets_pages.delete_comment tickets_pages.edit_comment tickets_pages.save_comment
+        tickets_pages.show_comment
+    """),
+    "page": (ON_TICKET, """
+        wiki_pages.confirm_delete wiki_pages.delete wiki_pages.diff wiki_pages.edit
+        wiki_pages.history wiki_pages.restore wiki_pages.revision wiki_pages.save wiki_pages.show
+    """),
+    "note": (("own", "other", "dead", "personal", "missing"), """
+        sticky_notes_pages.ask sticky_notes_pages.confirm_delete sticky_notes_pages.convert
+        sticky_notes_pages.delete sticky_notes_pages.edit sticky_notes_pages.save
+        sticky_notes_pages.show
+    """),
+    "administered": (("own", "missing"), """
+        accounts_pages.set_active audit_pages.bot_page audit_pages.change_settings
+        audit_pages.first_call audit_pages.looks_good audit_pages.review audit_pages.show_event
+        audit_pages.undo_event audit_pages.undo_request bots_pages.change
+        bots_pages.release_ticket tickets_pages.delete_view webhooks_pages.act
+        webhooks_pages.ask_to_delete webhooks_pages.change webhooks_pages.delete
+        webhooks_pages.edit webhooks_pages.retry webhooks_pages.show webhooks_pages.show_delivery
+    """),
+}  # fmt: skip
+# What else variables are called in the world, and values of those that name no thing of it.
+VARIABLES = {"reference": "display_id", "bot_id": "bot", "user_id": "user", "event_id": "event"}
+VALUES = {
+    "number": "1",
+    "kind": "csv",
+    "name": "assignee",
+    "version": "x",
+    "names": "x",
+    "token": "x",
+}
+# What people meet where the policy alone would say otherwise: of ada and bo, or of both alike.
+LIKE_MISSING = dict.fromkeys(IN_PROJECT, "404") | dict.fromkeys(ON_TICKET, "404")
+NOT_MINE = dict.fromkeys(("own", "other"), "ok 403")
+EXCEPTIONS: dict[str, dict[str, str]] = {
+    # Whose names nothing here bears: another request, a ticket not held, another's view, a change
+    # of another ticket, a delivery of no webhook, a project that the form does not name.
+    "POST audit_pages.undo_request": LIKE_MISSING,
+    "POST bots_pages.release_ticket": LIKE_MISSING,
+    "POST tickets_pages.delete_view": LIKE_MISSING,
+    "GET tickets_pages.show_change": {"own": "404", "other": "404"},
+    "POST webhooks_pages.retry": LIKE_MISSING,
+    "GET tickets_pages.complete": LIKE_MISSING,
+    "POST tickets_pages.create_ticket": LIKE_MISSING,
+    "POST tickets_pages.preview": LIKE_MISSING,
+    "POST tickets_pages.quick_add": LIKE_MISSING,
+    "GET tickets_pages.understood": LIKE_MISSING,
+    # A form without a known action is refused before anything is looked up.
+    "POST bots_pages.change": {"missing": "ok"},
+    "POST webhooks_pages.act": {"missing": "ok"},
+    # These lead on to an address that is judged itself.
+    "GET projects_pages.settings": {"dead": "ok", "missing": "ok"},
+    "GET projects_pages.show": {"dead": "ok", "missing": "ok"},
+    "GET tickets_pages.short_address": {"deleted": "ok", "dead": "ok", "missing": "ok"},
+    # A page that is open learns that its ticket is gone, and offers to bring it back.
+    "GET tickets_pages.live": {"deleted": "ok", "dead": "ok"},
+    "POST tickets_pages.restore": {"deleted": "ok"},
+    # Only its author edits a comment.
+    "GET tickets_pages.edit_comment": NOT_MINE,
+    "POST tickets_pages.save_comment": NOT_MINE,
+    # A page that is not there, or no more, is offered as a new one.
+    "GET wiki_pages.edit": {"deleted": "ok", "missing": "ok"},
+}
+
+
+@pytest.fixture(name="world")
+def _world(app, monkeypatch) -> Iterator[World]:
+    world = build(app)
+    with frozen(monkeypatch):
+        yield world
+
+
+def subjects(rule: Rule) -> list[str]:
+    """The kinds of subject under which the table names this page."""
+    return [name for name, (_, pages) in SUBJECTS.items() if rule.endpoint in pages.split()]
+
+
+def subject(rule: Rule) -> str:
+    """What the page at this address is about."""
+    named = subjects(rule)
+    if len(named) == 2:
+        # One view for all and for a project.
+        return "project" if "key" in rule.arguments else "everything"
+    if rule.endpoint.startswith("wiki_pages") and named == ["page"]:
+        return "page" if "key" in rule.arguments else "global page"
+    return named[0]
+
+
+def rules(app: Flask) -> list[Rule]:
+    """Every page."""
+    return [rule for rule in app.url_map.iter_rules() if not rule.endpoint.startswith("api.")]
+
+
+def address(world: World, rule: Rule, place: str) -> str:
+    """The page's address at a place."""
+
+    def named(found: re.Match[str]) -> str:
+        variable = found[1].rpartition(":")[2]
+        if variable in VALUES:
+            return VALUES[variable]
+        name = VARIABLES.get(variable, variable.removesuffix("_id"))
+        if rule.endpoint.startswith("wiki_pages") and variable == "reference":
+            name = "slug"
+        things = world.places[place]
+        if name == "key" and "key" not in things:
+            things = world.places[{"deleted": "own"}.get(place, place)]
+        if name == "key" and "reference" in rule.arguments and place == "missing":
+            # A page that is not there, in a project that is.
+            things = world.places["own"]
+        return things.get(name) or world.places["missing"].get(name, "nobody")
+
+    return re.sub(r"<([^>]+)>", named, rule.rule)
+
+
+def kind_of(response: Any) -> str:
+    if response.status_code == 401 or "/login" in response.headers.get("Location", ""):
+        return "login"
+    if response.status_code in (403, 404, 410):
+        return str(response.status_code)
+    assert response.status_code < 500, response.text
+    return "ok"
+
+
+def expected_of(rule: Rule, method: str, actor: str, place: str) -> str:
+    """What this actor meets on this page."""
+    if actor not in PEOPLE:
+        return "login"
+    exception = EXCEPTIONS.get(f"{method} {rule.endpoint}", {}).get(place)
+    if exception is not None:
+        return exception.split()[-1 if actor == "bo" else 0]
+    found = outcome("H", actor, place)
+    return "ok" if found is None else str(found[0])
+
+
+def cases(app: Flask) -> Iterator[tuple[Rule, str, str, str]]:
+    """Each page with each method at each place, for everyone: strangers meet the same anywhere."""
+    for rule in rules(app):
+        what = subject(rule)
+        if what == "public":
+            continue
+        places = ("global", "missing") if what == "global page" else SUBJECTS[what][0]
+        for method in sorted(rule.methods & {"GET", "POST"}):
+            for actor, place in product(PEOPLE, places):
+                yield rule, method, actor, place
+            for actor in STRANGERS:
+                yield rule, method, actor, places[0]
+            yield rule, method, "nobody", places[-1]
+
+
+def test_every_page_at_every_place_by_everyone(world):
+    wrong = []
+    for rule, method, actor, place in cases(world.app):
+        caller = world.callers[actor]
+        if caller.session_token:
+            caller.client.set_cookie("app_session", caller.session_token)
+        path = address(world, rule, place)
+        response = caller.client.open(path, method=method, headers=PAGE | caller.headers)
+        world.look_for_leaks(actor, rule.endpoint, response, path)
+        expected = expected_of(rule, method, actor, place)
+        if kind_of(response) != expected:
+            wrong.append((method, rule.endpoint, actor, place, kind_of(response), expected))
+    found = [*wrong, *world.leaks]
+    assert not found, "\n".join(map(str, found))
+
+
+def test_the_policy_names_every_page(app):
+    assert [rule.endpoint for rule in rules(app) if not subjects(rule)] == []
+    assert {name for _, pages in SUBJECTS.values() for name in pages.split()} <= {
+        rule.endpoint for rule in rules(app)
+    }

@@ -1,0 +1,274 @@
+"""Every REST operation by every actor at every place, judged by the policy; and no word leaks."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import pytest
+
+from app import doors
+from app.bots import pausing
+from app.core import ids
+from app.core.actor import Actor, ActorKind
+from app.rest.routing import Route
+from tests.authorization.policy import ACTORS, PAUSED_LIKE, outcome, places_of
+from tests.authorization.world import World, build, frozen, said, thawed
+from tests.support.cast import in_app
+
+ROUTES = doors.routes().routes
+HERE = ("own",)
+IN_PROJECT = ("own", "other", "dead", "xdead", "missing")
+ON_TICKET = ("own", "other", "deleted", "xdeleted", "dead", "xdead", "missing")
+ON_PAGE = (*ON_TICKET, "global")
+NOTES = (*IN_PROJECT, "personal")
+ADMINISTERED = ("own", "missing")
+
+Body = Mapping[str, Any] | Callable[[World, str], Any] | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """How an operation is asked: at which places, with what, and its exceptions."""
+
+    places: tuple[str, ...]
+    body: Body = None
+    query: str = ""
+    special: Mapping[str, str] = field(default_factory=dict)
+    # It reads in one unit of work what it wrote in another, so success cannot be rolled back.
+    reads_itself: bool = False
+
+
+# Rules of the domain about who wrote a comment, and whom a bot may make stop watching.
+NOT_MINE = {f"{bot} {place}": "author" for bot in ("smith", "globe", "fenced") for place in
+            ("own", "other")}  # fmt: skip
+NOT_MINE["fenced other"] = "fence"
+NOT_ME = dict.fromkeys(NOT_MINE, "human") | {"fenced other": "fence"}
+ALL = dict.fromkeys(f"{actor} own" for actor in ACTORS)
+NO_GLOBAL = {"smith own": "wiki", "fenced own": "wiki"}
+
+
+def states(world: World, place: str) -> Any:
+    """All states of a project that is there, in another order."""
+    project = world.places[place]["project"]
+    listed = world.callers["ada"].get(f"/projects/{project}/workflow-states")
+    found = [row["id"] for row in listed.json["data"]] if listed.status_code == 200 else []
+    return {"state_ids": found[::-1] or [ids.new_id()]}
+
+
+def spare(world: World, place: str) -> Any:
+    """A state of the place's project."""
+    return {"state_id": world.places[place].get("spare_state", ids.new_id())}
+
+
+def edge(world: World, place: str) -> Any:
+    """A relation to a ticket that everyone sees."""
+    return {"type": "relates_to", "target_ticket_id": "FENCED-1"}
+
+
+def conversion(world: World, place: str) -> Any:
+    """A personal note has to be told where it goes."""
+    return {"project_id": world.places["own"]["project"]} if place == "personal" else {}
+
+
+HOOK = {"url": "https://example.org/h", "secret": "x" * 16, "event_types": ["*"]}
+PASSWORD = "wrong wrong wrong"
+
+ROWS: dict[str, Row] = {
+    "auth.login": Row(HERE, {"username": "ada", "password": PASSWORD}, special={"* own": "bad"}),
+    "auth.logout": Row(HERE),
+    "auth.me": Row(HERE),
+    "auth.change_password": Row(
+        HERE,
+        {"current_password": PASSWORD, "new_password": PASSWORD * 2},
+        special={"* own": "password"},
+    ),
+    "setup.status": Row(HERE),
+    "setup.admin": Row(HERE, {"username": "eve", "password": PASSWORD}, special={"* own": "taken"}),
+    "users.me": Row(HERE),
+    "users.list": Row(HERE),
+    "users.create": Row(HERE, {"username": "eve", "password": PASSWORD}),
+    "users.update": Row(ADMINISTERED, {"display_name": "New"}),
+    "bots.list": Row(HERE),
+    "bots.create": Row(HERE, {"username": "another", "mode": "read"}),
+    "bots.get": Row(ADMINISTERED),
+    "bots.update": Row(ADMINISTERED, {"display_name": "New"}),
+    "bots.delete": Row(ADMINISTERED),
+    "bots.tokens.rotate": Row(ADMINISTERED),
+    "bots.tokens.revoke": Row(ADMINISTERED),
+    "projects.list": Row(HERE),
+    "projects.create": Row(HERE, {"key": "NEW", "name": "New"}),
+    "projects.get": Row(IN_PROJECT),
+    "projects.update": Row(IN_PROJECT, {"name": "New"}),
+    "projects.delete": Row(IN_PROJECT),
+    "projects.activity.list": Row(IN_PROJECT),
+    "projects.workflow_states.list": Row(IN_PROJECT),
+    "projects.workflow_states.create": Row(IN_PROJECT, {"name": "New", "category": "active"}),
+    "projects.workflow_states.update": Row(IN_PROJECT, {"name": "New"}),
+    "projects.workflow_states.delete": Row(IN_PROJECT),
+    "projects.workflow_states.reorder": Row(IN_PROJECT, states),
+    "projects.labels.list": Row(IN_PROJECT),
+    "projects.labels.create": Row(IN_PROJECT, {"name": "New"}),
+    "projects.labels.update": Row(IN_PROJECT, {"name": "New"}),
+    "projects.labels.delete": Row(IN_PROJECT),
+    "tickets.list": Row(HERE),
+    "projects.tickets.list": Row(IN_PROJECT),
+    "tickets.create": Row(IN_PROJECT, {"title": "New"}),
+    "tickets.get": Row(ON_TICKET),
+    "tickets.update": Row(ON_TICKET, {"title": "New"}),
+    "tickets.transition": Row(ON_TICKET, spare),
+    "tickets.delete": Row(ON_TICKET),
+    "tickets.activity.list": Row(ON_TICKET),
+    "tickets.relations.list": Row(ON_TICKET),
+    "tickets.relations.create": Row(ON_TICKET, edge),
+    "tickets.relations.delete": Row(ON_TICKET),
+    "tickets.watchers.list": Row(ON_TICKET),
+    "tickets.watchers.add": Row(ON_TICKET, {}),
+    "tickets.watchers.remove": Row(ON_TICKET, special=NOT_ME),
+    "comments.list": Row(ON_TICKET),
+    "comments.create": Row(ON_TICKET, {"body": "New"}),
+    "comments.update": Row(
+        ON_TICKET,
+        {"body": "New"},
+        special=NOT_MINE | {"bo own": "author", "bo other": "author"},
+    ),
+    "comments.delete": Row(ON_TICKET, special=NOT_MINE),
+    "wiki.pages.list": Row(HERE),
+    "wiki.pages.create": Row(HERE, {"title": "New"}, special=NO_GLOBAL),
+    "wiki.pages.get": Row(ON_PAGE),
+    "wiki.pages.update": Row(ON_PAGE, {"title": "New"}),
+    "wiki.pages.delete": Row(ON_PAGE),
+    "wiki.revisions.list": Row(ON_PAGE),
+    "wiki.revisions.get": Row(ON_PAGE),
+    "wiki.backlinks.list": Row(ON_PAGE),
+    "wiki.broken_links.list": Row(HERE),
+    "sticky_notes.list": Row(HERE),
+    "sticky_notes.create": Row(HERE, {"body": "New"}, special={"human": "nonote"}),
+    "projects.sticky_notes.list": Row(IN_PROJECT),
+    "projects.sticky_notes.create": Row(IN_PROJECT, {"body": "New"}),
+    "sticky_notes.update": Row(NOTES, {"body": "New"}),
+    "sticky_notes.delete": Row(NOTES),
+    "sticky_notes.convert": Row(NOTES, conversion),
+    "search.query": Row(HERE, query="q=zq"),
+    "audit.list": Row(HERE),
+    "audit.get": Row(ADMINISTERED),
+    "audit.tools.list": Row(HERE),
+    "webhooks.list": Row(HERE),
+    "webhooks.create": Row(HERE, HOOK),
+    "webhooks.get": Row(ADMINISTERED),
+    "webhooks.update": Row(ADMINISTERED, {"is_active": True}),
+    "webhooks.delete": Row(ADMINISTERED),
+    "webhooks.deliveries.list": Row(ADMINISTERED),
+    "webhooks.deliveries.retry": Row(ADMINISTERED, reads_itself=True),
+}
+# What else the variables of paths are called in the world.
+VARIABLES = {"slug_or_id": "page", "bot_id": "bot"}
+
+
+@pytest.fixture(name="world")
+def _world(app, monkeypatch) -> Iterator[World]:
+    world = build(app)
+    with frozen(monkeypatch):
+        yield world
+
+
+def address(world: World, route: Route, place: str) -> str:
+    """The path of a route at a place; reads name tickets by display id, writes by UUID."""
+
+    def named(found: re.Match[str]) -> str:
+        variable = found[1]
+        name = VARIABLES.get(variable, variable.removesuffix("_id"))
+        if name == "ticket" and not route.writes:
+            name = "display_id"
+        if name == "state" and route.method == "DELETE":
+            name = "spare_state"
+        return world.places[place].get(name) or world.places["missing"][name]
+
+    return re.sub(r"<(\w+)>", named, route.rule)
+
+
+def verdict(response: Any) -> tuple[int, str, str | None]:
+    """Status, code and reason of a refusal."""
+    error = (response.get_json(silent=True) or {}).get("error") or {}
+    reason = (error.get("details") or {}).get("reason")
+    return response.status_code, error.get("code"), reason
+
+
+def without_names(response: Any, path: str) -> tuple[Any, ...]:
+    """An answer but for what differs in any two: the request's id, and what the path named."""
+    text = response.get_data(as_text=True)
+    for part in filter(None, path.split("/")):
+        text = text.replace(f'"{part}"', '"named"')
+    varying = ("X-Request-Id", "Date", "Content-Length")
+    kept = sorted((name, value) for name, value in response.headers if name not in varying)
+    return response.status_code, text, kept
+
+
+def ask(world: World, actor: str, operation: str, place: str) -> tuple[Any, str]:
+    """Ask, and look for what must not be in the answer."""
+    route, row = ROUTES[operation], ROWS[operation]
+    path = address(world, route, place)
+    query = row.query or ("limit=200" if route.paginated else "")
+    body = row.body(world, place) if callable(row.body) else row.body
+    caller = world.callers[actor]
+    if caller.session_token:
+        # Logging out takes the cookie away, and is rolled back.
+        caller.client.set_cookie("app_session", caller.session_token)
+    response = caller.call(
+        route.method,
+        f"{path}?{query}" if query else path,
+        headers={"X-Requested-By": "web"},
+        **({} if body is None else {"json": body}),
+    )
+    sent = said(route.method, f"{path}?{query}", body)
+    world.look_for_leaks(actor, operation, response, sent)
+    return response, path
+
+
+def test_the_policy_names_every_operation():
+    assert set(ROWS) == set(ROUTES)
+
+
+def test_every_operation_at_every_place_by_everyone(world, monkeypatch):
+    wrong, missing = [], {}
+    cases = (
+        (operation, place, actor)
+        for operation, actor in product(ROWS, ACTORS)
+        for place in places_of(ROUTES[operation].access, actor, ROWS[operation].places)
+    )
+    for operation, place, actor in cases:
+        route = ROUTES[operation]
+        expected = outcome(route.access, actor, place, ROWS[operation].special)
+        is_split = ROWS[operation].reads_itself and expected is None
+        with thawed(monkeypatch) if is_split else nullcontext():
+            response, path = ask(world, actor, operation, place)
+        if expected is None:
+            if response.status_code not in (route.status, *route.also):
+                wrong.append((operation, actor, place, verdict(response), "expected success"))
+        elif verdict(response) != expected:
+            wrong.append((operation, actor, place, verdict(response), expected))
+        if response.status_code == 404:
+            # What is hidden and what never was look alike, to the last header.
+            missing.setdefault((operation, actor), {})[place] = without_names(response, path)
+    different = [where for where, seen in missing.items() if len(set(map(str, seen.values()))) > 1]
+    found = [*wrong, *(f"hidden and missing differ: {one}" for one in different), *world.leaks]
+    assert not found, "\n".join(map(str, found))
+
+
+def test_bots_that_are_paused_read_and_do_not_write(app, monkeypatch):
+    world = build(app)
+    ada = Actor(kind=ActorKind.HUMAN, user_id=world.callers["ada"].user_id, username="ada")
+    in_app(app, lambda: pausing.pause_bots(ada))
+    wrong = []
+    with frozen(monkeypatch):
+        for operation, actor in product(ROWS, ("smith", "globe", "fenced")):
+            route = ROUTES[operation]
+            like = PAUSED_LIKE if route.access == "H,B/W" else actor
+            expected = outcome(route.access, like, "own", ROWS[operation].special)
+            response, _ = ask(world, actor, operation, "own")
+            found = verdict(response) if response.status_code >= 400 else None
+            if found != expected:
+                wrong.append((operation, actor, found, expected))
+    assert wrong == []
