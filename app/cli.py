@@ -11,6 +11,7 @@ from typing import Any
 import click
 from flask import Flask
 from flask.cli import with_appcontext
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app import doors
 from app.core import ids
@@ -44,5 +45,11 @@ def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
             return callback(*args, **kwargs)
         except DomainError as error:
             raise click.ClickException(error.message) from error
+        except (OperationalError, ProgrammingError) as error:
+            first_line = str(error.orig).partition("\n")[0]
+            raise click.ClickException(
+                f"The database cannot be used: {first_line}. If it is a new one, a start of the "
+                "server or 'flask setup-admin' makes its tables."
+            ) from error
 
     return run

@@ -17,6 +17,7 @@ from app.commands.bots import bots as bot_commands
 from app.commands.describe import openapi as openapi_command
 from app.commands.describe import tools as tool_commands
 from app.commands.doctor import doctor
+from app.commands.export import export, import_export
 from app.commands.login_limits import login_limits
 from app.commands.moving import copy_to, restore_backup
 from app.commands.restore import restore
@@ -120,5 +121,7 @@ def commands() -> list[Command]:
         backup,
         restore_backup,
         copy_to,
+        export,
+        import_export,
         doctor,
     ]

@@ -4,6 +4,7 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
+from app import schema
 from app.accounts import setup
 from app.core import ids
 from app.core.actor import SYSTEM
@@ -29,6 +30,8 @@ def setup_admin(username: str, display_name: str | None, password: str) -> None:
     none), 2 wrong usage.
     """
     request_id.set(ids.new_id())
+    # It may be the first command of all, before any start of the server.
+    schema.upgrade()
     try:
         user = setup.create_admin(
             SYSTEM,

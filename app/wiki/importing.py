@@ -6,10 +6,12 @@ counts as ``/``. Relative links between the files become wikilinks. A page that 
 gets a new revision if the file says something else, and is left alone otherwise.
 """
 
+import json
 import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -98,9 +100,12 @@ def _source(name: str, content: str) -> SourceFile:
 
 def _unquoted(value: str) -> str:
     value = value.strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
-    return value
+    if len(value) < 2 or value[0] != value[-1] or value[0] not in "\"'":
+        return value
+    if value[0] == '"':
+        with suppress(ValueError):
+            return str(json.loads(value))
+    return value[1:-1]
 
 
 def with_wikilinks(source: SourceFile, by_path: dict[str, str], report: Report) -> str:

@@ -1,0 +1,120 @@
+"""flask export DIR and flask import-export DIR: an installation as files, and back."""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from flask import current_app
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from app import schema
+from app.commands.copying import count, store_rows
+from app.commands.exporting import layout
+from app.commands.exporting.pages import write_pages
+from app.commands.exporting.reading import Export, opened
+from app.commands.exporting.writing import Folder, snapshot, write_data, write_manifest
+from app.config import Settings
+from app.core.db import reading, session, transaction
+from app.search import reindexing
+from app.webhooks import service as webhooks
+from app.webhooks.models import Webhook
+
+
+@click.command("export")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+def export(folder: Path) -> None:
+    """Write everything into DIR as JSON lines and Markdown, while the server runs.
+
+    DIR must be new or empty. It holds password and token hashes, and webhook secrets sealed under
+    SECRET_KEY: keep it like a backup.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise click.ClickException(f"{folder} is not empty.")
+    settings: Settings = current_app.config["SETTINGS"]
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Closed to other users, and there under its own name only when it is whole.
+    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        written = Folder(made)
+        with snapshot() as connection:
+            total = sum(count(connection, table) for table in layout.exported())
+            with click.progressbar(length=total, label="Exporting", file=sys.stderr) as bar:
+                counts = write_data(connection, written, bar.update)
+            write_pages(connection, written)
+        write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
+        made.replace(folder)
+    except OSError as error:
+        raise click.ClickException(f"The export failed: {error}") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    files = len(written.digests) + 1
+    click.echo(f"{folder}: {sum(counts.values())} rows in {files} files.")
+
+
+@click.command("import-export")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--reset-webhooks",
+    is_flag=True,
+    help="Where SECRET_KEY is another one: switch webhooks off and give them new secrets.",
+)
+def import_export(folder: Path, reset_webhooks: bool) -> None:
+    """Restore what 'flask export' wrote into this installation, which must be empty.
+
+    All of it comes in, or nothing does. Sessions, login limits and kept answers do not come along.
+    """
+    settings: Settings = current_app.config["SETTINGS"]
+    schema.upgrade()
+    found = opened(folder, schema.newest_revision() or "")
+    keep_secrets = found.secret_key_mark == layout.key_mark(settings.secret_key)
+    hooks = found.rows.get(Webhook.__tablename__, 0)
+    if hooks and not keep_secrets and not reset_webhooks:
+        raise click.ClickException(
+            "The export was made under another SECRET_KEY, which the secrets of its webhooks "
+            f"({hooks}) need. Set that one, or say --reset-webhooks to give them new secrets."
+        )
+    try:
+        with transaction():
+            _store(session.connection(), found, keep_secrets=keep_secrets)
+    except DBAPIError as error:
+        first_line = str(error.orig).partition("\n")[0]
+        raise click.ClickException(f"Nothing was imported: {first_line}") from error
+    with reading():
+        documents = reindexing.total()
+    with click.progressbar(length=documents, label="Indexing", file=sys.stderr) as bar:
+        for step in reindexing.reindex():
+            bar.update(step)
+    click.echo(f"{sum(found.rows.values())} rows are imported, and {documents} documents indexed.")
+    if hooks and not keep_secrets:
+        click.echo(f"{hooks} webhooks are switched off: rotate their secrets, then switch them on.")
+
+
+def _store(connection: Connection, found: Export, *, keep_secrets: bool) -> None:
+    """All rows, counted; raises ClickException, after which nothing may be committed."""
+    for table in layout.exported():
+        if count(connection, table):
+            raise click.ClickException(
+                f"This installation is not empty: it has {table.name}. "
+                "Import into a new one, in which no server ran yet."
+            )
+    total = sum(found.rows.values())
+    with click.progressbar(length=total, label="Importing", file=sys.stderr) as bar:
+        for table in layout.exported():
+            rows = found.rows_of(table)
+            if table.name == Webhook.__tablename__ and not keep_secrets:
+                rows = (_reset(row) for row in rows)
+            stored = store_rows(connection, table, rows, bar.update)
+            if not stored.rows == found.count(table) == count(connection, table):
+                raise click.ClickException(f"The rows of {table.name} do not add up.")
+
+
+def _reset(row: dict[str, Any]) -> dict[str, Any]:
+    """A webhook whose secret cannot be opened here: silent until it has a new one."""
+    sealed = webhooks.sealed(row["id"], os.urandom(32).hex())
+    return {**row, "is_active": False, "sealed_secret": sealed}

@@ -1,0 +1,202 @@
+"""Everything out as files, and back into an empty installation: the same, byte by byte."""
+
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from app import create_app
+from app.commands.copying import count
+from app.commands.exporting import layout
+from app.core.db import db
+from tests.support.databases import settings_for
+from tests.support.story import make_label, make_ticket, ok, state_ids
+
+ODD = "first\r\nsecond \u6771 \U0001f41e\n---\ntitle: no\n\u2028end"
+
+
+@pytest.fixture
+def filled(cast):
+    """Something of everything, of the kinds that are hard to carry along."""
+    ada, project = cast.ada, cast.open_project
+    label = make_label(ada, project, "b\u00fcg")
+    child = make_ticket(ada, project, 'Story "quoted"', body=ODD, label_ids=[label["id"]])
+    epic = make_ticket(ada, project, "Epic", type="epic", due_date="2026-12-01")
+    # The parent is newer than its child.
+    ok(ada.patch(f"/tickets/{child['id']}", {"parent_ticket_id": epic["id"]}))
+    comment = ok(ada.post("/tickets/OPEN-1/comments", {"body": "Words"}), 201)
+    ok(ada.patch(f"/comments/{comment['id']}", {"body": "Better"}))
+    ok(cast.smith.post("/tickets/OPEN-1/comments", {"body": ODD}), 201)
+    ok(ada.post("/tickets/OPEN-1/watchers", {}), 201)
+    ok(ada.post("/tickets/OPEN-1/relations", {"type": "blocks", "target_ticket_id": "OPEN-2"}), 201)
+    make_ticket(ada, project, "Gone", state_id=state_ids(ada, project)[1])
+    ok(ada.delete("/tickets/OPEN-3"), 204)
+    page = ok(ada.post("/wiki/pages", {"title": "Lantern", "body": f"{ODD} [[x]]"}), 201)
+    changed = {"title": 'The "Lantern"', "body": "[[other]]"}
+    ok(ada.patch(f"/wiki/pages/{page['id']}", changed))
+    ok(ada.post("/wiki/pages", {"title": "Lantern", "project_id": project}), 201)
+    ok(ada.post("/sticky-notes", {"body": "Mine", "color": "#ffee00"}), 201)
+    ok(cast.smith.post(f"/projects/{project}/sticky-notes", {"body": "Ours"}), 201)
+    hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
+    ok(ada.post("/webhooks", hook), 201)
+    return cast
+
+
+@pytest.fixture
+def other(empty_url, tmp_path):
+    """Run commands on an empty installation of its own."""
+    app = create_app(settings_for(empty_url, tmp_path))
+
+    def run(*args, code=0):
+        result = app.test_cli_runner().invoke(args=list(args))
+        assert result.exit_code == code, (result.output, result.exception)
+        return result.output
+
+    run.app = app
+    yield run
+    with app.app_context():
+        db.engine.dispose()
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def lines_of(folder, name):
+    content = (folder / "data" / f"{name}.jsonl").read_bytes()
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def rows_in(app):
+    with app.app_context(), db.engine.connect() as connection:
+        return sum(count(connection, table) for table in layout.exported())
+
+
+def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
+    said = flask("export", str(tmp_path / "first"))
+    rows = json.loads((tmp_path / "first/manifest.json").read_text())["rows"]
+    assert f"{sum(rows.values())} rows in" in said
+    assert "are imported, and 4 documents indexed" in other(
+        "import-export", str(tmp_path / "first")
+    )
+    other("export", str(tmp_path / "second"))
+    assert files_of(tmp_path / "second") == files_of(tmp_path / "first")
+    # It is an installation in use: what was a credential is one, and search finds.
+    bot = {"X-API-Key": filled.smith.headers["X-API-Key"]}
+    client = other.app.test_client()
+    assert client.get("/api/v1/auth/me", headers=bot).get_json()["username"] == "smith"
+    found = client.get("/api/v1/search?q=quoted", headers=bot).get_json()["data"]
+    assert [hit["display_id"] for hit in found] == ["OPEN-1"]
+    assert "not empty" in other("import-export", str(tmp_path / "first"), code=1)
+
+
+def test_a_new_installation_needs_no_start_of_the_server(other):
+    assert "makes its tables" in other("users", "list", code=1)
+    other("setup-admin", "--username", "zoe", "--password", "correct horse battery")
+    assert "zoe" in other("users", "list")
+
+
+def test_what_is_in_it(app, filled, flask, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    flask("export", str(folder))
+    assert (folder.stat().st_mode & 0o777) == 0o700
+    (ticket,) = [row for row in lines_of(folder, "tickets") if row["display_id"] == "OPEN-1"]
+    assert (ticket["body"], ticket["deleted_at"]) == (ODD, None)
+    shown = ok(filled.ada.get("/tickets/OPEN-1"))
+    assert ticket["created_at"] == shown["created_at"]
+    readable = (folder / "tickets/OPEN/OPEN-1.md").read_bytes().decode()
+    assert 'title: "Story \\"quoted\\""\n' in readable
+    assert 'labels: ["b\u00fcg"]\n' in readable
+    assert 'relations: ["blocks OPEN-2"]\n' in readable
+    assert f"---\n\n{ODD}\n\n## Comments\n\n### ada, " in readable
+    assert (folder / "wiki/global/lantern.md").exists()
+    assert (folder / "wiki/OPEN/lantern.md").exists()
+    assert len(list((folder / "sticky-notes").rglob("*.md"))) == 2
+    # Deleted things and history are in the rows alone; what passes is in neither.
+    assert not (folder / "tickets/OPEN/OPEN-3.md").exists()
+    assert {row["display_id"] for row in lines_of(folder, "tickets")} == {
+        "OPEN-1",
+        "OPEN-2",
+        "OPEN-3",
+    }
+    assert not (folder / "data/sessions.jsonl").exists()
+    assert "is not empty" in flask("export", str(folder), code=1)
+
+
+def test_the_pages_of_an_export_are_a_wiki_to_import(filled, flask, tmp_path):
+    flask("export", str(tmp_path / "out"))
+    into = ("--project", "FENCED", "--as", "ada")
+    assert "1 pages made" in flask("import-wiki", str(tmp_path / "out/wiki/global"), *into)
+    fenced = filled.fenced_project
+    page = ok(filled.ada.get(f"/wiki/pages/lantern?project_id={fenced}"))
+    assert (page["title"], page["body"]) == ('The "Lantern"', "[[other]]")
+
+
+def test_another_secret_key_is_told(filled, flask, tmp_path):
+    flask("export", str(tmp_path / "out"))
+    there = tmp_path / "there"
+    there.mkdir()
+    url = f"sqlite:///{there / 'docket.db'}"
+    app = create_app(settings_for(url, there, secret_key="another key of these tests"))
+    runner = app.test_cli_runner()
+    refused = runner.invoke(args=["import-export", str(tmp_path / "out")])
+    assert (refused.exit_code, "another SECRET_KEY" in refused.output) == (1, True)
+    assert rows_in(app) == 0
+    done = runner.invoke(args=["import-export", str(tmp_path / "out"), "--reset-webhooks"])
+    assert "1 webhooks are switched off" in done.output
+    runner.invoke(args=["export", str(tmp_path / "again")])
+    with app.app_context():
+        db.engine.dispose()
+    (before,) = lines_of(tmp_path / "out", "webhooks")
+    (after,) = lines_of(tmp_path / "again", "webhooks")
+    assert {name for name in before if before[name] != after[name]} == {
+        "is_active",
+        "sealed_secret",
+    }
+
+
+def spoiled(folder, name, change):
+    """The export with one file changed, whose manifest vouches for it all the same."""
+    place = folder / name
+    place.write_bytes(change(place.read_bytes()))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"][name] = hashlib.sha256(place.read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_half_import_leaves_nothing(app, database, filled, flask, tmp_path):
+    good = tmp_path / "good"
+    flask("export", str(good))
+    database.empty()
+    table = "data/preferences.jsonl"
+    cases = {
+        "is no export": lambda at: (at / "manifest.json").unlink(),
+        "lacks tickets/OPEN/OPEN-1.md": lambda at: (at / "tickets/OPEN/OPEN-1.md").unlink(),
+        "data/users.jsonl is not as it was": lambda at: (at / "data/users.jsonl").write_text(""),
+        "webhook_deliveries.jsonl, line 1": lambda at: spoiled(
+            at, "data/webhook_deliveries.jsonl", lambda content: content + b"{}\n"
+        ),
+        "comments do not add up": lambda at: spoiled(
+            at, "data/comments.jsonl", lambda content: content.splitlines(keepends=True)[0]
+        ),
+        "Nothing was imported": lambda at: spoiled(
+            at, "data/comments.jsonl", lambda content: content.splitlines(keepends=True)[0] * 2
+        ),
+        "unknown field, more": lambda at: spoiled(at, table, lambda _: b'{"more": 1}\n'),
+    }
+    for sentence, harm in cases.items():
+        bad = tmp_path / "bad"
+        shutil.copytree(good, bad)
+        harm(bad)
+        assert sentence in flask("import-export", str(bad), code=1)
+        assert rows_in(app) == 0
+        shutil.rmtree(bad)
+    newer = json.loads((good / "manifest.json").read_text()) | {"schema": "9999"}
+    (good / "manifest.json").write_text(json.dumps(newer))
+    assert "of a newer Docket" in flask("import-export", str(good), code=1)
