@@ -3,37 +3,170 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from app.core.db import reading
 from app.projects.command_line import acting_human, live_project_id
+from app.tickets.importing import formats, table
+from app.tickets.importing.issues import Source
 from app.tickets.importing.planning import plan
-from app.tickets.importing.reading import read
 from app.tickets.importing.report import Report
 from app.tickets.importing.running import Importer
 
+NONE = "-"
+
 
 @click.command("import-issues")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
 @click.option("--project", "key", required=True, help="The key of the project to import into.")
 @click.option("--as", "username", help="The human who imports; needed if there are several.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
-    "--verbose", is_flag=True, help="List every issue that could not be mapped as it was."
+    "--format",
+    "format_name",
+    type=click.Choice([str(one) for one in formats.Format]),
+    help="What the files are; told by how they begin unless given.",
 )
-def import_issues(file: Path, key: str, username: str | None, as_json: bool, verbose: bool) -> None:
-    """Import issues from a file of JSON lines into a project.
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would become of each row.")
+@click.option(
+    "--map",
+    "mapped",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help=f"CSV: which column a field is. Fields: {', '.join(table.FIELDS)}.",
+)
+@click.option(
+    "--mapping",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help='CSV: a JSON file of such pairs, {"title": "Name of the task"}.',
+)
+@click.option(
+    "--ask/--no-ask",
+    default=None,
+    help="CSV: ask for each field's column; on a terminal it does where none is given.",
+)
+@click.option(
+    "--user",
+    "known",
+    multiple=True,
+    metavar="NAME=USERNAME",
+    help="Who a name of the file is here, where it is neither a username nor a display name.",
+)
+@click.option(
+    "--date-format",
+    "date_formats",
+    multiple=True,
+    help="CSV and Jira: how times are written, such as '%m/%d/%Y %H:%M'.",
+)
+@click.option(
+    "--time-zone",
+    default="UTC",
+    show_default=True,
+    help="CSV and Jira: where times without a zone are meant, such as Europe/Berlin.",
+)
+@click.option("--encoding", default="utf-8-sig", show_default=True, help="CSV and Jira.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--verbose", is_flag=True, help="List every row, and all that could not be mapped.")
+def import_issues(
+    files: tuple[Path, ...],
+    key: str,
+    username: str | None,
+    format_name: str | None,
+    dry_run: bool,
+    mapped: tuple[str, ...],
+    mapping: Path | None,
+    ask: bool | None,
+    known: tuple[str, ...],
+    date_formats: tuple[str, ...],
+    time_zone: str,
+    encoding: str,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Import issues into a project: CSV, Jira's CSV, GitHub's JSON, or JSON lines.
 
-    Importing the same file again adds nothing twice.
+    Importing the same files again adds nothing twice. Try it with --dry-run first.
     """
     with reading():
         actor = acting_human(username)
         project_id = live_project_id(key)
     report = Report()
-    with file.open("rb") as lines:
-        planned = plan(list(read(lines, report)), report)
-    importer = Importer(actor, project_id, report)
-    with click.progressbar(length=len(planned), label="Importing", file=sys.stderr) as bar:
-        importer.run(planned, bar.update)
-    click.echo(json.dumps(report.as_json()) if as_json else report.as_text(verbose=verbose))
+    chosen = _given_mapping(mapped, mapping)
+    asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
+
+    def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
+        wanted = chosen or guessed
+        return _asked(header, wanted) if asks else wanted
+
+    sources = [
+        Source(file.name, file.read_bytes(), f"{file.name}, " if len(files) > 1 else "")
+        for file in files
+    ]
+    try:
+        format = formats.Format(format_name) if format_name else formats.detect(sources[0].content)
+        options = table.Options(date_formats, ZoneInfo(time_zone))
+        issues = formats.read(sources, format, report, options, encoding, mapper)
+    except (ZoneInfoNotFoundError, IsADirectoryError) as error:
+        raise click.BadParameter(f"There is no time zone {time_zone}.") from error
+    except ValueError as error:
+        raise click.ClickException(f"Nothing was imported: {error}") from error
+    planned = plan(issues, report)
+    importer = Importer(actor, project_id, report, _pairs(known, "--user"))
+    if dry_run:
+        importer.check(planned)
+    else:
+        with click.progressbar(length=len(planned), label="Importing", file=sys.stderr) as bar:
+            importer.run(planned, bar.update)
+    if as_json:
+        click.echo(json.dumps(report.as_json()))
+        return
+    if dry_run:
+        click.echo(f"A dry run of {format}: nothing is written.")
+    click.echo(report.as_text(verbose=verbose or dry_run))
+
+
+def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
+    """Pairs such as ``title=Summary``; raises BadParameter."""
+    found = {}
+    for pair in given:
+        left, equals, right = pair.partition("=")
+        if not equals or not left.strip() or not right.strip():
+            raise click.BadParameter(f"{option} takes A=B, not {pair!r}.")
+        found[left.strip()] = right.strip()
+    return found
+
+
+def _given_mapping(mapped: tuple[str, ...], mapping: Path | None) -> dict[str, str]:
+    found: Any = {}
+    if mapping is not None:
+        try:
+            found = json.loads(mapping.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise click.BadParameter(f"{mapping} is not JSON.") from error
+        if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+            raise click.BadParameter(f"{mapping} must be an object of fields and columns.")
+    return {**found, **_pairs(mapped, "--map")}
+
+
+def _asked(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
+    """The columns as the person at the terminal says."""
+    click.echo(f"Columns: {', '.join(header)}\nSay {NONE} where there is none.", err=True)
+    answers = {
+        field: click.prompt(
+            f"Column of {field}",
+            default=proposed.get(field, NONE),
+            type=click.Choice([*dict.fromkeys(header), NONE]),
+            show_choices=False,
+            err=True,
+        )
+        for field in table.FIELDS
+    }
+    return {field: column for field, column in answers.items() if column != NONE}

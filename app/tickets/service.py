@@ -40,12 +40,13 @@ def create_ticket(
     parent_ticket_id: str | None = None,
     label_ids: list[str] | None = None,
     due_date: str | None = None,
+    reporter_user_id: str | None = None,
     written_at: tuple[int, int] | None = None,
 ) -> Ticket:
     """Create a ticket with the project's next number.
 
-    ``written_at`` gives the original (created_at, updated_at) of an imported ticket, in
-    milliseconds. Raises InvalidField for a reference or rule that does not hold.
+    ``reporter_user_id`` and ``written_at``, (created_at, updated_at) in milliseconds, are those of
+    an imported ticket. Raises InvalidField for a reference or rule that does not hold.
     """
     project = projects.writable(actor, project_id)
     title = text.line(title, "title", TITLE_LENGTH)
@@ -54,6 +55,8 @@ def create_ticket(
     state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
     if assignee_user_id is not None:
         lookup.active_in_project(assignee_user_id, project.id, "assignee_user_id")
+    if reporter_user_id is not None:
+        lookup.active_in_project(reporter_user_id, project.id, "reporter_user_id")
     chosen = labels.named_in_body(project.id, label_ids or [])
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
@@ -70,7 +73,7 @@ def create_ticket(
         state_id=state.id,
         priority=str(priority),
         assignee_user_id=assignee_user_id,
-        reporter_user_id=actor.id,
+        reporter_user_id=reporter_user_id or actor.id,
         parent_ticket_id=parent.id if parent else None,
         due_date=due_date,
         created_at=created_at,

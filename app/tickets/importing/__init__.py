@@ -1,6 +1,6 @@
-"""Moving issues in from elsewhere: read a file, plan the hierarchy, run the verbs, report.
+"""Moving issues in from elsewhere: read files, plan the hierarchy, draft, run the verbs, report.
 
-The format is one JSON object a line: id, title, description, design, notes, acceptance_criteria,
-status, priority (0 most urgent to 4), issue_type, assignee, labels, dependencies, comments and
-times. Everything is written by the same verbs as any other change, as the importing user.
+Each format (``jsonlines``, ``github``, ``jira``, ``table``) makes ``Issue`` records of its files;
+from there on all go one way. Everything is written by the same verbs as any other change, as the
+importing user.
 """

@@ -6,11 +6,9 @@ nearest story above it. What does not fit becomes a ``relates_to`` relation, and
 
 from dataclasses import dataclass
 
-from app.tickets.importing.reading import Issue
+from app.tickets.importing.issues import PARENT_LINK, Issue
 from app.tickets.importing.report import Report
 from app.tickets.models import TicketType
-
-PARENT_LINK = "parent-child"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,30 @@
 """What an import did, and what it could not map, and why."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One issue of a file, and what becomes of it."""
+
+    where: str
+    issue: str
+    # "ticket", "there already" or "left out".
+    outcome: str
+    title: str = ""
+    type: str = ""
+    state: str = ""
+    priority: str = ""
+    assignee: str = ""
+    ticket: str = ""
+
+    def as_text(self) -> str:
+        """The row as a line."""
+        fields = (self.ticket, self.type, self.state, self.priority, self.assignee, self.title)
+        said = "  ".join(field for field in fields if field)
+        return f"{self.where}: {self.issue}: {self.outcome}" + (f": {said}" if said else "")
 
 
 @dataclass(slots=True)
@@ -11,10 +33,16 @@ class Report:
 
     made: Counter[str] = field(default_factory=Counter)
     notes: list[tuple[str, str, str]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
 
     def note(self, external_id: str, reason: str, detail: str = "") -> None:
         """Remember that something of this issue is not in the tickets as it was in the file."""
         self.notes.append((external_id, reason, detail))
+
+    def refuse(self, where: str, reason: str, detail: str = "") -> None:
+        """Remember a line of the file of which nothing was taken."""
+        self.note(where, reason, detail)
+        self.rows.append(Row(where, "?", "left out"))
 
     def as_json(self) -> dict[str, Any]:
         """The report for a script."""
@@ -24,11 +52,13 @@ class Report:
                 {"issue": issue, "reason": reason, "detail": detail}
                 for issue, reason, detail in self.notes
             ],
+            "rows": [asdict(row) for row in self.rows],
         }
 
     def as_text(self, *, verbose: bool = False) -> str:
         """The report for a person: counts, then each reason with its number and an example."""
-        lines = [f"{count:6d} {what}" for what, count in self.made.items()] or ["nothing to add"]
+        lines = [row.as_text() for row in self.rows] if verbose else []
+        lines += [f"{count:6d} {what}" for what, count in self.made.items()] or ["nothing to add"]
         reasons = Counter(reason for _, reason, _ in self.notes)
         if reasons:
             lines.append("Not mapped as it was:")

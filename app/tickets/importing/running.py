@@ -4,57 +4,55 @@ An issue, its labels and its comments are one savepoint, so each is there whole 
 was imported before is known by its external id and passed over.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy import insert, select
 
-from app.accounts.models import User
 from app.core import ids, text
 from app.core.actor import Actor
-from app.core.db import session, transaction
+from app.core.db import reading, session, transaction
 from app.core.errors import DomainError
-from app.projects import labels, states
-from app.projects.models import Label, Project, StateCategory, WorkflowState
+from app.projects import labels
+from app.projects.models import Label
 from app.tickets import comments, relations, service
-from app.tickets.importing.planning import PARENT_LINK, Planned
-from app.tickets.importing.reading import Issue
-from app.tickets.importing.report import Report
-from app.tickets.models import ImportedIssue, Priority, RelationType, TicketRelation, TicketType
+from app.tickets.importing.drafting import Draft, Drafter
+from app.tickets.importing.issues import PARENT_LINK
+from app.tickets.importing.planning import Planned
+from app.tickets.importing.report import Report, Row
+from app.tickets.importing.words import RELATED_WORDS
+from app.tickets.models import ImportedIssue, RelationType, Ticket, TicketRelation, TicketType
 
 BATCH = 50
-
-PRIORITIES = (Priority.URGENT, Priority.HIGH, Priority.MEDIUM, Priority.LOW, Priority.LOW)
-DONE_WORDS = frozenset({"closed", "done", "resolved", "completed", "cancelled"})
-WAITING_WORDS = frozenset({"open", "new", "backlog", "todo", "deferred"})
-# Kinds that the ticket's type says already; all others are kept as a label.
-PLAIN_KINDS = frozenset({"epic", "story", "task", "subtask"})
-
-RELATED_WORDS = {
-    "related": RelationType.RELATES_TO,
-    "relates-to": RelationType.RELATES_TO,
-    "relates_to": RelationType.RELATES_TO,
-    "discovered-from": RelationType.RELATES_TO,
-    "duplicates": RelationType.DUPLICATES,
-    "blocks": RelationType.BLOCKS,
-}
 
 Progress = Callable[[int], None]
 
 
 class Importer:
-    """One run into one project, by one human."""
+    """One run into one project, by one human; ``known_as`` tells whom names of the file mean."""
 
-    def __init__(self, actor: Actor, project_id: str, report: Report) -> None:
+    def __init__(
+        self, actor: Actor, project_id: str, report: Report, known_as: Mapping[str, str]
+    ) -> None:
         self.actor = actor
         self.project_id = project_id
         self.report = report
+        self.known_as = known_as
         self.ticket_ids: dict[str, str] = {}
+        self._display_ids: dict[str, str] = {}
+
+    def check(self, planned: Sequence[Planned]) -> None:
+        """Say what a run would do, and do nothing."""
+        with reading():
+            self._remember_former_runs()
+            self._load_project()
+            for entry in planned:
+                if not self._is_passed_over(entry):
+                    self._made(entry, self._drafter.draft(entry), "")
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
         """Write tickets, then the relations between them; ``progress`` hears of each issue."""
-        with transaction():
+        with reading():
             self._remember_former_runs()
-            self._users = self._active_users()
         for batch in _batches(planned):
             with transaction():
                 self._load_project()
@@ -68,69 +66,100 @@ class Importer:
 
     def _remember_former_runs(self) -> None:
         rows = session.execute(
-            select(ImportedIssue.external_id, ImportedIssue.ticket_id).where(
-                ImportedIssue.project_id == self.project_id
-            )
-        )
+            select(ImportedIssue.external_id, ImportedIssue.ticket_id, Ticket.display_id)
+            .join(Ticket, Ticket.id == ImportedIssue.ticket_id)
+            .where(ImportedIssue.project_id == self.project_id)
+        ).all()
         self.ticket_ids = {row.external_id: row.ticket_id for row in rows}
-
-    def _active_users(self) -> dict[str, str]:
-        rows = session.execute(select(User.username, User.id).where(User.is_active))
-        return {row.username: row.id for row in rows}
+        self._display_ids = {row.external_id: row.display_id for row in rows}
 
     def _load_project(self) -> None:
-        self._project = session.get_one(Project, self.project_id)
-        self._states = states.ordered(self.project_id)
+        self._drafter = Drafter(self.project_id, self.report, self.known_as)
         found = session.scalars(select(Label).where(Label.project_id == self.project_id))
         self._labels = {label.name_key: label.id for label in found}
 
-    def _import_issue(self, entry: Planned) -> None:
+    def _is_passed_over(self, entry: Planned) -> bool:
         issue = entry.issue
         if issue.id in self.ticket_ids:
-            return
+            there = self._display_ids.get(issue.id, "")
+            self.report.rows.append(
+                Row(issue.where, issue.id, "there already", issue.title, ticket=there)
+            )
+            return True
         if issue.is_deleted:
             self.report.note(issue.id, "was deleted where it comes from; left out")
+            self.report.rows.append(Row(issue.where, issue.id, "left out", issue.title))
+            return True
+        return False
+
+    def _import_issue(self, entry: Planned) -> None:
+        if self._is_passed_over(entry):
             return
+        issue = entry.issue
         known_labels = dict(self._labels)
+        draft = self._drafter.draft(entry)
         try:
             with session.begin_nested():
-                self.ticket_ids[issue.id] = self._write(entry)
+                ticket, labels_made = self._write(draft)
         except DomainError as error:
             self._labels = known_labels
             self.report.note(issue.id, "was refused", error.message)
+            self.report.rows.append(Row(issue.where, issue.id, "left out", issue.title))
             return
-        self.report.made[f"tickets of type {entry.type}"] += 1
-        self.report.made["comments"] += len(issue.remarks)
+        self.ticket_ids[issue.id] = ticket.id
+        if labels_made:
+            self.report.made["labels"] += labels_made
+        self._made(entry, draft, ticket.display_id)
 
-    def _write(self, entry: Planned) -> str:
-        issue = entry.issue
-        kind, parent_id = self._place(entry)
+    def _made(self, entry: Planned, draft: Draft, display_id: str) -> None:
+        self.report.made[f"tickets of type {entry.type}"] += 1
+        if draft.comments:
+            self.report.made["comments"] += len(draft.comments)
+        self.report.rows.append(
+            Row(
+                entry.issue.where,
+                entry.issue.id,
+                "ticket",
+                draft.title,
+                str(entry.type),
+                draft.state.name,
+                str(draft.priority),
+                self._drafter.people.names.get(draft.assignee_user_id or "", ""),
+                display_id,
+            )
+        )
+
+    def _write(self, draft: Draft) -> tuple[Ticket, int]:
+        """The ticket, and how many labels had to be made for it."""
+        kind, parent_id = self._place(draft.planned)
+        before = len(self._labels)
         ticket = service.create_ticket(
             self.actor,
             self.project_id,
-            title=issue.title[: text.NAME_LENGTH],
+            title=draft.title,
             type=kind,
-            body=self._body(issue),
-            priority=self._priority(issue),
-            state_id=self._state(issue).id,
-            assignee_user_id=self._users.get(issue.assignee),
+            body=draft.body,
+            priority=draft.priority,
+            state_id=draft.state.id,
+            assignee_user_id=draft.assignee_user_id,
+            reporter_user_id=draft.reporter_user_id,
             parent_ticket_id=parent_id,
-            label_ids=[self._label(name) for name in self._label_names(issue)],
-            written_at=self._written_at(issue),
+            label_ids=[self._label(name) for name in draft.labels],
+            due_date=draft.issue.due_date,
+            written_at=draft.written_at,
         )
-        for remark in issue.remarks:
-            said = f"**{remark.author}** wrote:\n\n{remark.text}" if remark.author else remark.text
-            comments.create_comment(self.actor, ticket.id, body=said, written_at=remark.written_at)
+        for body, written_at in draft.comments:
+            comments.create_comment(self.actor, ticket.id, body=body, written_at=written_at)
         session.execute(
             insert(ImportedIssue).values(
                 id=ids.new_id(),
                 project_id=self.project_id,
-                external_id=issue.id[: text.NAME_LENGTH],
+                external_id=draft.issue.id,
                 ticket_id=ticket.id,
                 created_at=ids.created_ms(ticket.id),
             )
         )
-        return ticket.id
+        return ticket, len(self._labels) - before
 
     def _place(self, entry: Planned) -> tuple[TicketType, str | None]:
         """The type and parent as planned; a story where the parent could not be imported."""
@@ -142,67 +171,12 @@ class Importer:
         self.report.note(entry.issue.id, "has a parent that was not imported", entry.parent_id)
         return TicketType.STORY, None
 
-    def _written_at(self, issue: Issue) -> tuple[int, int] | None:
-        if issue.created_at is None:
-            return None
-        return issue.created_at, max(issue.created_at, issue.updated_at or 0)
-
-    def _priority(self, issue: Issue) -> Priority:
-        if 0 <= issue.priority < len(PRIORITIES):
-            return PRIORITIES[issue.priority]
-        self.report.note(issue.id, "has an unknown priority; medium", str(issue.priority))
-        return Priority.MEDIUM
-
-    def _state(self, issue: Issue) -> WorkflowState:
-        """The state of the same name, else the first one of the category that the status means."""
-        wanted = text.same_name(issue.status.replace("_", " "))
-        for state in self._states:
-            if state.name_key == wanted:
-                return state
-        category = StateCategory.ACTIVE
-        if issue.status in DONE_WORDS:
-            category = StateCategory.DONE
-        elif issue.status in WAITING_WORDS:
-            category = StateCategory.BACKLOG
-        else:
-            self.report.note(issue.id, "has an unknown status; an active state", issue.status)
-        fitting = [state for state in self._states if state.category == category]
-        return (fitting or list(self._states))[0]
-
-    def _label_names(self, issue: Issue) -> list[str]:
-        kinds = () if issue.kind in PLAIN_KINDS else (issue.kind,)
-        return [name for name in (*issue.labels, *kinds) if name.strip()]
-
     def _label(self, name: str) -> str:
-        key = text.same_name(name.strip()[: text.NAME_LENGTH])
+        shown = name.strip()[: text.NAME_LENGTH]
+        key = text.same_name(shown)
         if key not in self._labels:
-            made = labels.create_label(
-                self.actor, self.project_id, name=name.strip()[: text.NAME_LENGTH]
-            )
-            self._labels[key] = made.id
-            self.report.made["labels"] += 1
+            self._labels[key] = labels.create_label(self.actor, self.project_id, name=shown).id
         return self._labels[key]
-
-    def _body(self, issue: Issue) -> str:
-        """The sections of the issue, and where it comes from."""
-        parts = [
-            f"## {heading}\n\n{content}" if heading else content
-            for heading, content in issue.sections
-        ]
-        origin = [f"Imported from {issue.id}"]
-        if issue.author and issue.author not in self._users:
-            origin.append(f"created by {issue.author}")
-        if issue.assignee and issue.assignee not in self._users:
-            origin.append(f"assigned to {issue.assignee}")
-            self.report.note(issue.id, "has an assignee who is no user here", issue.assignee)
-        if issue.closing:
-            origin.append(f"closed: {issue.closing}")
-        ending = f"\n\n---\n\n{', '.join(origin)}"
-        written = "\n\n".join(parts)
-        room = text.BODY_LENGTH - len(ending)
-        if len(written) > room:
-            self.report.note(issue.id, "has a body over the limit; its end was cut off")
-        return written[: max(0, room)] + ending[: text.BODY_LENGTH]
 
     def _import_relations(self, entry: Planned) -> None:
         here = entry.issue.id

@@ -1,52 +1,16 @@
-"""Reading the file: each line an issue, or a note on why it is none."""
+"""JSON lines, as the tracker beads exports them: each line an issue, or a note on why it is none.
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
+An object has id, title, description, design, notes, acceptance_criteria, status, priority (0 most
+urgent to 4), issue_type, assignee, created_by, labels, dependencies, comments and times.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
 from app.core import strict_json
-from app.core.clock import now_ms
+from app.tickets.importing import dates
+from app.tickets.importing.issues import Issue, Link, Remark, Source
 from app.tickets.importing.report import Report
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A dependency: this issue depends on, or belongs to, another."""
-
-    kind: str
-    other_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A comment as it was written elsewhere."""
-
-    author: str
-    text: str
-    written_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """One issue of the file; times in milliseconds."""
-
-    id: str
-    title: str
-    sections: tuple[tuple[str, str], ...]
-    status: str
-    priority: int
-    kind: str
-    assignee: str
-    author: str
-    labels: tuple[str, ...]
-    links: tuple[Link, ...]
-    remarks: tuple[Remark, ...]
-    created_at: int | None
-    updated_at: int | None
-    closing: str
-    is_deleted: bool
-
 
 SECTIONS = (
     ("description", ""),
@@ -56,25 +20,19 @@ SECTIONS = (
 )
 
 
-def read(lines: Iterable[bytes], report: Report) -> Iterator[Issue]:
+def read(source: Source, report: Report) -> Iterator[Issue]:
     """The issues of a file; a line that is none is noted and passed over."""
-    seen: set[str] = set()
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(source.content.splitlines(), start=1):
         if not line.strip():
             continue
+        where = source.line(number)
         try:
-            issue = _issue(strict_json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            report.note(f"line {number}", "is not an issue", str(error))
-            continue
-        if issue.id in seen:
-            report.note(issue.id, "stands in the file twice; the first one counts")
-            continue
-        seen.add(issue.id)
-        yield issue
+            yield _issue(strict_json.loads(line), where)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            report.refuse(where, "is not an issue", str(error))
 
 
-def _issue(found: Any) -> Issue:
+def _issue(found: Any, where: str) -> Issue:
     if not isinstance(found, dict):
         raise TypeError("it is no JSON object")
     title = _text(found, "title").strip()
@@ -103,8 +61,10 @@ def _issue(found: Any) -> Issue:
         ),
         created_at=_time(found.get("created_at")),
         updated_at=_time(found.get("updated_at")),
+        closed_at=_time(found.get("closed_at")),
         closing=_text(found, "close_reason"),
         is_deleted=bool(found.get("deleted_at")),
+        where=where,
     )
 
 
@@ -114,8 +74,4 @@ def _text(found: dict[str, Any], key: str) -> str:
 
 
 def _time(value: Any) -> int | None:
-    """Milliseconds of an ISO 8601 time, never in the future; None where there is none."""
-    if not isinstance(value, str) or not value:
-        return None
-    moment = int(datetime.fromisoformat(value).timestamp() * 1000)
-    return max(0, min(moment, now_ms()))
+    return dates.moment(value) if isinstance(value, str) and value else None

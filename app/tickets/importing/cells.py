@@ -1,0 +1,68 @@
+"""Reading CSV: the header, and each row with the number of the line it begins on."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.tickets.importing.issues import Source
+from app.tickets.importing.report import Report
+
+# A body may be long; the module's own limit of 128 KiB is meant for other things.
+LONGEST_CELL = 16 * 1024 * 1024
+DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A file of rows whose columns may repeat a name, as Jira's do."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, dict[str, list[str]]], ...]
+
+
+def read(source: Source, report: Report, encoding: str = "utf-8-sig") -> Sheet:
+    """The rows of a file: for each column name its values that are not blank.
+
+    Raises ValueError where it is no text of this encoding, or has no header.
+    """
+    try:
+        text = source.content.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise ValueError(f"{source.name} is not {encoding}; say --encoding") from error
+    csv.field_size_limit(LONGEST_CELL)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    header = tuple(name.strip() for name in next(lines, []))
+    if not any(header):
+        raise ValueError(f"{source.name} has no header")
+    return Sheet(header, tuple(_rows(lines, header, source, report)))
+
+
+def _delimiter(text: str) -> str:
+    """The one that the header has most of."""
+    header = text.partition("\n")[0]
+    return max(DELIMITERS, key=header.count)
+
+
+def _rows(
+    lines: Iterator[list[str]], header: tuple[str, ...], source: Source, report: Report
+) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    while True:
+        where = source.line(lines.line_num + 1)  # type: ignore[attr-defined]  # csv.reader has it
+        try:
+            row = next(lines, None)
+        except csv.Error as error:
+            report.refuse(where, "is not CSV, nor what follows it", str(error))
+            return
+        if row is None:
+            return
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(header):
+            report.refuse(where, f"has {len(row)} cells where the header has {len(header)}")
+            continue
+        found: dict[str, list[str]] = {}
+        for name, cell in zip(header, row, strict=True):
+            if cell.strip():
+                found.setdefault(name, []).append(cell)
+        yield where, found

@@ -1,0 +1,69 @@
+"""What every format is read into."""
+
+from dataclasses import dataclass
+
+# The kind of link by which an issue names its parent.
+PARENT_LINK = "parent-child"
+MEDIUM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A dependency: this issue depends on, or belongs to, another."""
+
+    kind: str
+    other_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A comment as it was written elsewhere."""
+
+    author: str
+    text: str
+    written_at: int | None
+    # The time as it stood there, where it could not be read.
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One issue of a file; times in milliseconds, priority from 0, most urgent, to 4."""
+
+    id: str
+    title: str
+    # (heading, text); a text without a heading comes first.
+    sections: tuple[tuple[str, str], ...] = ()
+    status: str = "open"
+    # What the status means, in words of its own (Jira's category).
+    status_meaning: str = ""
+    priority: int = MEDIUM
+    kind: str = "task"
+    assignee: str = ""
+    author: str = ""
+    labels: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    due_date: str | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    closed_at: int | None = None
+    closing: str = ""
+    # Further lines on where it comes from: what has no field here.
+    origins: tuple[str, ...] = ()
+    is_deleted: bool = False
+    # Where it stands in its file.
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, and how places in it are called."""
+
+    name: str
+    content: bytes
+    prefix: str = ""
+
+    def line(self, number: int) -> str:
+        """What a line is called in the report."""
+        return f"{self.prefix}line {number}"
