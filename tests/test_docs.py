@@ -1,16 +1,36 @@
-"""The pages of docs/: true to the code, and a wiki of their own."""
+"""The pages of docs/: complete, true to the code, and a wiki of their own."""
 
+import json
 import re
+import tomllib
 from pathlib import Path
 
+import click
+
+from app import doors
+from app.audit.catalogue import EVENTS
 from app.commands.exporting import layout
+from app.webhooks.pages.snippets import PYTHON
+from tests.contract.tables import read as contract
+from tests.support.story import ok, walk
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+LINK = re.compile(r"(?<!!)\[[^\[\]\n]+\]\(([^()\s]+)\)")
 
 
 def text(name):
     return (DOCS / name).read_text()
+
+
+def first_cells(name):
+    """What the first cells of a page's tables name."""
+    return re.findall(r"^\| `([^`]+)` \|", text(name), re.M)
+
+
+def blocks(name, language):
+    """The fenced blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text(name), re.M | re.S)
 
 
 def test_the_export_format_lists_every_file_and_field():
@@ -19,3 +39,89 @@ def test_the_export_format_lists_every_file_and_field():
     assert told == {
         table.name: [column.name for column in table.columns] for table in layout.exported()
     }
+
+
+def named(command, path):
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from named(inner, f"{path} {name}")
+    else:
+        yield path
+
+
+def test_every_command_has_its_line():
+    commands = [path for one in doors.commands() for path in named(one, one.name)]
+    assert sorted(first_cells("commands.md")) == sorted(["serve", *commands])
+
+
+def test_every_operation_has_its_line(client):
+    paths = client.get("/api/v1/openapi.json").get_json()["paths"]
+    operations = [f"{method.upper()} {path}" for path in paths for method in paths[path]]
+    told = [cell for cell in first_cells("api-guide.md") if " /" in cell]
+    assert sorted(told) == sorted(operations)
+
+
+def test_every_tool_has_its_line():
+    assert sorted(first_cells("bot-guide.md")) == sorted(
+        tool["name"] for tool in doors.tools("Docket").tools_listing
+    )
+
+
+def test_every_event_has_its_line_and_payload():
+    rows = re.findall(r"^\| `([\w.]+)` \| (\w+) \| (.+) \|$", text("webhooks.md"), re.M)
+    told = {name: (kind, re.findall(r"`(\w+)`", payload)) for name, kind, payload in rows}
+    assert told == {kind.name: (str(kind.category), list(kind.payload)) for kind in EVENTS.values()}
+
+
+def test_every_error_code_has_its_line():
+    due, _ = contract("errors.txt")
+    rows = re.findall(r"^\| (`[a-z_`., ]+`) \| ([\d, ]+) \|", text("api-guide.md"), re.M)
+    told = {
+        (code, statuses.replace(" ", ""))
+        for codes, statuses in rows
+        for code in re.findall(r"`([^`]+)`", codes)
+    }
+    assert told == due
+
+
+def test_every_link_leads_somewhere():
+    pages = [*DOCS.rglob("*.md"), ROOT / "README.md"]
+    assert len(pages) > 10
+    dead = [
+        (page.name, target)
+        for page in pages
+        for target in LINK.findall(page.read_text())
+        if ":" not in target and not (page.parent / target.partition("#")[0]).exists()
+    ]
+    assert dead == []
+    listed = set(LINK.findall(text("index.md")))
+    assert listed == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+
+
+def test_the_pages_are_a_wiki_without_broken_links(app, cast):
+    runner = app.test_cli_runner()
+    done = runner.invoke(args=["import-wiki", str(DOCS), "--as", "ada"])
+    assert f"{len(list(DOCS.glob('*.md')))} pages made" in done.output
+    assert [line for line in done.output.splitlines() if "links to" in line] == [
+        line for line in done.output.splitlines() if "no page (" in line
+    ]
+    assert walk(cast.ada, "/wiki/broken-links", 200) == []
+    index = ok(cast.ada.get("/wiki/pages/index"))
+    assert "[[user-guide|User guide]]" in index["body"]
+    for path in DOCS.glob("*.md"):
+        body = ok(cast.ada.get(f"/wiki/pages/{path.stem}"))["body"]
+        assert not [target for target in LINK.findall(body) if ":" not in target], path.name
+
+
+def test_the_configurations_of_clients_are_well_formed():
+    found = [json.loads(block) for block in blocks("bot-guide.md", "json")]
+    found += [tomllib.loads(block) for block in blocks("bot-guide.md", "toml")]
+    assert len(found) == 7
+    for one in found:
+        ((name, servers),) = one.items()
+        assert set(servers) == {"docket"}, name
+        assert "http://127.0.0.1:8000/mcp/bot/TOKEN/mcp" in str(servers)
+
+
+def test_the_code_that_verifies_is_the_one_of_the_page():
+    assert PYTHON in text("webhooks.md")

@@ -2,8 +2,9 @@
 
 Each file is a page: its title comes from the front matter, else from its first heading, else from
 its name; its slug from the front matter's ``slug`` path, else from its own path, in which ``--``
-counts as ``/``. Relative links between the files become wikilinks. A page that is there already
-gets a new revision if the file says something else, and is left alone otherwise.
+counts as ``/``. Relative links between the files become wikilinks, those to other files text. A
+page that is there already gets a new revision if the file says something else, and is left alone
+otherwise.
 """
 
 import json
@@ -34,6 +35,10 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 # A code span, which stays as it is, or a link whose target has no scheme and no blank.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
+
+
+# Files that are known by their names, having no suffix.
+_NAMED_FILES = frozenset({"Caddyfile", "Dockerfile", "LICENSE", "Makefile"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +135,25 @@ def _linked(
     if shown is None or ":" in target or target.startswith(("#", "//")):
         return found.group(0)
     path, _, _ = target.partition("#")
+    base = "" if path.startswith("/") else posixpath.dirname(source.path)
+    resolved = posixpath.normpath(posixpath.join(base, path.lstrip("/")))
+    if _is_no_page(path, resolved):
+        report.notes.append((source.path, f"links to a file that is no page ({target})"))
+        return f"`{path}`" if shown.strip("`") == path else f"{shown} (`{path}`)"
     if not path.endswith(".md"):
         return found.group(0)
-    base = "" if path.startswith("/") else posixpath.dirname(source.path)
-    resolved = posixpath.normpath(posixpath.join(base, path.lstrip("/"))).removesuffix(".md")
-    slug = by_path.get(resolved.replace("--", "/"))
+    slug = by_path.get(resolved.removesuffix(".md").replace("--", "/"))
     if slug is None:
         report.notes.append((source.path, f"links to a file that is not there ({target})"))
         return found.group(0)
     return f"[[{slug}|{shown.replace('|', '/')}]]"
+
+
+def _is_no_page(path: str, resolved: str) -> bool:
+    """Whether a link leads to a file beside or outside the pages, which no wiki can show."""
+    suffix = posixpath.splitext(path)[1]
+    is_other = suffix not in ("", ".md") or posixpath.basename(path) in _NAMED_FILES
+    return not path.startswith("/") and (is_other or resolved.startswith("../"))
 
 
 def run(

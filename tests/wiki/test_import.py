@@ -42,7 +42,8 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
         tmp_path,
         "guide/set-up.md",
         "# Setting *up*\n\n[back](../index.md) [next](./go-on.md) [web](https://a.b/c.md) "
-        "[gone](nope.md) ![i](x.md) `[code](go-on.md)`\n\n```\n[code](go-on.md)\n```\n",
+        "[gone](nope.md) ![i](x.md) `[code](go-on.md)` [conf](a.conf) [LICENSE](../../LICENSE)"
+        "\n\n```\n[code](go-on.md)\n```\n",
     )
     write(tmp_path, "guide--go-on.md", "No heading. [up](set-up.md)")
     output = run(app, tmp_path)
@@ -53,7 +54,8 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
     assert found["guide-set-up"]["title"] == "Setting *up*"
     assert found["guide-set-up"]["body"] == (
         "# Setting *up*\n\n[[index|back]] [[guide-go-on|next]] [web](https://a.b/c.md) "
-        "[gone](nope.md) ![i](x.md) `[code](go-on.md)`\n\n```\n[code](go-on.md)\n```\n"
+        "[gone](nope.md) ![i](x.md) `[code](go-on.md)` conf (`a.conf`) LICENSE (`../../LICENSE`)"
+        "\n\n```\n[code](go-on.md)\n```\n"
     )
     assert found["guide-go-on"]["title"] == "go-on"
     assert "3 pages made" in output
