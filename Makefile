@@ -14,12 +14,14 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench format docs-renderers lock
+.PHONY: help setup install run test check bench format docs-renderers lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(V)/.stamp-browser ## Install everything, for work on Docket (idempotent)
+
+install: $(V)/.stamp ## Install what serving needs, and nothing else
 
 run: $(V)/.stamp ## Serve on HOST:PORT (127.0.0.1:8000), data in instance/
 	@exec $(BIN)/python -m flask --app wsgi serve

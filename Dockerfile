@@ -1,0 +1,36 @@
+# syntax=docker/dockerfile:1
+# Docket in a container: not root, and nothing of its own file system has to be writable but
+# /var/lib/docket and /tmp. No secret is in the image; settings come as environment variables.
+
+FROM python:3.13-slim-trixie AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python -m venv /opt/docket/.venv
+COPY requirements.txt /opt/docket/
+RUN /opt/docket/.venv/bin/pip install --quiet --no-deps --require-hashes --only-binary :all: \
+    -r /opt/docket/requirements.txt
+COPY wsgi.py /opt/docket/
+COPY app /opt/docket/app
+COPY migrations /opt/docket/migrations
+COPY static /opt/docket/static
+COPY templates /opt/docket/templates
+RUN /opt/docket/.venv/bin/python -m compileall -q -j 0 /opt/docket
+
+FROM python:3.13-slim-trixie
+RUN useradd --system --uid 10001 --home-dir /var/lib/docket --shell /usr/sbin/nologin docket \
+    && install -d -o docket -g docket -m 0700 /var/lib/docket
+COPY --from=build /opt/docket /opt/docket
+WORKDIR /opt/docket
+ENV PATH=/opt/docket/.venv/bin:$PATH \
+    FLASK_APP=wsgi \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOST=0.0.0.0 \
+    PORT=8000 \
+    INSTANCE_DIR=/var/lib/docket
+USER 10001
+VOLUME /var/lib/docket
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ['PORT'] + '/readyz', timeout=4)"]
+CMD ["python", "-m", "flask", "serve"]

@@ -1,0 +1,104 @@
+"""Image, compose file, unit and proxies: well-formed, true to the code, as closed as they say."""
+
+import ast
+import configparser
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import yaml
+
+from app.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPLOY = ROOT / "docs" / "deploy"
+SETTINGS = {field.name.upper() for field in fields(Settings)}
+# Set for the interpreter, the image or another program.
+OTHERS = {"PATH", "FLASK_APP", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+
+
+def instructions():
+    """The image's recipe: each instruction and its arguments, in order."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [tuple(line.strip().split(None, 1)) for line in lines]
+
+
+def of(name):
+    return [rest for instruction, rest in instructions() if instruction == name]
+
+
+def test_the_image_holds_what_serves_and_nothing_else():
+    copied = [rest.split()[0] for rest in of("COPY") if not rest.startswith("--from")]
+    assert sorted(copied) == sorted(
+        ["requirements.txt", "wsgi.py", "app", "migrations", "static", "templates"]
+    )
+    assert all((ROOT / name).exists() for name in copied)
+    assert "--require-hashes" in " ".join(of("RUN"))
+    assert of("USER") == ["10001"]
+    after_user = [
+        name for name, _ in instructions()[[n for n, _ in instructions()].index("USER") :]
+    ]
+    assert "RUN" not in after_user
+    named = set(re.findall(r"\b([A-Z_]+)=", of("ENV")[-1]))
+    assert named <= SETTINGS | OTHERS
+    assert not re.search(r"(SECRET|PASSWORD|TOKEN)\w*=", (ROOT / "Dockerfile").read_text())
+
+
+def test_the_image_is_asked_whether_it_is_ready():
+    # The last instruction but one: HEALTHCHECK with its CMD on the line that follows.
+    command = json.loads(of("HEALTHCHECK")[0].partition("CMD ")[2])
+    assert command[:2] == ["python", "-c"]
+    ast.parse(command[2], feature_version=(3, 11))
+    assert "/readyz" in command[2]
+    assert json.loads(of("CMD")[-1]) == ["python", "-m", "flask", "serve"]
+
+
+def test_the_services_are_closed_and_hold_no_secret():
+    text = (ROOT / "compose.yaml").read_text()
+    services = yaml.safe_load(text)["services"]
+    assert set(services) == {"docket", "database"}
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
+    environment = services["docket"]["environment"]
+    assert set(environment) <= SETTINGS
+    secrets = re.findall(r"\$\{(SECRET_KEY|POSTGRES_PASSWORD)(.)", text)
+    assert len(secrets) == 3
+    assert all(mark == ":" for _, mark in secrets)
+    assert services["docket"]["depends_on"]["database"]["condition"] == "service_healthy"
+    assert "pg_isready" in services["database"]["healthcheck"]["test"]
+    assert services["docket"]["ports"] == ["127.0.0.1:8000:8000"]
+    assert services["database"]["user"] != "root"
+
+
+def test_the_unit_runs_the_server_as_its_own_user():
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(DEPLOY / "docket.service")
+    service = unit["Service"]
+    assert service["User"] == "docket"
+    assert service["ExecStart"].endswith("-m flask --app wsgi serve")
+    assert service["ProtectSystem"] == "strict"
+    assert service["NoNewPrivileges"] == "true"
+    text = (DEPLOY / "docket.service").read_text()
+    assert set(re.findall(r"^Environment=(\w+)=", text, re.M)) <= SETTINGS | OTHERS
+    # The server itself gives requests 15 seconds.
+    assert int(service["TimeoutStopSec"]) > 15
+
+
+def test_the_proxies_keep_tokens_out_of_their_logs():
+    nginx = (DEPLOY / "nginx.conf").read_text()
+    assert nginx.count("{") == nginx.count("}")
+    place = nginx[nginx.index("location /mcp/") :]
+    assert "access_log off;" in place
+    assert "error_log /dev/null" in place
+    assert "X-Forwarded-For $proxy_add_x_forwarded_for" in nginx
+    assert "X-Forwarded-Proto $scheme" in nginx
+    caddy = (DEPLOY / "Caddyfile").read_text()
+    assert caddy.count("{") == caddy.count("}")
+    assert re.search(r"request>uri regexp /mcp/bot/\[\^/\]\+", caddy)
+    for text in (nginx, caddy):
+        assert "TRUSTED_PROXIES=1" in text
