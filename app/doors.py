@@ -45,6 +45,8 @@ from app.webhooks.api import api as webhooks
 from app.webhooks.cli import webhooks as webhook_commands
 from app.webhooks.listening import listen
 from app.webhooks.pages import pages as webhook_pages
+from app.welcome.cli import sample_project
+from app.welcome.pages import pages as welcome_pages
 from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki
 from app.wiki.cli import import_wiki
@@ -94,6 +96,7 @@ def pages() -> list[Blueprint]:
         webhook_pages,
         finding_pages,
         audit_pages,
+        welcome_pages,
     ]
 
 
@@ -124,4 +127,5 @@ def commands() -> list[Command]:
         export,
         import_export,
         doctor,
+        sample_project,
     ]

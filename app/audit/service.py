@@ -138,10 +138,16 @@ def _record_orphan(event_type: str) -> None:
 
 def record_refusal(actor: Actor, error: DomainError, operation: str) -> None:
     """Audit a refused attempt, where the specification wants it audited, after its rollback."""
+    if error.audit_event is not None:
+        recording(error.audit_event, lambda: refused(actor, error, operation))
+
+
+def refused(actor: Actor, error: DomainError, operation: str) -> None:
+    """Audit a refused attempt in the transaction at hand, if it is one to be audited."""
     if error.audit_event is None:
         return
     target = Target("user", actor.user_id)
     if isinstance(error, OutsideAllowlist):
         target = Target("project", error.project_id, project_id=error.project_id)
     payload = {"operation": operation, **(error.audit_payload or {})}
-    record_separately(actor, error.audit_event, target, **payload)
+    record(actor, error.audit_event, target, **payload)

@@ -35,18 +35,13 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
         pause = pausing.current_pause(actor())
     keys = {one["id"]: one["key"] for one in known}
-    reveal = None
-    if issued is not None:
-        g.shows_secret = True
-        reveal = {"bot": bot_json(issued.user, issued.token), "token": issued.plaintext}
     return page(
         "bots/index.html",
         bots=[{**one, "project_keys": _keys(one, keys)} for one in bots],
         projects=known,
         form=form,
-        reveal=reveal,
+        reveal=reveal_of(issued) if issued is not None else None,
         pause=pause,
-        base_url=_settings().base_url,
         status=status,
     )
 
@@ -69,6 +64,14 @@ def create() -> Response:
     Sent twice, the second is refused for its username: the answer holds a secret, so it is not
     kept to be replayed.
     """
+    form, issued = create_from_form()
+    if issued is None:
+        return _show(form, status=422)
+    return _show(Form(), issued=issued)
+
+
+def create_from_form() -> tuple[Form, IssuedBot | None]:
+    """The bot that the form of this request asks for, unless something is wrong with it."""
     form = load_form(BotCreate)
     if not form.data.get("project_ids") and "all_projects" not in request.form:
         form.refuse("project_ids", "Choose a project, or all of them.")
@@ -79,9 +82,17 @@ def create() -> Response:
     def work(present: Actor) -> None:
         issued[:] = [service.create_bot(present, **form.data, settings=_settings())]
 
-    if not submit(form, work):
-        return _show(form, status=422)
-    return _show(Form(), issued=issued[0])
+    return form, issued[0] if submit(form, work) else None
+
+
+def reveal_of(issued: IssuedBot) -> dict[str, Any]:
+    """What ``bots/_reveal.html`` shows, in this one answer, which is not packed."""
+    g.shows_secret = True
+    return {
+        "bot": bot_json(issued.user, issued.token),
+        "token": issued.plaintext,
+        "base_url": _settings().base_url,
+    }
 
 
 @pages.get("/bots/new/wording")

@@ -29,34 +29,39 @@ _INSERT = Prepared(insert(cast("Table", ToolInvocation.__table__)))
 def write(
     actor: Actor, tool_name: str, arguments: Any, *, status: str, message: str | None, took: float
 ) -> None:
-    """Log one call; ``status`` is ``ok`` or the error's code, ``took`` is in seconds."""
+    """Log one call, in a transaction of its own; ``took`` is in seconds."""
+    recording(
+        "bot.tool_invoked",
+        lambda: note(actor, tool_name, arguments, status=status, message=message, took=took),
+    )
+
+
+def note(
+    actor: Actor, tool_name: str, arguments: Any, *, status: str, message: str | None, took: float
+) -> None:
+    """As ``write``, in the transaction at hand; ``status`` is ``ok`` or the error's code."""
     name = scrub(tool_name.replace("\x00", ""))[:NAME_LENGTH]
     duration_ms = round(took * 1000)
-
-    def work() -> None:
-        identifier = ids.new_id()
-        _INSERT.all(
-            id=identifier,
-            bot_user_id=actor.id,
-            tool_name=name,
-            arguments=shown(arguments),
-            result_status=status,
-            error_message=scrub(message)[:MESSAGE_LENGTH] if message else None,
-            duration_ms=duration_ms,
-            request_id=request_id.get(),
-            created_at=ids.created_ms(identifier),
-        )
-        target = Target("tool_invocation", identifier, tool_invocation_log_id=identifier)
-        record(
-            actor,
-            "bot.tool_invoked",
-            target,
-            tool_name=name,
-            result_status=status,
-            duration_ms=duration_ms,
-        )
-
-    recording("bot.tool_invoked", work)
+    identifier = ids.new_id()
+    _INSERT.all(
+        id=identifier,
+        bot_user_id=actor.id,
+        tool_name=name,
+        arguments=shown(arguments),
+        result_status=status,
+        error_message=scrub(message)[:MESSAGE_LENGTH] if message else None,
+        duration_ms=duration_ms,
+        request_id=request_id.get(),
+        created_at=ids.created_ms(identifier),
+    )
+    record(
+        actor,
+        "bot.tool_invoked",
+        Target("tool_invocation", identifier, tool_invocation_log_id=identifier),
+        tool_name=name,
+        result_status=status,
+        duration_ms=duration_ms,
+    )
 
 
 def shown(arguments: Any) -> Any:

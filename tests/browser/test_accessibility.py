@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.desk import open_desk
+from tests.browser.desk import open_desk, watch
 from tests.support.serving import serving
 
 RULES = {
@@ -43,6 +43,9 @@ PAGES = (
     "/tickets/DEMO-2/fields/parent",
     "/tickets/DEMO-2/watchers/new",
     "/tickets/DEMO-99",
+    "/start",
+    "/start/people",
+    "/start/bot",
     "/profile",
     "/people",
     "/bots",
@@ -113,10 +116,39 @@ def test_the_way_in_is_accessible(themed, path):
     assert findings(themed.page) == []
 
 
-def test_the_first_page_of_a_new_installation_is_accessible(browser, tmp_path):
+def test_the_first_minutes_of_a_new_installation(browser, tmp_path):
+    """From nothing to a bot's first call: set up, the sample project, a person, a bot."""
     with serving(tmp_path / "instance") as fresh:
-        page = browser.new_page()
+        context = browser.new_context(viewport={"width": 390, "height": 844})
+        page = context.new_page()
+        problems: list[str] = []
+        watch(page, problems)
         page.goto(fresh.url)
         assert page.url.endswith("/setup")
         assert findings(page) == []
-        page.close()
+        page.fill("#username", "ada")
+        page.fill("#password", "a calm sentence")
+        page.get_by_role("button", name="Create account").click()
+        page.get_by_role("button", name="Load the sample project").click()
+        page.wait_for_url("**/start/people")
+        page.fill("#username", "cleo")
+        page.fill("#password", "another calm sentence")
+        page.get_by_role("button", name="Add person").click()
+        page.get_by_text("cleo").first.wait_for()
+        page.get_by_role("link", name="Next: a bot").click()
+        page.fill("#username", "bot-first-1")
+        page.get_by_role("button", name="Create bot and show its token").click()
+        page.get_by_text("Waiting for the first call").wait_for()
+        assert findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        path = page.input_value("#mcp-url").split("/", 3)[3]
+        call = {"name": "get_self", "arguments": {}}
+        fresh.request(
+            "POST", f"/{path}", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        )
+        page.get_by_text("Connected: get_self").wait_for(timeout=6000)
+        page.get_by_role("link", name="Open the board").click()
+        page.wait_for_url("**/projects/SAMPLE/board")
+        assert page.locator(".card").count() > 20
+        assert problems == []
+        context.close()

@@ -23,7 +23,7 @@ def test_the_setup_is_over_once_a_human_exists(stranger):
 
 def test_setup_logs_in(newcomer):
     answer = newcomer.post("/setup", username="ada", password="a calm sentence", display_name="")
-    assert (answer.status_code, answer.location) == (303, "/")
+    assert (answer.status_code, answer.location) == (303, "/start")
     cookie = answer.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie

@@ -52,7 +52,7 @@ def setup_page() -> Response:
 @pages.post("/setup")
 @public()
 def set_up() -> Response:
-    """Make the first account and log in."""
+    """Make the first account, log in and go on with the first steps (``app/welcome``)."""
     if not _needs_setup():
         return go("/login")
     form = load_form(SetupBody)
@@ -65,7 +65,7 @@ def set_up() -> Response:
     )
     if not done:
         return page("accounts/setup.html", form=form, status=422)
-    return _enter(opened[0], "/")
+    return _enter(opened[0], "/start")
 
 
 @pages.get("/login")

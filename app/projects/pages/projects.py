@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from flask import Response
+from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.db import reading
-from app.projects import service, ticket_rows
+from app.projects import samples, service, ticket_rows
 from app.projects.pages.blueprint import pages
 from app.projects.schemas import ProjectCreate
 from app.web.forms import Form, create, load_form
@@ -27,8 +27,10 @@ def index() -> Response:
     with reading():
         projects = _all()
         counts = ticket_rows.live_by_category()
+        sample = samples.live_sample(actor())
     shown = [{**one, "counts": NO_TICKETS | counts.get(one["id"], {})} for one in projects]
-    return page("projects/index.html", projects=shown)
+    removed = "removed" in request.args
+    return page("projects/index.html", projects=shown, sample=sample, removed=removed)
 
 
 @pages.get("/projects/switch")

@@ -1,0 +1,31 @@
+"""Which project is the sample, the one that explains Docket by example (``app/welcome``)."""
+
+from sqlalchemy import select
+
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.db import session
+from app.projects.models import Project
+
+KEY = "SAMPLE"
+# The event of its creation holds this for ever; by it the project is known, whatever it is called.
+DESCRIPTION = (
+    "A project to look around in: it explains Docket by example. Nothing here matters, so try"
+    " everything; one button removes it."
+)
+
+
+@operation(Access.HUMAN)
+def live_sample(actor: Actor) -> Project | None:
+    """The sample project, if there is one."""
+    rows = session.execute(
+        select(Project, AuditEvent.payload)
+        .join(AuditEvent, AuditEvent.project_id == Project.id)
+        .where(
+            Project.key.startswith(KEY),
+            Project.deleted_at.is_(None),
+            AuditEvent.event_type == "project.created",
+        )
+        .order_by(Project.created_at)
+    )
+    return next((row.Project for row in rows if row.payload["description"] == DESCRIPTION), None)

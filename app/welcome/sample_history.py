@@ -1,0 +1,224 @@
+"""What two bots and a person did in the sample project, step by step.
+
+Each step is a call of one of the tools that bots have (``app/tools``), with the arguments that an
+agent would give; SAMPLE stands for the key, PERSON for whoever loads the project. Those of bots get
+into the tool log, refused ones too.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+WRITER, CHECKER, PERSON = "sample-writer", "sample-checker", "PERSON"
+BOTS = ((WRITER, "Sample writer"), (CHECKER, "Sample checker"))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a tool; ``is_refused`` where it is there to fail."""
+
+    who: str
+    tool: str
+    given: dict[str, Any] = field(default_factory=dict)
+    is_refused: bool = False
+
+
+def _writer(tool: str, **given: Any) -> Step:
+    return Step(WRITER, tool, given)
+
+
+def _checker(tool: str, **given: Any) -> Step:
+    return Step(CHECKER, tool, given)
+
+
+def _person(tool: str, **given: Any) -> Step:
+    return Step(PERSON, tool, given)
+
+
+KEYS = """\
+| Key | What it does |
+| --- | --- |
+| `Ctrl+K` | find anything |
+| `g` `h` | my work |
+| `g` `b` | the board |
+| `c` | a new ticket |
+| `j` `k` | walk a list |
+| `?` | all keys |
+
+They can be switched off in the profile. Try them in [[ticket:SAMPLE-8]]; a slip of the finger is no
+harm, see [[undo]].
+"""
+UNDO = """\
+Nothing here is lost by a wrong click.
+
+- A message at the edge of the page offers **Undo** right after a change.
+- The history of a ticket has an *Undo* at each line that can be taken back.
+- *Bots → Review* shows all that a bot did, grouped by request, and can undo a whole request.
+
+If somebody has changed the same thing since, both values are shown and you decide. The
+rules for bots are in [[agents]].
+"""
+FIRST_END = """\
+The change goes into the history in your name. SAMPLE-22 waits to be tried.
+"""
+BETTER_END = """\
+An undo is an ordinary change in your name: it stands in the history like any other, and it can be
+undone as well. SAMPLE-22 waits to be tried.
+"""
+
+BEFORE = (
+    _person("add_ticket_relation", ticket="SAMPLE-17", type="blocks", target="SAMPLE-16"),
+    _person("add_ticket_relation", ticket="SAMPLE-24", type="relates_to", target="SAMPLE-5"),
+    _person("watch_ticket", ticket="SAMPLE-20"),
+    _person("watch_ticket", ticket="SAMPLE-22"),
+    _person("add_comment", ticket="SAMPLE-5", body="Let us see how this works."),
+    _person("transition_ticket", ticket="SAMPLE-15", state="Done", comment="And it moved."),
+    # The writer looks around.
+    _writer("get_self"),
+    _writer("list_projects"),
+    _writer("get_project", project="SAMPLE"),
+    _writer("get_wiki_page", page="agents", project="SAMPLE"),
+    _writer("list_tickets", project="SAMPLE", ready=True),
+    # It works on SAMPLE-20.
+    _writer("update_ticket", ticket="SAMPLE-20", assignee="me", expected_assignee="none"),
+    _writer(
+        "transition_ticket", ticket="SAMPLE-20", state="In progress", comment="I take this one."
+    ),
+    _writer(
+        "update_ticket",
+        ticket="SAMPLE-20",
+        edits=[
+            {"find": "A bot edited this text.", "replace": "Two bots edited this text."},
+            {
+                "find": "You can undo the edit too.",
+                "replace": "You can undo each edit too, or all that a bot did in one request.",
+            },
+        ],
+    ),
+    _writer(
+        "create_wiki_page", project="SAMPLE", slug="keys", title="Keys worth knowing", body=KEYS
+    ),
+    _writer(
+        "create_wiki_page",
+        project="SAMPLE",
+        slug="undo",
+        title="Taking back",
+        body=UNDO + FIRST_END,
+    ),
+    _writer("add_ticket_relation", ticket="SAMPLE-20", type="relates_to", target="SAMPLE-22"),
+    _writer(
+        "transition_ticket",
+        ticket="SAMPLE-20",
+        state="In review",
+        comment="The text is clearer now, and [[undo]] says the rest.\n\n@sample-checker, please"
+        " read it.",
+    ),
+    # The checker reads it, and finds something.
+    _checker("get_self"),
+    _checker("get_ticket", ticket="SAMPLE-20"),
+    _checker("list_comments", ticket="SAMPLE-20", include_body=True),
+    _checker(
+        "update_ticket",
+        ticket="SAMPLE-20",
+        edits=[
+            {
+                "find": "find the line that says so and unfold it.",
+                "replace": "and unfold *What changed*.",
+            }
+        ],
+    ),
+    _checker(
+        "add_comment", ticket="SAMPLE-20", body="Shorter by half, otherwise good. I would close it."
+    ),
+    _checker("get_wiki_page", page="keys", project="SAMPLE"),
+    _checker(
+        "create_ticket",
+        project="SAMPLE",
+        title="The page on keys forgets the notes",
+        body="`g` then `s` opens the notes, but [[keys]] does not say so.",
+        labels=["bug", "wiki"],
+        priority="low",
+        parent="SAMPLE-4",
+        state="To do",
+    ),
+    _checker("add_ticket_relation", ticket="SAMPLE-29", type="relates_to", target="SAMPLE-8"),
+    # The writer mends it; its first try names a state that is not there.
+    _writer("update_ticket", ticket="SAMPLE-29", assignee="me", expected_assignee="none"),
+    _writer("transition_ticket", ticket="SAMPLE-29", state="In progress"),
+    _writer(
+        "update_wiki_page",
+        page="keys",
+        project="SAMPLE",
+        edits=[
+            {
+                "find": "| `g` `b` | the board |",
+                "replace": "| `g` `b` | the board |\n| `g` `s` | the notes |",
+            }
+        ],
+        summary="Add the notes",
+    ),
+    Step(
+        WRITER,
+        "transition_ticket",
+        {"ticket": "SAMPLE-29", "state": "Finished"},
+        is_refused=True,
+    ),
+    _writer(
+        "transition_ticket",
+        ticket="SAMPLE-29",
+        state="Done",
+        comment="The notes are on the page now.",
+    ),
+    _checker(
+        "update_wiki_page",
+        page="undo",
+        project="SAMPLE",
+        edits=[{"find": FIRST_END, "replace": "\n" + BETTER_END}],
+        summary="Say what an undo is",
+    ),
+    _writer(
+        "create_ticket",
+        project="SAMPLE",
+        title="Bring tickets over from elsewhere",
+        body="`flask import-issues` reads a file of JSON lines. A page about it would help those"
+        " who come after us.",
+        labels=["wiki"],
+        parent="SAMPLE-4",
+    ),
+    _writer(
+        "create_sticky_note",
+        project="SAMPLE",
+        body="From the writer: [[ticket:SAMPLE-30]] could use a person who did it once.",
+        color="#ddd6fe",
+    ),
+    # What is there for the person to undo.
+    _checker("update_ticket", ticket="SAMPLE-22", priority="urgent", labels=["bots"]),
+    _checker(
+        "transition_ticket",
+        ticket="SAMPLE-22",
+        state="Done",
+        comment="I think this is finished. (It is not: please undo me.)",
+    ),
+    _checker("update_ticket", ticket="SAMPLE-19", priority="high"),
+    # What waits for the person.
+    _writer("update_ticket", ticket="SAMPLE-21", assignee="me", expected_assignee="none"),
+    _writer(
+        "add_comment",
+        ticket="SAMPLE-21",
+        body="@PERSON, should the page on importing be part of this project, or one for everybody?"
+        " I can do either.",
+    ),
+    _writer("update_ticket", ticket="SAMPLE-21", assignee="PERSON"),
+    _person("add_comment", ticket="SAMPLE-20", body="Thank you both, that reads well."),
+    _person("transition_ticket", ticket="SAMPLE-20", state="Done"),
+)
+
+# After the person lets the checker only read, and takes back what it did to SAMPLE-19.
+AFTER = (
+    Step(CHECKER, "transition_ticket", {"ticket": "SAMPLE-23", "state": "Done"}, is_refused=True),
+    _checker("get_ticket", ticket="SAMPLE-23"),
+    _writer(
+        "add_comment",
+        ticket="SAMPLE-23",
+        body="@sample-checker was refused here. Its page says why, and the audit log has the call.",
+    ),
+)

@@ -1,0 +1,66 @@
+"""The steps after the setup: each leads to the next, and each may be skipped."""
+
+import re
+
+import pytest
+
+from tests.web.conftest import Reader
+
+PASSWORD = "a calm sentence"
+
+
+@pytest.fixture
+def newcomer(app):
+    return Reader(app.test_client(), app)
+
+
+@pytest.fixture
+def ada(app, cast):
+    return Reader(cast.ada.client, app)
+
+
+def test_the_steps_follow_the_setup(newcomer):
+    done = newcomer.post("/setup", username="ada", password=PASSWORD)
+    assert done.location == "/start"
+    first = newcomer.get("/start").text
+    assert "Load the sample project" in first
+    assert 'href="/start/people"' in first
+    assert newcomer.post("/start", name="Ours", key="OURS").location == "/start/people"
+    added = newcomer.post("/start/people", username="cleo", password=PASSWORD)
+    assert added.location == "/start/people"
+    assert "cleo" in newcomer.get("/start/people").text
+    last = newcomer.get("/start/bot").text
+    assert "/projects/OURS/board" in last
+    # The one project is ticked already.
+    project_id = re.search(r'name="project_ids" value="([^"]+)" checked', last)[1]
+    answer = newcomer.post("/start/bot", username="bot-1", mode="read", project_ids=project_id)
+    assert answer.status_code == 200
+    assert re.search(r"app_[a-z2-7]{32}", answer.text)
+    assert "Waiting for the first call" in answer.text
+    assert not re.search(r"app_[a-z2-7]{32}", newcomer.get("/start/bot").text)
+
+
+def test_what_is_wrong_is_said_and_kept(ada):
+    refused = ada.post("/start", name="Ours & theirs", key="x")
+    assert refused.status_code == 422
+    assert "Ours &amp; theirs" in refused.text
+    assert 'aria-invalid="true"' in refused.text
+    short = ada.post("/start/people", username="cleo", password="short")
+    assert (short.status_code, "At least 12" in short.text) == (422, True)
+    nowhere = ada.post("/start/bot", username="bot-1", mode="read")
+    assert nowhere.status_code == 422
+    assert "Choose a project" in nowhere.text
+
+
+def test_the_sample_leads_on_to_the_people(ada):
+    answer = ada.post("/sample-project", next="/start/people")
+    assert answer.location == "/start/people"
+    assert "The sample project is loaded" in ada.get("/start").text
+    assert ada.post("/sample-project", next="//elsewhere.example").location == "/"
+
+
+def test_without_a_project_home_leads_to_the_steps(newcomer):
+    newcomer.post("/setup", username="ada", password=PASSWORD)
+    assert 'href="/start"' in newcomer.get("/").text
+    assert 'href="/start"' in newcomer.get("/projects").text
+    assert newcomer.get("/start/bot").status_code == 200
