@@ -5,15 +5,15 @@ comment that one has not answered, and how far one has read is a marker (ui.md, 
 and 17).
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import String, and_, cast, func, literal, or_, select, union_all
+from sqlalchemy import and_, func, literal, or_, select, union_all
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import ReadMarker, User
+from app.activity.mentions import may_mention, mention_of
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core import ids
@@ -77,12 +77,7 @@ class Place:
 @operation(Access.HUMAN)
 def needs(actor: Actor) -> list[Need]:
     """The open tickets on which somebody waits for the person, the newest first."""
-    mentioned = and_(
-        AuditEvent.event_type == "comment.created",
-        func.lower(cast(AuditEvent.payload, String)).contains(
-            f"@{actor.username}", autoescape=True
-        ),
-    )
+    mentioned = may_mention(actor.username)
     handed = and_(
         AuditEvent.event_type == "ticket.assigned",
         AuditEvent.actor_kind == ActorKind.BOT.value,
@@ -123,8 +118,7 @@ def needs(actor: Actor) -> list[Need]:
 
 def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     """Of these events the newest on each ticket, unless the person acted there since."""
-    name = re.escape(actor.username)
-    called = re.compile(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", re.IGNORECASE)
+    called = mention_of(actor.username)
     found: dict[str, Need] = {}
     for row in rows:
         said = ""

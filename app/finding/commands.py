@@ -8,6 +8,7 @@ from app.search.words import words
 WORKSPACE = (
     ("New ticket", "/tickets/new", "plus", "create add"),
     ("My work", "/", "home", "home start"),
+    ("Inbox", "/inbox", "inbox", "news unread mentions"),
     ("Projects", "/projects", "grid", "all"),
     ("Wiki", "/wiki", "page", "workspace pages"),
     ("My notes", "/sticky-notes", "note", "sticky wall"),

@@ -43,6 +43,7 @@ PAGES = (
     "/tickets/DEMO-2/fields/parent",
     "/tickets/DEMO-2/watchers/new",
     "/tickets/DEMO-99",
+    "/inbox",
     "/start",
     "/start/people",
     "/start/bot",
