@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
+from app.activity import note_reversals as notes
+from app.activity import project_reversals as projects
 from app.activity import text_reversals as texts
 from app.activity import ticket_reversals as tickets
 from app.activity.reversals import Difference, Reversal, impossible
@@ -42,6 +44,14 @@ REVERSALS: dict[str, Reversal] = {
     "wiki.updated": texts.page_updated,
     "wiki.deleted": texts.page_deleted,
     "wiki.restored": texts.page_restored,
+    "sticky_note.created": notes.created,
+    "sticky_note.updated": notes.updated,
+    "sticky_note.deleted": notes.deleted,
+    "label.created": projects.label_created,
+    "label.updated": projects.label_updated,
+    "workflow_state.created": projects.state_created,
+    "workflow_state.updated": projects.state_updated,
+    "workflow_state.deleted": projects.state_deleted,
 }
 # Events of one request that are undone at once, as one transaction holds them all.
 MOST_EVENTS = 500

@@ -47,9 +47,19 @@ REVERSIBLE = frozenset(
         "wiki.updated",
         "wiki.deleted",
         "wiki.restored",
+        "sticky_note.created",
+        "sticky_note.updated",
+        "sticky_note.deleted",
+        "label.created",
+        "label.updated",
+        "workflow_state.created",
+        "workflow_state.updated",
+        "workflow_state.deleted",
     }
 )
-# Of these, only those that one did oneself: only its author may edit a comment.
+# What undoing writes besides.
+WRITTEN_BY_UNDO = frozenset({"label.deleted", "workflow_state.reordered"})
+# Of those to undo, only by whoever did it: only its author may edit a comment.
 OWN_ONLY = frozenset({"comment.updated"})
 
 
@@ -57,7 +67,7 @@ def _events(category: Category, *lines: tuple[str, str]) -> dict[str, EventType]
     made = (EventType(name, category, tuple(keys.split())) for name, keys in lines)
     return {
         kind.name: replace(kind, payload=(*kind.payload, UNDO_OF))
-        if kind.name in REVERSIBLE
+        if kind.name in REVERSIBLE | WRITTEN_BY_UNDO
         else kind
         for kind in made
     }

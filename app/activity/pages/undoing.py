@@ -31,6 +31,10 @@ FIELDS = {
     "reporter_user_id": "Reporter",
     "parent_ticket_id": "Parent",
     "state_id": "State",
+    "name": "Name",
+    "color": "Colour",
+    "category": "Category",
+    "tickets": "Tickets that carry it",
 }
 NOTHING = "nothing"
 

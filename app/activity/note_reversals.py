@@ -1,0 +1,68 @@
+"""Undoing what happened to sticky notes: to one's own, and to those on a project's wall.
+
+Events of personal notes say nothing of what they held, so only putting one up can be undone, by
+whoever did. A note that became a ticket stays so: the ticket's creation can be undone.
+"""
+
+from sqlalchemy import select
+
+from app.activity.project_reversals import fields_back
+from app.activity.reversals import NOTHING_LEFT, Difference, Plan, impossible
+from app.audit.catalogue import UNDO_OF
+from app.audit.models import AuditEvent
+from app.core.actor import Actor
+from app.core.db import by_id, session
+from app.core.errors import NotFound
+from app.sticky_notes import service
+from app.sticky_notes.models import StickyNote
+
+UNSAID = "What a personal note held is not written down, so nothing can bring it back."
+
+
+def created(actor: Actor, event: AuditEvent) -> Plan:
+    """Take it down; if it changed since, that is a reason to ask."""
+    note = by_id(StickyNote, event.target_id or "")
+    if note is None:
+        return NOTHING_LEFT
+    note = service.writable(actor, note.id)
+    differences: tuple[Difference, ...] = ()
+    if note.is_personal:
+        if note.updated_at != note.created_at:
+            differences = (Difference("body", None, None, note.body),)
+    else:
+        made = {name: {"from": None, "to": event.payload[name]} for name in ("body", "color")}
+        _, differences = fields_back(note, made)
+    return Plan(lambda: service.delete_note(actor, note.id), differences)
+
+
+def updated(actor: Actor, event: AuditEvent) -> Plan:
+    """Put text and colour back."""
+    if "changes" not in event.payload:
+        raise impossible(UNSAID)
+    note = by_id(StickyNote, event.target_id or "")
+    if note is None:
+        raise NotFound("sticky_note", event.target_id or "")
+    wanted, differences = fields_back(note, event.payload["changes"])
+    if not wanted:
+        return NOTHING_LEFT
+    return Plan(lambda: service.update_note(actor, note.id, **wanted), differences)
+
+
+def deleted(actor: Actor, event: AuditEvent) -> Plan:
+    """Put one like it up again, in the name of whoever undoes; the old one is gone for good."""
+    if "body" not in event.payload or event.project_id is None:
+        raise impossible(UNSAID)
+    project_id, payload = event.project_id, event.payload
+    again = select(AuditEvent.id).where(
+        AuditEvent.project_id == project_id,
+        AuditEvent.event_type == "sticky_note.created",
+        AuditEvent.created_at >= event.created_at,
+        AuditEvent.payload[UNDO_OF].as_string() == event.id,
+    )
+    if session.scalar(again.limit(1)) is not None:
+        return NOTHING_LEFT
+    return Plan(
+        lambda: service.create_in_project(
+            actor, project_id, body=payload["body"], color=payload["color"]
+        )
+    )

@@ -1,0 +1,150 @@
+"""Undo of labels, states and sticky notes."""
+
+import pytest
+
+from app.activity.undoing import Ending, undo_event
+from app.audit.catalogue import UNDO_OF
+from app.core.actor import Actor, ActorKind
+from app.core.errors import Conflict, NotFound
+from tests.support.cast import in_app
+
+
+@pytest.fixture
+def wall(app, cast):
+    return Wall(app, cast)
+
+
+class Wall:
+    """A project with labels, states and notes, and Ada, who takes things back."""
+
+    def __init__(self, app, cast):
+        self.app, self.cast = app, cast
+        self.project = f"/projects/{cast.open_project}"
+
+    def call(self, method, path, body=None, caller=None):
+        options = {} if body is None else {"json": body}
+        answer = (caller or self.cast.ada).call(method, path, **options)
+        assert answer.status_code < 300, answer.json
+        return answer.json if answer.data else None
+
+    def add(self, kind, **fields):
+        return self.call("POST", f"{self.project}/{kind}", fields)
+
+    def states(self):
+        found = self.call("GET", f"{self.project}/workflow-states")["data"]
+        return [(one["name"], one["category"]) for one in found]
+
+    def labels(self):
+        found = self.call("GET", f"{self.project}/labels")["data"]
+        return {one["name"]: one["color"] for one in found}
+
+    def notes(self, path=None):
+        found = self.call("GET", f"{path or self.project}/sticky-notes")["data"]
+        return [(one["body"], one["color"]) for one in found]
+
+    def last(self, kind):
+        found = self.call("GET", "/audit?limit=200")["data"]
+        return next(one for one in found if one["event_type"] == kind)
+
+    def undo(self, kind, *, force=False, who=None):
+        who = who or self.cast.ada
+        actor = Actor(kind=ActorKind.HUMAN, user_id=who.user_id, username=who.username)
+        event_id = self.last(kind)["id"]
+        return in_app(self.app, lambda: undo_event(actor, event_id, force=force))
+
+
+def test_a_label_comes_and_goes_and_gets_its_name_back(wall):
+    label = wall.add("labels", name="bug", color="#d1242f")
+    path = f"{wall.project}/labels/{label['id']}"
+    wall.call("PATCH", path, {"name": "fault", "color": "#000000"})
+    assert wall.undo("label.updated").is_done
+    assert wall.labels() == {"bug": "#d1242f"}
+    # That was a change too, and goes back the same way.
+    assert wall.undo("label.updated").is_done
+    assert wall.labels() == {"fault": "#000000"}
+    asked = wall.undo("label.created")
+    assert asked.ending is Ending.CHANGED_SINCE
+    assert {one.field for one in asked.differences} == {"name", "color"}
+    assert wall.undo("label.created", force=True).is_done
+    assert wall.labels() == {}
+    assert wall.last("label.deleted")["payload"][UNDO_OF] == wall.last("label.created")["id"]
+    assert wall.undo("label.created").ending is Ending.NOTHING_LEFT
+    with pytest.raises(NotFound):
+        wall.undo("label.updated")
+    # What the tickets lost cannot be known.
+    with pytest.raises(Conflict, match="cannot be undone"):
+        wall.undo("label.deleted")
+
+
+def test_a_label_that_tickets_carry_is_not_deleted_unasked(wall):
+    label = wall.add("labels", name="bug")
+    wall.add("tickets", title="Carries it", label_ids=[label["id"]])
+    (difference,) = wall.undo("label.created").differences
+    assert (difference.field, difference.now) == ("tickets", 1)
+    assert "bug" in wall.labels()
+
+
+def test_a_name_that_is_taken_by_now_is_refused(wall):
+    label = wall.add("labels", name="bug")
+    wall.call("PATCH", f"{wall.project}/labels/{label['id']}", {"name": "fault"})
+    wall.add("labels", name="Bug")
+    with pytest.raises(Conflict):
+        wall.undo("label.updated")
+
+
+def test_a_state_comes_back_to_its_place(wall):
+    before = wall.states()
+    state = wall.add("workflow-states", name="Blocked", category="active")
+    path = f"{wall.project}/workflow-states/{state['id']}"
+    wall.call("PATCH", path, {"name": "Stuck", "category": "backlog"})
+    assert wall.undo("workflow_state.updated").is_done
+    assert wall.states() == [*before, ("Blocked", "active")]
+    assert wall.undo("workflow_state.created").is_done
+    assert wall.states() == before
+    second = wall.call("GET", f"{wall.project}/workflow-states")["data"][1]
+    wall.call("DELETE", f"{wall.project}/workflow-states/{second['id']}")
+    assert wall.states() != before
+    assert wall.undo("workflow_state.deleted").is_done
+    assert wall.states() == before
+    assert wall.undo("workflow_state.deleted").ending is Ending.NOTHING_LEFT
+
+
+def test_a_state_with_tickets_stays(wall):
+    state = wall.add("workflow-states", name="Blocked", category="active")
+    wall.add("tickets", title="In it", state_id=state["id"])
+    with pytest.raises(Conflict, match="Tickets are in this state"):
+        wall.undo("workflow_state.created")
+
+
+def test_a_note_of_a_project(wall):
+    note = wall.add("sticky-notes", body="One", color="#ffee00")
+    path = f"/sticky-notes/{note['id']}"
+    wall.call("PATCH", path, {"body": "Two"}, wall.cast.smith)
+    assert wall.undo("sticky_note.updated").is_done
+    assert wall.notes() == [("One", "#ffee00")]
+    wall.call("PATCH", path, {"body": "Three"})
+    (difference,) = wall.undo("sticky_note.created").differences
+    assert (difference.field, difference.left, difference.now) == ("body", "One", "Three")
+    wall.call("DELETE", path)
+    assert wall.undo("sticky_note.deleted").is_done
+    assert wall.notes() == [("Three", "#ffee00")]
+    assert wall.undo("sticky_note.deleted").ending is Ending.NOTHING_LEFT
+    # The new one is as new as any.
+    assert wall.undo("sticky_note.created").is_done
+    assert wall.notes() == []
+    assert wall.undo("sticky_note.created").ending is Ending.NOTHING_LEFT
+
+
+def test_a_personal_note_is_its_owners_alone(wall):
+    note = wall.call("POST", "/sticky-notes", {"body": "Mine"})
+    with pytest.raises(NotFound):
+        wall.undo("sticky_note.created", who=wall.cast.bo)
+    wall.call("PATCH", f"/sticky-notes/{note['id']}", {"body": "Still mine"})
+    with pytest.raises(Conflict, match="not written down"):
+        wall.undo("sticky_note.updated")
+    (difference,) = wall.undo("sticky_note.created").differences
+    assert difference.now == "Still mine"
+    assert wall.undo("sticky_note.created", force=True).is_done
+    assert wall.notes("") == []
+    with pytest.raises(Conflict, match="not written down"):
+        wall.undo("sticky_note.deleted")
