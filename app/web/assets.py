@@ -1,9 +1,9 @@
 """Style sheets, scripts and icons, under addresses that change with their content.
 
 All are read into memory once at start, so a missing file ends the start. Sheets are joined in the
-order of their names; scripts are ES modules that find each other under the same version. htmx comes
-out of an installed package of which only this one file is used (design: nothing third-party is
-committed); it is located without importing the package.
+order of their names, scripts as ``scripts.py`` says. htmx comes out of an installed package of
+which only this one file is used (design: nothing third-party is committed); it is located without
+importing the package.
 """
 
 import gzip
@@ -17,14 +17,14 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, abort, current_app, request
 from markupsafe import Markup
 
+from app.web.scripts import join
+
 STATIC = Path(__file__).resolve().parent.parent.parent / "static"
 CARRIER = "django_htmx"
 CARRIED = "static/django_htmx/htmx-2.min.js"
 FOREVER = "public, max-age=31536000, immutable"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 COLOR = re.compile(r"[0-9a-f]{6}")
-# What a browser does not read: lines that are comments, and indentation. Lines keep their numbers.
-UNREAD = re.compile(rb"^[ \t]*(?://.*|/\*\*.*\*/)?(?=\S|$)", re.MULTILINE)
 # Colours in one sheet; its address names them all.
 SHEET_LENGTH = 120
 
@@ -61,7 +61,8 @@ def read_all(static: Path = STATIC) -> dict[str, Asset]:
     if not sheets or not scripts:
         raise AssetMissing(f"There are no style sheets or scripts in {static}.")
     contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in sheets)}
-    contents |= {path.name: UNREAD.sub(b"", path.read_bytes()) for path in scripts}
+    joined = join({path.name: path.read_text() for path in scripts})
+    contents |= {name: text.encode() for name, text in joined.items()}
     contents |= {path.name: path.read_bytes() for path in static.glob("*.svg")}
     contents["htmx.js"] = find_htmx().read_bytes()
     return {

@@ -1,17 +1,21 @@
 // The entry of the board, beside that of every page: keys, clicks, folded columns.
 
-import { board, cardsOf, cellOf, cells, linkOf, refresh, rove, spotIn } from "./cards.js";
+import { board, cardsOf, cellOf, cells, idOf, linkOf, refresh, rove, spotIn } from "./cards.js";
+import { chosen, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
 import { watchDrag } from "./drag.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
-import { watchLive } from "./live.js";
+import { look, watchLive } from "./live.js";
 import { change, move, reach, submit } from "./moves.js";
 import { speak } from "./page.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
+import { ask } from "./server.js";
 
 // What a key does to the card in focus: a sheet of its own, each.
 const SHEETS = { m: "move", a: "pick/assignee", l: "pick/labels", p: "pick/priority" };
+// What it asks for where several are chosen.
+const FIELDS = { m: "place", a: "assignee_user_id", l: "add_label", p: "priority" };
 
 function watchBoard() {
   rove();
@@ -19,6 +23,8 @@ function watchBoard() {
   watchFilters();
   watchLive();
   watchQuickAdd();
+  document.addEventListener("docket:changed", look);
+  watchChoosing(mark);
   const columnAt = (x, y) => document.elementFromPoint(x, y)?.closest(".column") ?? null;
   watchDrag(document.querySelector(".board-page"), { move, columnAt, spotIn });
   document.addEventListener("keydown", onKey);
@@ -31,6 +37,7 @@ function watchBoard() {
   document.addEventListener("htmx:afterSettle", () => {
     rove();
     refold();
+    mark();
   });
 }
 
@@ -57,8 +64,10 @@ function onKey(event) {
   const all = rows();
   const row = all.findIndex((one) => one.includes(column));
   const at = all[row].indexOf(column);
-  const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  const upwards = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  const letter = singleKeys() && { j: "ArrowDown", k: "ArrowUp" }[event.key];
+  const key = letter || event.key;
+  const sideways = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  const upwards = { ArrowUp: -1, ArrowDown: 1 }[key];
   if (event.shiftKey && (sideways || upwards)) {
     event.preventDefault();
     const target = sideways ? all[row][at + sideways] : all[row + upwards]?.[at];
@@ -71,15 +80,15 @@ function onKey(event) {
     while (all[row][next] && !cardsOf(all[row][next]).length) next += sideways;
     const list = all[row][next] ? cardsOf(all[row][next]) : [];
     if (list.length) reach(list[Math.min(place, list.length - 1)]);
-  } else if (upwards || event.key === "Home" || event.key === "End") {
+  } else if (upwards || key === "Home" || key === "End") {
     event.preventDefault();
     // Down the column, through its lanes.
     const list = all.flatMap((one) => cardsOf(one[at]));
     const place = list.indexOf(card);
-    const next = list[upwards ? place + upwards : event.key === "Home" ? 0 : list.length - 1];
+    const next = list[upwards ? place + upwards : key === "Home" ? 0 : list.length - 1];
     if (next) reach(next);
   } else if (singleKeys() && !event.shiftKey) {
-    onLetter(event, card.dataset.ref);
+    onLetter(event, card);
   }
 }
 
@@ -90,22 +99,50 @@ async function carry(card, cell) {
   await done;
 }
 
-function onLetter(event, ref) {
-  const sheet = SHEETS[event.key];
-  if (!sheet && event.key !== "e" && event.key !== "i") return;
+function onLetter(event, card) {
+  const { key } = event;
+  const { ref } = card.dataset;
+  if (!SHEETS[key] && !["e", "i", "x"].includes(key)) return;
   event.preventDefault();
-  if (sheet) openSheet(`/tickets/${ref}/${sheet}`);
-  else if (event.key === "e") location.assign(`/tickets/${ref}/fields/title`);
+  if (key === "x") choose(card);
+  else if (SHEETS[key] && chosen.size) document.getElementById("bulk").elements[FIELDS[key]]?.focus();
+  else if (SHEETS[key]) openSheet(`/tickets/${ref}/${SHEETS[key]}`);
+  else if (key === "e") location.assign(`/tickets/${ref}/fields/title`);
   else change(`/tickets/${ref}/pick/assignee`, { value: "me" });
+}
+
+/** Choose a card, or leave it out again; the bar comes with the first. */
+async function choose(card) {
+  const id = idOf(card);
+  if (!chosen.delete(id)) chosen.add(id);
+  speak(`${card.dataset.ref} ${chosen.has(id) ? "chosen" : "left out"}, ${chosen.size} in all`);
+  if (!document.getElementById("bulk")) {
+    const query = new URLSearchParams({ project: board().dataset.project, back: location.pathname + location.search });
+    const { status, text } = await ask(`/tickets/bulk?${query}`);
+    if (status === 200 && !document.getElementById("bulk")) {
+      document.querySelector(".board-page").insertAdjacentHTML("beforeend", text);
+      htmx.process(document.getElementById("bulk"));
+    }
+  }
+  mark();
+}
+
+/** Show which cards are chosen; a bar that goes gives the focus back to them. */
+function mark() {
+  for (const card of board().querySelectorAll(".card")) card.classList.toggle("chosen", chosen.has(idOf(card)));
+  if (!chosen.size && document.activeElement.closest("#bulk")) board().querySelector(".card-title:not([tabindex='-1'])")?.focus();
+  showChosen();
 }
 
 function onClick(event) {
   if (event.ctrlKey || event.metaKey) return;
   const more = event.target.closest(".card-more");
+  const card = event.shiftKey && event.target.closest(".card");
   const add = event.target.closest("[data-add]");
   const fold = event.target.closest("[data-fold]");
-  if (more || add) event.preventDefault();
-  if (more) openSheet(more.href);
+  if (card || more || add) event.preventDefault();
+  if (card) choose(card);
+  else if (more) openSheet(more.href);
   else if (add) openQuickAdd(add.dataset.add);
   else if (fold) toggle(fold.dataset.fold);
   else if (event.target.id === "pill") refresh();

@@ -1,20 +1,14 @@
 // Cards on the board: where they stand, how many there are, and putting what the server sends in place.
 
+import { chosen } from "./choosing.js";
+
 export const board = () => document.getElementById("board");
 export const cells = () => [...board().querySelectorAll(".column")];
 export const cardsOf = (cell) => [...cell.querySelectorAll(".card:not(.ghost)")];
+export const idOf = (card) => card.id.slice("card-".length);
 export const linkOf = (card) => card.querySelector(".card-title");
 export const cellOf = (state, lane) =>
   cells().find((one) => one.dataset.state === state && one.dataset.lane === lane);
-
-/** Ask the server as htmx does; a failure of the line gives status 0. */
-export async function ask(address, form) {
-  const options = { headers: { "HX-Request": "true", "X-Requested-By": "web" }, signal: AbortSignal.timeout(15_000) };
-  if (form) Object.assign(options, { method: "POST", body: new URLSearchParams(form) });
-  const answer = await fetch(address, options).catch(() => null);
-  const text = answer ? await answer.text().catch(() => null) : null;
-  return text === null ? { status: 0, text: "" } : { status: answer.status, text };
-}
 
 /** Of all cards, one can be reached with Tab; arrows walk to the others. */
 export function rove(current = board().querySelector(".card a[tabindex='0']")?.closest(".card")) {
@@ -97,6 +91,7 @@ export function merge(text, { glow = false } = {}) {
     if (!cell) offer("1");
     if (same || !cell) continue;
     if (glow) card.classList.add("fresh");
+    card.classList.toggle("chosen", chosen.has(idOf(card)));
     place(card, cell);
   }
   document.getElementById("toasts").append(...all(".toast"));

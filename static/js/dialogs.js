@@ -1,11 +1,18 @@
 // Dialogs: sheets that a link opens, and the ones that stand in the page.
 
+import { toast } from "./page.js";
+import { ask } from "./server.js";
+
 const dialog = document.getElementById("dialog");
 
 /** Open the sheet at this address in the dialog; it is a whole page where no script runs. */
 export async function openSheet(address) {
-  await htmx.ajax("GET", address, { target: "#dialog-body", swap: "innerHTML" });
-  if (!dialog.querySelector("#dialog-title")) return;
+  const { status, text } = await ask(address);
+  if (!status) toast("No connection.", "error");
+  if (status !== 200) return document.getElementById("toasts").insertAdjacentHTML("beforeend", text);
+  const body = document.getElementById("dialog-body");
+  body.innerHTML = text;
+  htmx.process(body);
   dialog.showModal();
   const first = ["input:checked", "input:not([type=hidden])", "button[data-close-dialog]"];
   first.map((one) => dialog.querySelector(one)).find(Boolean)?.focus();

@@ -14,14 +14,7 @@ export function watchEditing() {
 
 function watchEditors() {
   document.addEventListener("keydown", (event) => {
-    const form = event.target.closest?.("form");
-    if (!form) return;
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      form.requestSubmit();
-    } else if (event.key === "Escape") {
-      form.querySelector("[data-cancel]")?.click();
-    }
+    if (event.key === "Escape") event.target.closest?.("form")?.querySelector("[data-cancel]")?.click();
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const place = document.getElementById(event.detail.target?.id);
@@ -71,6 +64,7 @@ function watchOptions() {
 
 // Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
 function watchDrafts() {
+  settleDrafts();
   restoreDrafts(document);
   let timer = 0;
   document.addEventListener("input", (event) => {
@@ -79,37 +73,41 @@ function watchDrafts() {
     clearTimeout(timer);
     timer = setTimeout(() => keep(area), KEPT_FOR);
   });
-  document.addEventListener("submit", (event) => {
+  document.addEventListener("submit", ({ target }) => {
     clearTimeout(timer);
-    if (event.target.getAttribute("action") === "/logout") sessionStorage.clear();
-    for (const area of event.target.querySelectorAll("[data-draft]")) {
-      if (event.target.hasAttribute("hx-post")) keep(area);
-      else sessionStorage.removeItem(area.dataset.draft);
-    }
+    for (const area of draftsOf(target)) keep(area, !target.hasAttribute("hx-post"));
   });
   document.addEventListener("htmx:afterRequest", (event) => {
     const { successful, elt, requestConfig } = event.detail;
-    if (!successful || requestConfig?.verb !== "post") return;
-    for (const area of elt.querySelectorAll("[data-draft]")) {
-      sessionStorage.removeItem(area.dataset.draft);
-    }
+    if (successful && requestConfig?.verb === "post") draftsOf(elt).forEach(forget);
   });
   document.addEventListener("click", (event) => {
-    const cancelled = event.target.closest("[data-cancel]")?.closest("form");
-    for (const area of cancelled?.querySelectorAll("[data-draft]") ?? []) {
-      sessionStorage.removeItem(area.dataset.draft);
-    }
+    draftsOf(event.target.closest("[data-cancel]")?.closest("form")).forEach(forget);
   });
   document.addEventListener("htmx:load", (event) => restoreDrafts(event.detail.elt));
 }
 
-function keep(area) {
-  if (area.value.trim() === "") sessionStorage.removeItem(area.dataset.draft);
-  else sessionStorage.setItem(area.dataset.draft, JSON.stringify([area.value, Date.now()]));
+const draftsOf = (within) => [...(within?.querySelectorAll("[data-draft]") ?? [])];
+const forget = (area) => sessionStorage.removeItem(area.dataset.draft);
+
+/** Keep a text; one that is `sent` goes as soon as a page says that it arrived. */
+function keep(area, sent) {
+  if (area.value.trim() === "") forget(area);
+  else sessionStorage.setItem(area.dataset.draft, JSON.stringify([area.value, Date.now(), sent]));
+}
+
+/** Text that a form took along is dropped, unless an error or the same form came back. */
+function settleDrafts() {
+  for (const [key, kept] of Object.entries(sessionStorage)) {
+    const [text, at, sent] = kept.startsWith("[") ? JSON.parse(kept) : [];
+    const back = document.querySelector(".door") || draftsOf(document).some((one) => one.value === text);
+    if (sent && back) sessionStorage.setItem(key, JSON.stringify([text, at]));
+    else if (sent) sessionStorage.removeItem(key);
+  }
 }
 
 function restoreDrafts(within) {
-  for (const area of within.querySelectorAll("[data-draft]")) {
+  for (const area of draftsOf(within)) {
     const found = sessionStorage.getItem(area.dataset.draft);
     if (!found || area.dataset.restored) continue;
     area.dataset.restored = "yes";
@@ -132,7 +130,7 @@ function draftNote(area, before, at) {
   discard.textContent = "Discard";
   discard.addEventListener("click", () => {
     area.value = before;
-    sessionStorage.removeItem(area.dataset.draft);
+    forget(area);
     note.remove();
     area.focus();
   });

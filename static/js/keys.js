@@ -2,15 +2,15 @@
 
 import { step } from "./page.js";
 
-const project = () => document.body.dataset.project;
-const GO = {
-  h: () => "/",
-  p: () => "/projects",
-  b: () => (project() ? `/projects/${project()}/board` : "/board"),
-  l: () => (project() ? `/projects/${project()}/tickets` : "/tickets"),
-  w: () => (project() ? `/projects/${project()}/wiki` : "/wiki"),
-  s: () => (project() ? `/projects/${project()}/sticky-notes` : "/sticky-notes"),
-};
+// Where `g` and a key lead; the second of the whole workspace, or of the project at hand.
+const GO = { h: "/", p: "/projects", a: "/audit" };
+const GO_WITHIN = { b: "board", l: "tickets", w: "wiki", s: "sticky-notes" };
+
+function go(key, more = "") {
+  const { project } = document.body.dataset;
+  if (GO[key]) location.assign(GO[key]);
+  else if (GO_WITHIN[key]) location.assign(`${project ? `/projects/${project}` : ""}/${GO_WITHIN[key]}${more}`);
+}
 
 // What a key does where the page has the thing; on a board, board.js takes `c` and `m`.
 const HERE = {
@@ -26,7 +26,7 @@ const HERE = {
   l: "#edit-labels",
   w: "#watch",
   u: "[data-key=up]",
-  c: "body:not(:has(#board)) [data-key=new]",
+  c: "body:not(:has(#quick-add)) [data-key=new]",
 };
 
 /** Whether a key press is typing, or meant for something else than us. */
@@ -46,22 +46,26 @@ export function watchKeys() {
       document.querySelector("#toasts .toast:last-child [data-close]")?.click();
       return;
     }
+    const form = event.target.closest?.("form");
+    if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
     const down = event.key === "ArrowDown" && event.target.id === "q";
     if (!down && (isTaken(event) || !singleKeys())) return;
     const by = down ? 1 : { j: 1, k: -1 }[event.key];
     if (by) {
-      step([...document.querySelectorAll("main .rows .stretched")], by);
+      step([...document.querySelectorAll("main .rows .stretched, #board .card-title:not([tabindex='-1'])")], by);
       if (down) event.preventDefault();
       return;
     }
-    if (Date.now() - going < 1200 && GO[event.key]) {
-      const address = GO[event.key]();
-      if (address) location.assign(address);
+    if (Date.now() - going < 1200) {
       going = 0;
-      return;
+      return go(event.key);
     }
     going = event.key === "g" ? Date.now() : 0;
     const target = document.querySelector(HERE[event.key] ?? "#none");
+    if (!target && event.key === "n") go("s", "#note-body");
     if (!target) return;
     event.preventDefault();
     if (target.matches("dialog")) target.showModal();

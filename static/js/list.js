@@ -1,10 +1,10 @@
 // The entry of the list, beside that of every page: choosing rows, the bar below, folding a tree.
 
+import { chosen, showChosen, watchChoosing } from "./choosing.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
+import { ask } from "./server.js";
 
-// What is chosen outlives a swap of the rows, and paging through them.
-const chosen = new Set();
 let last = null;
 
 const form = () => document.getElementById("bulk");
@@ -21,13 +21,7 @@ function watchList() {
   document.addEventListener("click", onClick);
   document.addEventListener("keydown", onKey);
   document.addEventListener("htmx:afterSettle", show);
-  document.addEventListener("htmx:configRequest", (event) => {
-    if (event.detail.elt !== form()) return;
-    const here = new Set(boxes().map((one) => one.value));
-    for (const id of chosen) if (!here.has(id)) event.detail.formData.append("id", id);
-  });
-  document.addEventListener("docket:changed", clear);
-  document.addEventListener("docket:sheet", () => document.getElementById("dialog").showModal());
+  watchChoosing(show);
   show();
 }
 
@@ -40,17 +34,8 @@ function choose(some, on) {
   show();
 }
 
-function clear() {
-  chosen.clear();
+function show(_, words) {
   if (!form()) return;
-  form().reset();
-  form().elements.all.value = "";
-  show();
-}
-
-function show(_, words = `${chosen.size}`) {
-  const bar = form();
-  if (!bar) return;
   const all = boxes();
   for (const box of all) {
     box.checked = chosen.has(box.value);
@@ -59,8 +44,7 @@ function show(_, words = `${chosen.size}`) {
   const page = document.getElementById("choose-page");
   page.checked = all.length > 0 && all.every((one) => one.checked);
   page.indeterminate = !page.checked && all.some((one) => one.checked);
-  bar.classList.toggle("choosing", chosen.size > 0);
-  document.getElementById("bulk-count").textContent = words;
+  showChosen(words);
 }
 
 function onClick(event) {
@@ -74,7 +58,6 @@ function onClick(event) {
     if (event.shiftKey && from >= 0) choose(list.slice(Math.min(from, to), Math.max(from, to) + 1), box.checked);
     last = box.value;
   } else if (target.id === "choose-all") matching(target);
-  else if (target.closest("#choose-none")) clear();
   else if (target.closest(".fold")) fold(rowOf(target));
 }
 
@@ -82,15 +65,14 @@ function onClick(event) {
 async function matching() {
   const query = new URLSearchParams(form().elements.query.value);
   if (form().elements.project) query.set("project", form().elements.project.value);
-  const answer = await fetch(`/tickets/matching?${query}`, { headers: { "HX-Request": "true" } }).catch(() => null);
-  if (!answer?.ok) return;
+  const { status, text } = await ask(`/tickets/matching?${query}`);
+  if (status !== 200) return;
   choose(boxes(), true);
   form().elements.all.value = "yes";
-  show(null, `All ${await answer.text()}`);
+  show(null, `All ${text}`);
 }
 
 function onKey(event) {
-  if (event.key === "Escape" && chosen.size && !event.target.closest("dialog, details[open]")) clear();
   const row = rowOf(event.target);
   if (!row || isTaken(event)) return;
   const side = { ArrowLeft: true, ArrowRight: false }[event.key];

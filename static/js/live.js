@@ -1,15 +1,15 @@
 // What others do appears within three seconds: one small question, answered with 204 where nothing
 // happened. Nothing is touched while a card is carried, a button held, or a move on its way.
 
-import { ask, board, merge, offer } from "./cards.js";
+import { board, merge, offer } from "./cards.js";
 import { busy } from "./moves.js";
+import { ask, connected, isLoggedIn } from "./server.js";
 
 const EVERY = 2500;
 const TOUCHED = 15 * 60_000;
 
 let asking = false;
 let pressed = false;
-let failed = 0;
 let timer = 0;
 
 export function watchLive() {
@@ -26,11 +26,11 @@ const held = () => pressed || busy() || document.documentElement.classList.conta
 /** Ask what is new, unless this is a bad moment. */
 export async function look() {
   const asked = board();
-  if (asking || document.hidden || held()) return;
+  if (asking || document.hidden || held() || !isLoggedIn()) return;
   asking = true;
   const moves = busy.count;
   const { live, since } = asked.dataset;
-  const answer = await ask(`${live}${live.includes("?") ? "&" : "?"}since=${since}`);
+  const answer = await ask(`${live}${live.includes("?") ? "&" : "?"}since=${since}`, null, true);
   asking = false;
   connected(answer.status > 0);
   // What was answered meanwhile may be older than what is shown: ask again.
@@ -41,7 +41,7 @@ export async function look() {
     asked.dataset.since = next;
     if (pill !== undefined) offer(pill);
   } else if (answer.status >= 400 && answer.status < 500) {
-    clearInterval(timer);
+    if (isLoggedIn()) clearInterval(timer);
     merge(answer.text);
   }
   fade();
@@ -55,14 +55,4 @@ function fade() {
     touch.remove();
     one.classList.remove("touched");
   }
-}
-
-function connected(yes) {
-  failed = yes ? 0 : failed + 1;
-  const banner = document.getElementById("offline");
-  if (failed === 2) {
-    const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    banner.textContent = `No connection since ${now}. What you write is kept.`;
-  }
-  banner.hidden = failed < 2;
 }

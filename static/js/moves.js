@@ -1,7 +1,8 @@
 // Moving cards: at once on the screen, then on the server, one after the other; and back if it says no.
 
-import { ask, board, cardsOf, cellOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
+import { board, cardsOf, cellOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
 import { speak, toast } from "./page.js";
+import { ask } from "./server.js";
 
 let waiting = 0;
 let line = Promise.resolve();

@@ -1,6 +1,8 @@
 // A wall of notes: finding by text, colour and author among those that the page has.
 
 watchNotes();
+// The key for a new note leads here from other pages.
+if (location.hash === "#note-body") document.getElementById("note-body").focus();
 
 function watchNotes() {
   const filters = [...document.querySelectorAll("[data-notes]")];

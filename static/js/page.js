@@ -1,4 +1,4 @@
-// What every page has: menus, toasts, times, copying, filters, and small help with forms.
+// What every page has: menus, toasts, times, copying, requests that failed or are sent twice.
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -37,7 +37,6 @@ export function watchPage() {
   watchTimes();
   watchCopies();
   watchRequests();
-  watchForms();
 }
 
 function watchMenus() {
@@ -165,6 +164,8 @@ function watchRequests() {
   document.addEventListener("submit", (event) => {
     // A second click while a plain form is on its way sends nothing again.
     const form = event.target;
+    // What was typed and not sent is nobody else's business.
+    if (form.getAttribute("action") === "/logout") sessionStorage.clear();
     if (form.method !== "post" || form.hasAttribute("hx-post") || event.defaultPrevented) return;
     if (form.dataset.sent) event.preventDefault();
     form.dataset.sent = "yes";
@@ -172,26 +173,4 @@ function watchRequests() {
   window.addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
   });
-}
-
-function watchForms() {
-  document.addEventListener("input", (event) => {
-    const field = event.target;
-    if (field.matches("[data-upper]")) {
-      field.value = field.value.toUpperCase().replace(/[^A-Z0-9]/g, "");
-      field.dataset.typed = "yes";
-    }
-    const target = field.dataset.suggests && document.querySelector(field.dataset.suggests);
-    if (target && !target.dataset.typed) target.value = suggestKey(field.value);
-  });
-  document.addEventListener("change", (event) => {
-    event.target.closest("form[data-autosubmit]")?.requestSubmit();
-  });
-}
-
-/** "Mobile app" gives MA; one word gives its first four letters. */
-function suggestKey(name) {
-  const words = name.normalize("NFD").toUpperCase().match(/[A-Z0-9]+/g) ?? [];
-  const key = words.length > 1 ? words.map((word) => word[0]).join("") : (words[0] ?? "").slice(0, 4);
-  return key.replace(/^[0-9]+/, "").slice(0, 10);
 }

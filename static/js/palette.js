@@ -1,10 +1,12 @@
 // The palette: from any page to a ticket, a page, a project or a command by a few keys. A combobox
 // whose list the server writes; what was typed last is what counts.
 
+import { ask } from "./server.js";
+
 const palette = document.getElementById("palette");
 const field = document.getElementById("palette-q");
 const list = document.getElementById("palette-list");
-let asked;
+let turn = 0;
 let answered;
 let at = 0;
 
@@ -23,7 +25,7 @@ export function watchPalette() {
     event.preventDefault();
     open();
   });
-  field.addEventListener("input", () => (answered = ask()));
+  field.addEventListener("input", () => (answered = find()));
   field.addEventListener("keydown", onKey);
   list.addEventListener("click", () => palette.close());
 }
@@ -31,22 +33,16 @@ export function watchPalette() {
 function open() {
   palette.showModal();
   field.select();
-  answered = ask();
+  answered = find();
 }
 
-async function ask() {
-  asked?.abort();
-  asked = new AbortController();
-  const { signal } = asked;
+async function find() {
+  const mine = (turn += 1);
   const query = new URLSearchParams({ q: field.value, project: document.body.dataset.project ?? "" });
-  try {
-    const answer = await fetch(`/palette?${query}`, { signal, headers: { "HX-Request": "true" } });
-    if (answer.status === 401) location.reload();
-    if (answer.ok) list.innerHTML = await answer.text();
-  } catch {
-    return;
-  }
-  if (!signal.aborted) choose(0);
+  const { status, text } = await ask(`/palette?${query}`);
+  if (mine !== turn) return;
+  if (status === 200) list.innerHTML = text;
+  choose(0);
   document.getElementById("palette-count").textContent = `${options().length} to choose from`;
 }
 

@@ -1,8 +1,9 @@
 // Quick add: one line in a column, what it says shown as it is typed, Enter after Enter.
 
-import { ask, board, merge, total } from "./cards.js";
+import { board, merge, total } from "./cards.js";
 import { send } from "./moves.js";
 import { newKey, speak } from "./page.js";
+import { ask } from "./server.js";
 
 // What was typed and not sent, for the next time that the line is opened.
 let unsent = "";
@@ -76,7 +77,7 @@ async function understand(form) {
   const asked = title.value;
   let text = "";
   if (/[!@#^:]/.test(asked)) {
-    ({ text } = await ask(`/tickets/quick?${new URLSearchParams({ project: project.value, title: asked })}`));
+    ({ text } = await ask(`/tickets/quick?${new URLSearchParams({ project: project.value, title: asked })}`, null, true));
   }
   if (title.value === asked) form.querySelector(".understood").innerHTML = text;
 }

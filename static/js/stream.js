@@ -2,6 +2,7 @@
 // written.
 
 import { speak } from "./page.js";
+import { connected, isLoggedIn } from "./server.js";
 
 const EVERY = 3000;
 const RESTING = 30_000;
@@ -18,7 +19,7 @@ export function watchStream() {
   for (const name of ["pointerdown", "keydown"]) addEventListener(name, () => (touched = Date.now()), true);
   setInterval(() => {
     const wait = Date.now() - touched > RESTS_AFTER ? RESTING : EVERY;
-    if (!document.hidden && Date.now() - asked >= wait - 100) ask();
+    if (!document.hidden && isLoggedIn() && Date.now() - asked >= wait - 100) ask();
   }, EVERY);
   document.addEventListener("visibilitychange", () => document.hidden || ask());
   addEventListener("online", ask);
@@ -33,25 +34,15 @@ export function watchStream() {
   });
 }
 
-/** News that do not come are said once; where nobody is logged in any more, nobody asks again. */
+/** News that do not come are said once, beside what is being read. */
 function watchConnection() {
-  let failed = 0;
-  const banner = document.getElementById("offline");
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { elt, xhr } = event.detail;
-    if (elt.id !== "live" || xhr.status < 400) return;
-    if (xhr.status === 401) elt.remove();
-    else event.detail.shouldSwap = false;
+    if (elt.id === "live" && xhr.status >= 400 && xhr.status !== 401) event.detail.shouldSwap = false;
   });
   document.addEventListener("htmx:afterRequest", (event) => {
     const { elt, xhr } = event.detail;
-    if (elt.id !== "live" || xhr.status === 401) return;
-    failed = event.detail.successful ? 0 : failed + 1;
-    if (failed === 2) {
-      const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-      banner.textContent = `No connection since ${now}. What you write is kept.`;
-    }
-    banner.hidden = failed < 2;
+    if (elt.id === "live" && xhr.status !== 401) connected(event.detail.successful);
   });
 }
 

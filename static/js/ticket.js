@@ -1,6 +1,7 @@
 // The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
 
 import { toast } from "./page.js";
+import { ask } from "./server.js";
 import { watchStream } from "./stream.js";
 import { watchWikilinks } from "./wikilinks.js";
 
@@ -18,10 +19,8 @@ function watchPreviews() {
     const shown = document.getElementById(`${area.id}-preview`);
     const seeing = "preview" in button.dataset;
     if (seeing) {
-      const body = new URLSearchParams({ project: area.dataset.completes, body: area.value });
-      const headers = { "X-Requested-By": "web" };
-      const answer = await fetch("/tickets/preview", { method: "POST", body, headers }).catch(() => null);
-      if (answer?.ok) shown.innerHTML = await answer.text();
+      const { status, text } = await ask("/tickets/preview", { project: area.dataset.completes, body: area.value });
+      if (status === 200) shown.innerHTML = text;
       else return toast("The preview did not come. Your text is still here.", "error");
     }
     shown.hidden = !seeing;

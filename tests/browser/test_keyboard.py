@@ -59,6 +59,99 @@ def test_m_opens_the_move_menu(board):
     expect(desk.page.locator("#dialog")).not_to_be_visible()
 
 
+def test_several_cards_are_chosen_and_changed_together(board, furnished):
+    desk, first = board
+    second = furnished.ticket("Keyed too", state_id=furnished.ids["Backlog"])
+    desk.page.reload()
+    count = desk.page.locator("#bulk-count")
+    desk.card(first).locator(".card-title").focus()
+    desk.press("x")
+    expect(count).to_have_text("1")
+    expect(desk.page.locator("#speak")).to_have_text(f"{first} chosen, 1 in all")
+    desk.card(second).locator(".card-title").focus()
+    desk.press("x")
+    expect(count).to_have_text("2")
+    # What is shown anew stays chosen.
+    furnished.call("PATCH", f"/tickets/{second}", {"title": "Keyed as well"})
+    expect(desk.card(second)).to_contain_text("Keyed as well")
+    expect(desk.card(second)).to_contain_class("chosen")
+    desk.press("p")
+    expect(desk.page.get_by_label("Priority", exact=True)).to_be_focused()
+    desk.press("u")
+    desk.page.get_by_label("Add label").select_option(label="docs")
+    desk.page.get_by_label("State", exact=True).select_option(label="In review")
+    desk.press("Control+Enter")
+    expect(desk.toast()).to_contain_text("2 changed")
+    expect(desk.card_at("In review", first).locator(".priority-urgent")).to_be_visible()
+    expect(desk.card_at("In review", second).locator(".label")).to_have_text("docs")
+    expect(count).not_to_be_visible()
+    assert "Keyed" in desk.focused()
+    desk.page.click("[data-undo-all]")
+    desk.go("/projects/DEMO/board")
+    expect(desk.card_at("Backlog", first)).to_be_visible()
+    # A click with Shift does the same, and Escape leaves all.
+    desk.card(first).click(modifiers=["Shift"])
+    expect(count).to_have_text("1")
+    desk.press("x", "x", "Escape")
+    expect(count).not_to_be_visible()
+    expect(desk.page.locator(".card.chosen")).to_have_count(0)
+
+
+def test_every_key_that_leads_somewhere(desk):
+    for keys, path in (
+        ("gh", "/"),
+        ("gb", "/board"),
+        ("gl", "/tickets"),
+        ("gw", "/wiki"),
+        ("gs", "/sticky-notes"),
+        ("ga", "/audit"),
+        ("gp", "/projects"),
+        ("n", "/sticky-notes#note-body"),
+        ("c", "/tickets/new?project=DEMO"),
+    ):
+        desk.go("/bots")
+        desk.press(*keys)
+        desk.page.wait_for_url(desk.base + path)
+    desk.go("/sticky-notes")
+    desk.press("n")
+    expect(desk.page.locator("#note-body")).to_be_focused()
+    desk.go("/projects/DEMO/board")
+    desk.press("g", "l")
+    desk.page.wait_for_url(desk.base + "/projects/DEMO/tickets")
+    desk.press("/")
+    expect(desk.page.locator("#palette-q")).to_be_focused()
+
+
+def test_the_keys_of_a_ticket(desk, furnished):
+    reference = furnished.ticket("All of its keys")
+    desk.go(f"/tickets/{reference}")
+    for key, opens in (
+        ("e", "#fact-title"),
+        ("m", "#fact-state"),
+        ("a", "#fact-assignee"),
+        ("l", "#fact-labels"),
+        ("p", "#fact-priority"),
+    ):
+        desk.press(key)
+        expect(desk.page.locator(f"{opens}[data-editor] :focus")).to_have_count(1)
+        desk.press("Escape")
+        expect(desk.page.locator("[data-editor]")).to_have_count(0)
+    desk.press("i")
+    expect(desk.page.locator("#edit-assignee")).to_contain_text("Ada Berg")
+    watch = desk.page.locator("#watch")
+    before = watch.inner_text()
+    desk.press("w")
+    expect(watch).not_to_have_text(before)
+    desk.press("u")
+    desk.page.wait_for_url("**/projects/DEMO/board")
+    desk.press("j")
+    first = desk.focused()
+    desk.press("j")
+    assert desk.focused() != first
+    desk.press("k")
+    assert desk.focused() == first
+
+
 def test_escape_closes_the_move_menu(board):
     desk, reference = board
     desk.press("m")

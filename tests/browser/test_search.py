@@ -139,13 +139,6 @@ def test_results_are_there_within_a_tenth_of_a_second(desk, gates):
     assert sorted(waited)[len(waited) // 4] < ALLOWED_MS, waited
 
 
-def test_whoever_was_logged_out_is_asked_to_log_in(desk, gates):
-    desk.go("/people")
-    desk.page.context.clear_cookies()
-    with desk.page.expect_navigation(url="**/login?next=/people"):
-        desk.press("Control+k")
-
-
 def test_results_follow_what_is_typed(desk, gates):
     desk.go("/search")
     expect(desk.page.locator("#q")).to_be_focused()

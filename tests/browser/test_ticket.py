@@ -190,16 +190,3 @@ def test_deleting_asks_first(ticket):
     desk.page.wait_for_url("**/board")
     desk.go(f"/tickets/{reference}", 410)
     expect(desk.page.locator("h1")).to_have_text(f"{reference} was deleted")
-
-
-def test_a_lost_session_loses_no_text(ticket):
-    desk, _reference = ticket
-    desk.page.fill("#comment-body", "Written while logged out")
-    cookies = desk.page.context.cookies()
-    desk.page.context.clear_cookies()
-    desk.page.click("#composer button[type=submit]")
-    expect(desk.toast()).to_contain_text("You were logged out")
-    expect(desk.page.locator("#comment-body")).to_have_value("Written while logged out")
-    desk.page.context.add_cookies(cookies)
-    desk.page.click("#composer button[type=submit]")
-    expect(desk.page.locator(".comment-text")).to_have_text("Written while logged out")

@@ -1,7 +1,6 @@
 """Style sheets, scripts, colours: versioned addresses, and a start that fails without them."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -54,35 +53,26 @@ def test_an_old_address_answers_and_is_not_kept(ada):
     assert ada.get("/assets/any/secrets.txt").status_code == 404
 
 
-def loaded(entry: str) -> set[str]:
-    """The scripts that an entry brings along, itself among them."""
-    scripts = read_all()
-    found: set[str] = set()
-    waiting = [entry]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += re.findall(r'from "\./([\w.-]+)"', scripts[name].content.decode())
-    return found
+OWN_SCRIPT = 12 * 1024
 
 
 def test_own_script_is_small():
     sizes = {name: len(one.packed) for name, one in read_all().items() if name.endswith(".js")}
-    everywhere = loaded("app.js")
-    assert sum(sizes[name] for name in everywhere) < 12 * 1024
-    # Some pages have an entry of their own beside it.
-    root = Path(__file__).parents[2] / "templates"
-    entries = {
-        name
-        for path in root.rglob("*.html")
-        for name in re.findall(r"asset\('([\w.-]+\.js)'\)", path.read_text())
-    } - {"htmx.js"}
-    assert "app.js" in entries
-    for entry in entries:
-        assert sum(sizes[name] for name in everywhere | loaded(entry)) < 15 * 1024, entry
+    sources = {
+        path: path.read_text() for path in (assets.STATIC.parent / "templates").rglob("*.html")
+    }
+    used = {
+        path: set(re.findall(r"asset\('([\w.-]+\.js)'\)", text)) for path, text in sources.items()
+    }
+    everywhere = used.pop(assets.STATIC.parent / "templates" / "base.html") - {"htmx.js"}
+    assert everywhere == {"app.js", "more.js"}
+    for path, names in used.items():
+        # A page can leave out what only pages with editors need.
+        left_out = {"more.js"} if "{% block more %}{% endblock %}" in sources[path] else set()
+        on_page = (everywhere | names) - left_out
+        assert sum(sizes[name] for name in on_page) <= OWN_SCRIPT, (path, on_page)
     # Nothing lies about that no page loads.
-    assert set().union(*map(loaded, entries)) == sizes.keys() - {"htmx.js"}
+    assert everywhere.union(*used.values()) == sizes.keys() - {"htmx.js"}
 
 
 def test_the_start_fails_without_htmx(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ from app.core.errors import InvalidCredentials, RateLimited
 from app.web import guard
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public
-from app.web.render import go, page
+from app.web.render import go, is_htmx, page, partial
 
 
 def _needs_setup() -> bool:
@@ -68,6 +68,13 @@ def set_up() -> Response:
     return _enter(opened[0], "/start")
 
 
+def _ask(form: Form, target: str, status: int = 200) -> Response:
+    """The form: a page, or in place where a script found that the session ended (ui.md 3.1)."""
+    if is_htmx():
+        return partial("accounts/again.html", form=form, status=status)
+    return page("accounts/login.html", form=form, next=target, status=status)
+
+
 @pages.get("/login")
 @public(wants_actor=True)
 def login_page() -> Response:
@@ -77,7 +84,7 @@ def login_page() -> Response:
         return go(target)
     if _needs_setup():
         return go("/setup")
-    return page("accounts/login.html", form=Form(), next=target)
+    return _ask(Form(), target)
 
 
 @pages.post("/login")
@@ -99,7 +106,7 @@ def log_in() -> Response:
             minutes = -(-int(headers["Retry-After"]) // 60)
             unit = "minute" if minutes == 1 else "minutes"
             form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
-    response = page("accounts/login.html", form=form, next=target, status=status)
+    response = _ask(form, target, status)
     response.headers.update(headers)
     return response
 

@@ -13,18 +13,22 @@ from app.core.context import request_id
 from app.core.db import reading
 from app.core.errors import DomainError, InvalidField
 from app.core.ids import as_uuid
+from app.projects import labels as project_labels
+from app.projects import states
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.rest.fields import load
-from app.tickets import bulk, listing, loaders
+from app.tickets import board, bulk, listing, loaders
 from app.tickets.bulk import BATCH, MOST_TICKETS, Changes, Outcome
-from app.tickets.pages.blueprint import pages
+from app.tickets.lanes import CATEGORIES
+from app.tickets.pages.blueprint import PRIORITIES, pages, user_options
+from app.tickets.pages.filters import words
 from app.tickets.pages.listing import asked, conditions_of
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
 from app.web.forms import Form, explain
 from app.web.guard import actor, safe_next, write
-from app.web.render import html, is_htmx, page, render
+from app.web.render import go, html, is_htmx, page, render
 
 # Reasons that the answer names; the rest is one number.
 REASONS = 3
@@ -86,6 +90,33 @@ def _parent(number_: str) -> str:
     return found.id
 
 
+@pages.get("/tickets/bulk")
+def bar() -> Response:
+    """The bar for the cards chosen on a board; without a script one chooses on the list."""
+    with reading():
+        project = _project()
+        if not is_htmx():
+            return go(f"/projects/{project.key}/tickets" if project else "/tickets")
+        return page("tickets/board_bulk.html", project=project, back=_back(), **choices(project))
+
+
+def choices(project: Project | None) -> dict[str, Any]:
+    """What the bar offers for the tickets of a project, or of all; needs a unit of work."""
+    project_id = project.id if project else None
+    ordered = states.ordered(project.id) if project else ()
+    labels = project_labels.by_name(project.id) if project else ()
+    return {
+        "places": [(one.id, one.name) for one in ordered] or words(sorted(CATEGORIES)),
+        "people": user_options(board.all_users(), project_id),
+        "priorities": words(PRIORITIES),
+        "label_options": [(one.id, one.name) for one in labels],
+    }
+
+
+def _back() -> str:
+    return safe_next(request.values.get("back"))
+
+
 @pages.get("/tickets/matching")
 def matching() -> Response:
     """How many tickets the filters match, as far as one change reaches."""
@@ -129,7 +160,7 @@ def _batch(ticket_ids: Sequence[str], changes: Changes) -> list[Outcome]:
 def _refused(message: str) -> Response:
     if is_htmx():
         return html(render("tickets/_picked.html", text=message, kind="error"), 422)
-    back = safe_next(request.form.get("back"))
+    back = _back()
     return page("tickets/bulk.html", refused=message, back=back, status=422)
 
 
@@ -140,7 +171,7 @@ def _ask(project: Project | None, chosen: Sequence[str]) -> Response:
         block="sheet",
         project=project,
         chosen=chosen,
-        back=safe_next(request.form.get("back")),
+        back=_back(),
     )
     if is_htmx():
         answer.headers["HX-Retarget"] = "#dialog-body"
@@ -158,7 +189,7 @@ def _told(project: Project | None, outcomes: Sequence[Outcome], *, deleted: bool
     shown: dict[str, Any] = {
         "text": text,
         "request_id": request_id.get() if changed else None,
-        "back": safe_next(request.form.get("back")),
+        "back": _back(),
     }
     if is_htmx():
         answer = html(render("tickets/_bulk_toast.html", **shown))

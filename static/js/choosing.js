@@ -1,0 +1,35 @@
+// What is chosen, of a list or a board, for one change to all of it: it outlives a swap of what shows
+// it. The bar that says the change is a form; what is chosen goes along when it is sent.
+
+/** The ids of what is chosen. */
+export const chosen = new Set();
+
+const bar = () => document.getElementById("bulk");
+
+/** Say how much is chosen, and show the bar or hide it. */
+export function showChosen(words = `${chosen.size}`) {
+  bar()?.classList.toggle("choosing", chosen.size > 0);
+  if (bar()) document.getElementById("bulk-count").textContent = words;
+}
+
+/** `show` marks what is chosen; it is called whenever that changed. */
+export function watchChoosing(show) {
+  const clear = () => {
+    chosen.clear();
+    bar()?.reset();
+    if (bar()) bar().elements.all.value = "";
+    show();
+  };
+  document.addEventListener("click", (event) => event.target.closest("#choose-none") && clear());
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && chosen.size && !event.target.closest("dialog, details[open]")) clear();
+  });
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { elt, formData } = event.detail;
+    if (elt !== bar()) return;
+    const there = formData.getAll("id");
+    for (const id of chosen) if (!there.includes(id)) formData.append("id", id);
+  });
+  document.addEventListener("docket:changed", clear);
+  document.addEventListener("docket:sheet", () => document.getElementById("dialog").showModal());
+}

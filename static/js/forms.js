@@ -1,0 +1,23 @@
+// Small help with forms: a key made out of a name, forms that send themselves.
+
+export function watchForms() {
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (field.matches("[data-upper]")) {
+      field.value = field.value.toUpperCase().replace(/[^A-Z0-9]/g, "");
+      field.dataset.typed = "yes";
+    }
+    const target = field.dataset.suggests && document.querySelector(field.dataset.suggests);
+    if (target && !target.dataset.typed) target.value = suggestKey(field.value);
+  });
+  document.addEventListener("change", (event) => {
+    event.target.closest("form[data-autosubmit]")?.requestSubmit();
+  });
+}
+
+/** "Mobile app" gives MA; one word gives its first four letters. */
+function suggestKey(name) {
+  const words = name.normalize("NFD").toUpperCase().match(/[A-Z0-9]+/g) ?? [];
+  const key = words.length > 1 ? words.map((word) => word[0]).join("") : (words[0] ?? "").slice(0, 4);
+  return key.replace(/^[0-9]+/, "").slice(0, 10);
+}

@@ -1,0 +1,82 @@
+"""Scripts joined at start: what an entry needs is in it once; what does not fit is refused."""
+
+import pytest
+
+from app.web.scripts import ScriptWrong, join
+
+APP = 'import { say } from "./page.js";\n\nsay("hello");\n'
+PAGE = """// What every page has.
+
+/** Say it. */
+export function say(words) {
+  // To everyone.
+  console.log(words, "// not a comment");
+}
+
+export const never = 0;
+"""
+
+
+def test_an_entry_holds_what_it_imports_without_what_only_people_read():
+    joined = join({"app.js": APP, "page.js": PAGE})
+    assert joined == {
+        "app.js": "const { say, never } = (() => {\n"
+        "function say(words) {\n"
+        'console.log(words, "// not a comment");\n'
+        "}\n"
+        "const never = 0;\n"
+        "return { say, never };\n"
+        "})();\n"
+        "{\n"
+        'say("hello");\n'
+        "}\n"
+    }
+
+
+def test_what_is_on_every_page_is_not_sent_again():
+    list_entry = (
+        'import { cut } from "./text.js";\nimport { say } from "./page.js";\nsay(cut(1));\n'
+    )
+    joined = join(
+        {
+            "app.js": APP,
+            "page.js": PAGE,
+            "text.js": "export const cut = (one) => one;\n",
+            "list.js": list_entry,
+        }
+    )
+    assert joined["list.js"].startswith('import { say } from "./app.js";\nconst { cut } =')
+    assert "console.log" not in joined["list.js"]
+    assert joined["app.js"].endswith("export { say };\n")
+    assert "text.js" not in joined
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ({"app.js": 'import { other } from "./page.js";\n', "page.js": PAGE}, "has no other"),
+        ({"app.js": 'import { say } from "./gone.js";\n'}, "has no say"),
+        ({"app.js": 'import * as page from "./page.js";\n', "page.js": PAGE}, "another way"),
+        ({"app.js": "export default 1;\n"}, "another way"),
+        ({"app.js": "const text = `one\n// two`;\n"}, "several lines"),
+        (
+            {
+                "app.js": 'import { a } from "./a.js";\n',
+                "a.js": 'import { b } from "./b.js";\nexport const a = 1;\n',
+                "b.js": 'import { a } from "./a.js";\nexport const b = 1;\n',
+            },
+            "import each other",
+        ),
+        (
+            {
+                "app.js": 'import { a } from "./a.js";\nimport { b } from "./b.js";\n',
+                "a.js": "export const a = 1;\nexport const c = 1;\n",
+                "b.js": "export const b = 1;\nexport const c = 1;\n",
+            },
+            "export c",
+        ),
+    ],
+)
+def test_what_does_not_fit_ends_the_start(sources, said):
+    with pytest.raises(ScriptWrong, match=said):
+        join(sources)
