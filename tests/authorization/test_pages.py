@@ -42,7 +42,10 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
         webhooks_pages.create webhooks_pages.index webhooks_pages.new
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
-        wiki_pages.new wiki_pages.preview
+        wiki_pages.new wiki_pages.preview audit_pages.inbox audit_pages.read_all
+        audit_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
+        welcome_pages.add_person welcome_pages.bot welcome_pages.make_bot
+        welcome_pages.load_sample welcome_pages.remove_sample tickets_pages.bar
     """),
     "project": (IN_PROJECT, """
         audit_pages.of_project projects_pages.add_label projects_pages.add_state
@@ -56,7 +59,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         wiki_pages.create_page wiki_pages.preview
     """),
     "ticket": (ON_TICKET, """
-        audit_pages.hand_back audit_pages.of_ticket tickets_pages.add_child
+        audit_pages.hand_back audit_pages.of_ticket audit_pages.read_ticket tickets_pages.add_child
         tickets_pages.add_comment tickets_pages.add_relation tickets_pages.choose
         tickets_pages.choose_state tickets_pages.choose_watcher tickets_pages.confirm_delete
         tickets_pages.delete tickets_pages.edit_field tickets_pages.live tickets_pages.move
@@ -124,6 +127,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     # A page that is open learns that its ticket is gone, and offers to bring it back.
     "GET tickets_pages.live": {"deleted": "ok", "dead": "ok"},
     "POST tickets_pages.restore": {"deleted": "ok"},
+    # What happened to a ticket before it was deleted can be put aside.
+    "POST audit_pages.read_ticket": {"deleted": "ok", "dead": "ok"},
     # Only its author edits a comment.
     "GET tickets_pages.edit_comment": NOT_MINE,
     "POST tickets_pages.save_comment": NOT_MINE,
