@@ -24,7 +24,7 @@ from app import create_app, schema
 from app.config import Settings
 from tests.bench import report, wrk
 from tests.bench.filling import PASSWORD, USERNAME, World, fill
-from tests.bench.operations import Operation, operations
+from tests.bench.operations import SDK_ECHO, Operation, operations
 from tests.support.postgres import start_cluster
 from tests.support.serving import ROOT, Served, serving, until, unused_port
 
@@ -99,14 +99,16 @@ def _measured(
     settings |= dict(one.split("=", 1) for one in asked.set)
     with serving(directory / "instance", **settings) as served:
         workers = len(served.workers())
-        with _bare(workers) as bare:
+        with _other("tests.bench.bare", str(workers), "8") as bare:
             chosen = [
                 operation
                 for operation in operations(world, _cookie(served))
                 if asked.only in operation.name
             ]
             lines = _rotate(served, bare, chosen, asked)
-        table = report.Table(kind, workers, lines, _memory(served.process.pid))
+        memory = _memory(served.process.pid)
+        versus = _beside_the_sdk(served, chosen, asked)
+        table = report.Table(kind, workers, lines, memory, versus)
     print(report.text(table), flush=True)
     return table
 
@@ -131,16 +133,36 @@ def _rotate(
     ]
 
 
+def _beside_the_sdk(
+    served: Served, chosen: list[Operation], asked: argparse.Namespace
+) -> report.Versus | None:
+    """get_self and the empty tool of an SDK server in turn, one connection each."""
+    found = next((operation for operation in chosen if operation.name == "MCP get_self"), None)
+    if found is None:
+        return None
+    ours: list[wrk.Figures] = []
+    theirs: list[wrk.Figures] = []
+    with _other("tests.bench.echo") as echo:
+        for _ in range(asked.rounds):
+            ours.append(_alone(served.port, found.requests, asked))
+            theirs.append(_alone(echo, [SDK_ECHO], asked))
+    return report.Versus(_median(ours), _median(theirs))
+
+
+def _alone(port: int, requests: list[wrk.Request], asked: argparse.Namespace) -> wrk.Figures:
+    return wrk.measure(port, requests, connections=1, seconds=asked.seconds)
+
+
 def _median(rounds: list[wrk.Figures]) -> wrk.Figures:
     ordered = sorted(rounds, key=lambda one: one.per_second)
     return replace(ordered[len(ordered) // 2], failures=sum(one.failures for one in rounds))
 
 
 @contextmanager
-def _bare(workers: int) -> Iterator[int]:
+def _other(module: str, *arguments: str) -> Iterator[int]:
+    """The port of another server to compare with."""
     port = unused_port()
-    command = [sys.executable, "-m", "tests.bench.bare", str(port), str(workers), "8"]
-    process = subprocess.Popen(command, cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-m", module, str(port), *arguments], cwd=ROOT)
     try:
         until(lambda: _answers(port))
         yield port

@@ -13,6 +13,11 @@ from tests.bench.wrk import Request
 
 API = "/api/v1"
 DIFFERENT = 500
+MCP = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-11-25",
+}
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,16 @@ class Operation:
     writes: bool = False
 
 
+def _call(path: str, tool: str, arguments: dict[str, object]) -> Request:
+    params = {"name": tool, "arguments": arguments}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return Request(path, "POST", MCP, json.dumps(body))
+
+
+# The empty tool of ``tests.bench.echo``.
+SDK_ECHO = _call("/mcp", "echo", {})
+
+
 def operations(world: World, cookie: str) -> list[Operation]:
     """All operations on this data set, as a bot; pages as the person of the cookie."""
     chance = random.Random(5)
@@ -32,11 +47,6 @@ def operations(world: World, cookie: str) -> list[Operation]:
     bot = {"X-API-Key": world.token}
     sent = bot | {"Content-Type": "application/json"}
     person = {"Cookie": cookie, "Accept-Encoding": "gzip"}
-    mcp = {
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2025-11-25",
-    }
     endpoint = f"/mcp/bot/{world.token}/mcp"
     tickets = f"{API}/projects/{world.project_id}/tickets"
 
@@ -45,13 +55,7 @@ def operations(world: World, cookie: str) -> list[Operation]:
         return [Request(path.format(f"{KEY}-{number}"), headers=headers) for number in numbers]
 
     def tool(name: str, **arguments: object) -> list[Request]:
-        body = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": name, "arguments": arguments},
-        }
-        return [Request(endpoint, "POST", mcp, json.dumps(body))]
+        return [_call(endpoint, name, arguments)]
 
     def new() -> Request:
         ticket = {"type": "story", "title": writer.title(), "body": writer.body()}

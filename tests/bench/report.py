@@ -26,6 +26,21 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Versus:
+    """get_self, with its log row and event, and a tool of the SDK that does nothing."""
+
+    ours: Figures
+    theirs: Figures
+
+    def __str__(self) -> str:
+        return (
+            f"MCP get_self at one connection: {self.ours.per_second:.0f} requests/s, p50 "
+            f"{self.ours.p50:.2f} ms; the empty tool of the official Python SDK's server: "
+            f"{self.theirs.per_second:.0f}, p50 {self.theirs.p50:.2f} ms."
+        )
+
+
+@dataclass(frozen=True)
 class Table:
     """What one database gave."""
 
@@ -34,6 +49,7 @@ class Table:
     lines: list[Line]
     # Of all processes of the server together, after the measurement.
     memory_mib: float
+    versus: Versus | None = None
 
 
 def text(table: Table) -> str:
@@ -54,7 +70,8 @@ def text(table: Table) -> str:
         )
         for line in table.lines
     ]
-    return "\n".join([*shown, f"{table.workers} worker(s), {table.memory_mib:.0f} MiB"])
+    shown.append(f"{table.workers} worker(s), {table.memory_mib:.0f} MiB")
+    return "\n".join([*shown, *([str(table.versus)] if table.versus else [])])
 
 
 def write(path: Path, machine: str, tickets: int, tables: list[Table]) -> None:
@@ -79,6 +96,7 @@ def write(path: Path, machine: str, tickets: int, tables: list[Table]) -> None:
         ]
         parts.append("\n".join(rows))
         parts.append(f"{table.workers} worker(s), {table.memory_mib:.0f} MiB after it.")
+        parts += [str(table.versus)] if table.versus else []
     section = "\n\n".join(parts) + "\n\n"
     known = path.read_text()
     found = re.compile(rf"^{HEADING}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
