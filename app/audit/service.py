@@ -109,13 +109,15 @@ def record_separately(actor: Actor, event_type: str, target: Target, /, **payloa
     recording(event_type, lambda: record(actor, event_type, target, **payload))
 
 
-def recording(event_type: str, work: Callable[[], object]) -> None:
+def recording(event_type: str, work: Callable[[], object], *, hasty: bool = False) -> None:
     """Do the work that records this event in a transaction of its own; never raises.
+
+    It may be ``hasty`` where the event says that something was asked, and nothing of a change.
 
     Where it fails, ``audit.orphaned`` is tried and the failure logged.
     """
     try:
-        run_write(work)
+        run_write(work, hasty=hasty)
     except Exception:
         log.exception("audit event not written", extra={"event_type": event_type})
         _record_orphan(event_type)

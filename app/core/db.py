@@ -35,7 +35,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core.engines import WRITES, is_outage, is_retryable, read_at_once, writer_lock
+from app.core.engines import HASTY, WRITES, is_outage, is_retryable, read_at_once, writer_lock
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run
@@ -163,10 +163,12 @@ def _only_writers_flush(flushing: Session, *_: object) -> None:
 
 
 @contextmanager
-def transaction() -> Iterator[None]:
+def transaction(*, hasty: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
-    Raises Unavailable where the database cannot be reached.
+    A ``hasty`` one is seen by all and survives the end of this process like any other, but its
+    commit does not wait for the disk: the next one that does carries it there. For what only says
+    that something was read. Raises Unavailable where the database cannot be reached.
     """
     if _reader.get() is not None or db.session().in_transaction():
         raise RuntimeError("a unit of work is open already")
@@ -174,7 +176,7 @@ def transaction() -> Iterator[None]:
     with _outages(), writer_lock(engine):
         try:
             session.info[WRITES] = True
-            session.connection(execution_options={WRITES: True})
+            session.connection(execution_options={WRITES: True, HASTY: hasty})
             yield
             session.commit()
         finally:
@@ -218,8 +220,8 @@ def _outages() -> Iterator[None]:
         raise
 
 
-def run_write(work: Callable[[], T]) -> T:
-    """Run ``work`` in a transaction, again when the database asks for it.
+def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
+    """Run ``work`` in a ``transaction``, again when the database asks for it.
 
     PostgreSQL refuses one of two that collide (``engines.is_retryable``), and a row that changed
     between being read and written is a StaleDataError: the whole of the work runs anew, at most
@@ -227,7 +229,7 @@ def run_write(work: Callable[[], T]) -> T:
     """
     for attempt in range(ATTEMPTS):
         try:
-            with transaction():
+            with transaction(hasty=hasty):
                 return work()
         except (DBAPIError, StaleDataError) as error:
             stale = isinstance(error, StaleDataError)

@@ -19,12 +19,15 @@ from app.core.errors import Unavailable
 
 # The execution option, and the session's mark, of a unit of work that writes.
 WRITES = "docket_writes"
+# The execution option of one whose commit need not wait for the disk.
+HASTY = "docket_hasty"
 
 LOCK_SECONDS = 10.0
 
 # A connection that was used less than this ago is not asked whether it still lives.
 FRESH_SECONDS = 1.0
 _SEEN = "docket_seen"
+_SYNCHRONOUS = "docket_synchronous"
 
 SQLITE_PRAGMAS = (
     "journal_mode=WAL",
@@ -105,8 +108,19 @@ def _begin_sqlite(connection: Connection) -> None:
     if driver.in_transaction:
         # A unit of work that reads, and did so by a prepared select before (prepared.py).
         return
-    writes = connection.get_execution_options().get(WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get(WRITES, False):
+        _set_synchronous(connection, "NORMAL" if options.get(HASTY, False) else "FULL")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _set_synchronous(connection: Connection, level: str) -> None:
+    """Whether commits of this connection wait for the disk; it remembers the level."""
+    if connection.info.get(_SYNCHRONOUS, "FULL") != level:
+        connection.exec_driver_sql(f"PRAGMA synchronous={level}")
+        connection.info[_SYNCHRONOUS] = level
 
 
 def read_at_once(connection: Connection) -> None:
@@ -124,6 +138,8 @@ def _begin_postgres(connection: Connection) -> None:
     driver: Any = connection.connection.dbapi_connection
     if driver.autocommit:
         driver.autocommit = False
+    if connection.get_execution_options().get(HASTY, False):
+        connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:

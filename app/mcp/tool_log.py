@@ -33,6 +33,7 @@ def write(
     recording(
         "bot.tool_invoked",
         lambda: note(actor, tool_name, arguments, status=status, message=message, took=took),
+        hasty=True,
     )
 
 

@@ -1,14 +1,14 @@
 """Units of work: what commits, what does not, and what is tried again."""
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.accounts.models import User
 from app.core import ids
 from app.core.clock import now_ms
-from app.core.db import ATTEMPTS, reading, run_write, session, transaction
+from app.core.db import ATTEMPTS, db, reading, run_write, session, transaction
 
 
 def new_user():
@@ -115,3 +115,30 @@ def test_other_errors_are_not_tried_again():
     with pytest.raises(ValueError, match="no"):
         run_write(work)
     assert len(runs) == 1
+
+
+@pytest.fixture
+def waiting():
+    """How this database says whether commits wait for the disk, and its words for yes and no."""
+    if db.engine.dialect.name == "sqlite":
+        yield "PRAGMA synchronous", 2, 1
+        return
+    # The server of the tests never waits otherwise.
+    mine = f'ALTER DATABASE "{db.engine.url.database}"'
+    with transaction():
+        session.execute(text(f"{mine} SET synchronous_commit = on"))
+    db.engine.dispose()
+    yield "SHOW synchronous_commit", "on", "off"
+    with transaction():
+        session.execute(text(f"{mine} RESET synchronous_commit"))
+    db.engine.dispose()
+
+
+def test_only_a_hasty_commit_does_not_wait_for_the_disk(waiting):
+    """And whoever uses its connection next does wait again."""
+    question, yes, no = waiting
+    seen = []
+    for hasty in (False, True, True, False):
+        with transaction(hasty=hasty):
+            seen.append(session.scalar(text(question)))
+    assert seen == [yes, no, no, yes]
