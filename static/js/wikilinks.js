@@ -79,9 +79,10 @@ function complete(area) {
     const answer = await fetch(found.address + encodeURIComponent(found.text)).catch(() => null);
     if (!answer?.ok || mine !== asked || !typed()) return;
     const rows = await answer.json();
-    // What is written out in full needs no list, and Enter is Enter.
+    // What is written out in full, in capitals or not, needs no list, and Enter is Enter.
     if (mine !== asked) return;
-    if (found.end !== "]]" && rows.some((row) => row.insert === found.whole)) return close();
+    const whole = found.whole.toLowerCase();
+    if (found.end !== "]]" && rows.some((row) => row.insert.toLowerCase() === whole)) return close();
     list.replaceChildren(...rows.map((row, index) => option(list.id, row, index)));
     list.hidden = rows.length === 0;
     if (!rows.length) return close();
