@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, exists, func, select, update
+from sqlalchemy import bindparam, exists, func, or_, select, update
 
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
@@ -24,6 +24,9 @@ from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 # After the first, second and third attempt, in milliseconds (interface.md, Limits).
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
+# Nothing is ever put off for longer, so what is due after that was put off before the clock was set
+# back, and would wait until it caught up.
+FARTHEST_MS = BACKOFF_MS[-1]
 # Longer than an attempt may take in all; by the clock of the database, which all processes share.
 LEASE_MS = 75_000
 # Taken back in one transaction.
@@ -54,7 +57,9 @@ _DUE = (
     select(OutboxEntry, Webhook)
     .join(_FIRST, _FIRST.c.entry_id == OutboxEntry.id)
     .join(Webhook, Webhook.id == OutboxEntry.webhook_id)
-    .where(OutboxEntry.due_at <= bindparam("moment"))
+    .where(
+        or_(OutboxEntry.due_at <= bindparam("moment"), OutboxEntry.due_at > bindparam("farthest"))
+    )
     .order_by(OutboxEntry.due_at, OutboxEntry.id)
     .limit(bindparam("most"))
 )
@@ -81,7 +86,9 @@ def claim(owner: str, most: int) -> list[Claimed]:
     In a writing unit of work. Entries of webhooks that are switched off are finished.
     """
     hold(Lock.OUTBOX)
-    found = session.execute(_DUE, {"moment": now_ms(), "most": most}).all()
+    moment = now_ms()
+    wanted = {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
+    found = session.execute(_DUE, wanted).all()
     events = attempts.events_of([row.OutboxEntry.audit_event_id for row in found])
     lease_until = database_ms() + LEASE_MS if found else 0
     claimed = []
@@ -209,10 +216,12 @@ def recover(*, all_of_others: str | None = None) -> int:
 def next_due() -> int | None:
     """When the next entry is due of a webhook that has none under way, in milliseconds."""
     due: int | None = session.scalar(_NEXT_DUE)
-    return due
+    moment = now_ms()
+    return moment if due is not None and due > moment + FARTHEST_MS else due
 
 
 def count_due() -> int:
     """How many entries are due, whoever may have some under way."""
-    statement = select(func.count()).where(_PENDING, OutboxEntry.due_at <= now_ms())
-    return session.scalar(statement) or 0
+    moment = now_ms()
+    is_due = or_(OutboxEntry.due_at <= moment, OutboxEntry.due_at > moment + FARTHEST_MS)
+    return session.scalar(select(func.count()).where(_PENDING, is_due)) or 0

@@ -59,7 +59,7 @@ class Worker:
         self._results: list[Result] = []
         self._stopping = threading.Event()
         self._stop_at = 0.0
-        self._recovered_at = 0
+        self._recovered_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="webhook-worker", daemon=True)
 
     def start(self) -> None:
@@ -127,13 +127,14 @@ class Worker:
 
     def _recover(self) -> None:
         """Take back what others left in their hands: all of it where there can be no others."""
-        if self._alone and not self._recovered_at:
+        moment = time.monotonic()
+        if self._recovered_at is None and self._alone:
             run_write(lambda: outbox.recover(all_of_others=self._owner))
-        elif now_ms() - self._recovered_at > RECOVERY_MS:
+        elif self._recovered_at is None or moment - self._recovered_at > RECOVERY_MS / 1000:
             run_write(outbox.recover)
         else:
             return
-        self._recovered_at = now_ms()
+        self._recovered_at = moment
 
     def _has_due(self) -> bool:
         """Whether anything is due, without a write: an idle worker must cost nothing."""

@@ -6,9 +6,9 @@ import time
 from sqlalchemy import insert, text
 
 from app.core import ids
-from app.core.clock import now_ms
+from app.core.clock import HOUR_MS, now_ms
 from app.core.db import reading, run_write, session
-from app.webhooks import connecting, outbox
+from app.webhooks import connecting, listening, outbox
 from app.webhooks.attempts import Outcome
 from app.webhooks.models import OutboxEntry
 from app.webhooks.worker import Worker
@@ -40,6 +40,20 @@ def test_a_secret_that_cannot_be_opened_stops_no_other_webhook(
     (row,) = until(lambda: deliveries(sealed))
     assert (row["status"], row["next_retry_at"]) == ("failed", None)
     assert "rotate it" in row["error_message"]
+
+
+def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, monkeypatch):
+    """Found by make torture: what was due before the step waited until the clock caught up."""
+    subscribe("ticket.created")
+    with monkeypatch.context() as ahead:
+        ahead.setattr(listening, "now_ms", lambda: now_ms() + HOUR_MS)
+        make_ticket(cast.ada, cast.open_project)
+    with app.app_context(), reading():
+        assert outbox.count_due() == 1
+        due = outbox.next_due()
+        assert due is not None
+        assert due <= now_ms()
+    assert len(in_app(app, lambda: outbox.claim("test", 5))) == 1
 
 
 def test_names_that_never_resolve_keep_nobody_waiting(
