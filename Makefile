@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install run test check bench format docs-renderers lock
+.PHONY: help setup install run test check torture fuzz bench format docs-renderers lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ check: $(V)/.stamp-test ## Format, lint, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+torture: $(V)/.stamp-test ## Faults of every kind against the real server (MINUTES=20, SHORT=1 for CI, ARGS=...)
+	@$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),20) $(if $(SHORT),--short) $(ARGS)
+
+fuzz: $(V)/.stamp-test ## Long fuzzing (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
+	@$(BIN)/python -m pytest -q tests/contract/test_fuzz.py tests/properties tests/fuzz $(ARGS)
 
 bench: $(V)/.stamp-test ## Measure the real server (ARGS="--seconds 5 --clients 1 16", see --help)
 	@$(BIN)/python -m tests.bench $(ARGS)

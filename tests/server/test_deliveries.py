@@ -1,29 +1,25 @@
-"""Deliveries by the real server: through kills, beside a black hole, from two processes at once.
+"""Deliveries by the real server: beside a black hole, from two processes at once.
 
-KILLS=200 runs the loop longer and EVENTS=1000 the black hole; the defaults keep both within a test
-run.
+EVENTS=1000 runs the black hole longer; the default keeps it within a test run. Kills are the
+business of tests/torture.
 """
 
 import os
-import random
 import signal
 import socket
 import statistics
-import subprocess
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 
 import pytest
 
-from tests.server.test_kill import kill
 from tests.support.postgres import unused_name
 from tests.support.receiver import SECRET, receiving
 from tests.support.serving import serving, start, until
 from tests.support.workspace import Owner, owner_of
 
-KILLS = int(os.environ.get("KILLS", "6"))
 EVENTS = int(os.environ.get("EVENTS", "60"))
 KEY = "a secret key of the tests"
 
@@ -72,61 +68,6 @@ def deliveries(owner, hook, query=""):
 
 def titles(receiver):
     return Counter(one.body["payload"]["title"] for one in receiver.received)
-
-
-def test_kills_lose_no_delivery(empty_url, tmp_path, receiver):
-    """Killed at any moment: at random, at the commit, and while the receiver holds the request."""
-    settings = settings_of(receiver, empty_url)
-    served = start(tmp_path / "instance", **settings)
-    port = served.port
-    owner, project, hook = furnish(served, receiver)
-    acknowledged = []
-    doomed = []
-
-    def answer(_):
-        with suppress(IndexError):
-            # Sent and not written down: the point where only the lease remembers.
-            kill(doomed.pop())
-        return 200
-
-    receiver.answer = answer
-    for round_number in range(KILLS):
-        moment = round_number % 3
-        if moment == 2:
-            doomed.append(served)
-        with suppress(OSError, AssertionError):
-            for number in range(4):
-                title = f"{round_number}-{number}"
-                create(owner, project, title)
-                acknowledged.append(title)
-                if moment == 1 and number == 3:
-                    # At once after the answer, that is: after the commit.
-                    kill(served)
-        if moment == 0:
-            time.sleep(random.uniform(0, 0.05))
-        if moment == 2:
-            with suppress(subprocess.TimeoutExpired):
-                served.process.wait(10)
-            doomed.clear()
-        kill(served)
-        served = start(tmp_path / "instance", port=port, **settings)
-        owner = Owner(served, owner.cookie)
-    try:
-        limit = 20 if empty_url.startswith("sqlite") else 120
-        until(lambda: set(acknowledged) <= set(titles(receiver)), limit)
-        known = {one.headers["X-Webhook-Delivery"] for one in receiver.received}
-        until(lambda: known <= {row["id"] for row in deliveries(owner, hook)}, limit)
-        rows = {row["id"]: row for row in deliveries(owner, hook)}
-        # Whoever got an event twice got it because an attempt was cut off.
-        for one in receiver.received:
-            assert one.is_signed_with(SECRET)
-        twice = [title for title, count in titles(receiver).items() if count > 1]
-        cut = [
-            row for row in rows.values() if (row["error_message"] or "").startswith("interrupted")
-        ]
-        assert len(twice) <= len(cut)
-    finally:
-        kill(served)
 
 
 def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):

@@ -38,6 +38,7 @@ class Cluster:
     address: str
     directory: Path | None = None
     binaries: Path | None = None
+    options: str = ""
     _created: list[str] = field(default_factory=list)
 
     def url(self, name: str) -> str:
@@ -59,15 +60,27 @@ class Cluster:
             sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
         )
 
+    def resume(self) -> None:
+        """Start the server of our own, again where it was halted."""
+        assert self.directory is not None
+        self._control("-w", "-l", self.directory / "log", "-o", self.options, "start")
+
+    def halt(self, how: str = "fast") -> None:
+        """Stop the server of our own; its files stay."""
+        self._control("-m", how, "-w", "stop")
+
+    def _control(self, *arguments: str | Path) -> None:
+        assert self.directory is not None
+        assert self.binaries is not None
+        _run([self.binaries / "pg_ctl", "-D", self.directory / "data", *arguments])
+
     def stop(self) -> None:
         """Stop the server and remove its files; where it was running, drop our databases."""
         if self.directory is None:
             for name in self._created:
                 self.drop_database(name)
             return
-        assert self.binaries is not None
-        data = str(self.directory / "data")
-        _run([self.binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"])
+        self.halt("immediate")
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _administer(self, statement: sql.Composed) -> None:
@@ -78,17 +91,20 @@ class Cluster:
             connection.execute(statement)
 
 
-def start_cluster() -> Cluster:
-    """Start a server, or use the one of TEST_DATABASE_URL; raises PostgresMissing."""
+def start_cluster(options: str = f"-c listen_addresses='' {OPTIONS}", port: int = 0) -> Cluster:
+    """Start a server, or use the one of TEST_DATABASE_URL; raises PostgresMissing.
+
+    With a port it is always one of our own, to be treated badly.
+    """
     given = os.environ.get("TEST_DATABASE_URL")
-    if given:
+    if given and not port:
         url = make_url(given).set(drivername=DRIVER)
         return Cluster(url.render_as_string(hide_password=False))
     found = _find_binaries()
     # A short path: a socket's address has room for about a hundred characters.
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
-        return _start(found, directory)
+        return _start(found, directory, options, port)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
@@ -140,7 +156,7 @@ def _candidates() -> Iterator[Path]:
         yield Path(on_path).resolve().parent
 
 
-def _start(found: Path, directory: Path) -> Cluster:
+def _start(found: Path, directory: Path, options: str, port: int) -> Cluster:
     if os.geteuid() == 0:
         nobody = pwd.getpwnam("nobody")
         os.chown(directory, nobody.pw_uid, nobody.pw_gid)
@@ -148,9 +164,11 @@ def _start(found: Path, directory: Path) -> Cluster:
     data = directory / "data"
     flags = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync"]
     _run([binaries / "initdb", "-D", data, *flags])
-    server = f"-k {directory} -c listen_addresses='' {OPTIONS}"
-    _run([binaries / "pg_ctl", "-D", data, "-w", "-l", directory / "log", "-o", server, "start"])
-    return Cluster(f"{DRIVER}://{USER}@/postgres?host={directory}", directory, binaries)
+    server = f"-k {directory} {options}"
+    address = f"{DRIVER}://{USER}@/postgres?host={directory}" + (f"&port={port}" if port else "")
+    cluster = Cluster(address, directory, binaries, server)
+    cluster.resume()
+    return cluster
 
 
 def _reachable(found: Path, directory: Path) -> Path:

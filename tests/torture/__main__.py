@@ -1,0 +1,91 @@
+"""``python -m tests.torture``: every fault once on each database, then kills until time is up."""
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.torture.faults import Figures, backends, kills
+from tests.torture.scenarios import SCENARIOS, Scenario
+from tests.torture.stage import Stage, staged
+
+KINDS = ("sqlite", "postgresql")
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--db", choices=KINDS, action="append")
+    parser.add_argument("--only", action="append", help="scenarios by name")
+    parser.add_argument("--short", action="store_true", help="the form of CI, about a minute")
+    return parser.parse_args()
+
+
+def run(stage: Stage, name: str, fault: Callable[[Stage], Figures]) -> bool:
+    """One fault and the checker after it; a line for the table."""
+    began = time.monotonic()
+    try:
+        figures = fault(stage)
+        found = stage.check()
+    except Exception:
+        print(f"BROKEN  {stage.kind:10}  {name}", flush=True)
+        traceback.print_exc()
+        return False
+    said = ", ".join(f"{key} {value}" for key, value in (figures | found).items())
+    print(f"ok  {stage.kind:10}  {name:14}  {time.monotonic() - began:6.1f} s  {said}", flush=True)
+    return True
+
+
+def play(kind: str, asked: argparse.Namespace, seconds: float) -> bool:
+    """All scenarios on one database; True where every promise was kept."""
+    began = time.monotonic()
+    kept = True
+    with (
+        tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as directory,
+        staged(kind, Path(directory)) as stage,
+    ):
+        for scenario in chosen(kind, asked):
+            form = scenario.short if asked.short else scenario.long
+            assert form is not None
+            kept &= run(stage, scenario.name, form)
+            if not kept:
+                print(stage.served.output()[-3000:] if stage.served else "", file=sys.stderr)
+                return False
+        while not asked.short and not asked.only:
+            left = seconds - (time.monotonic() - began)
+            if left < 5 or not kept:
+                break
+            turn = min(left, 120.0)
+            kept &= run(stage, "kills", partial(kills, count=10_000, seconds=turn))
+            if kind == "postgresql" and kept:
+                kept &= run(stage, "backends", partial(backends, count=40, seconds=turn))
+    return kept
+
+
+def chosen(kind: str, asked: argparse.Namespace) -> list[Scenario]:
+    """The scenarios that can happen to this database and were asked for."""
+    return [
+        one
+        for one in SCENARIOS
+        if kind in one.kinds
+        and (one.short is not None or not asked.short)
+        and (not asked.only or one.name in asked.only)
+    ]
+
+
+def main() -> int:
+    """0 where every promise was kept."""
+    asked = arguments()
+    kinds = asked.db or KINDS
+    share = asked.minutes * 60 / len(kinds)
+    kept = [play(kind, asked, share) for kind in kinds]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

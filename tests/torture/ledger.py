@@ -1,0 +1,151 @@
+"""What clients were promised, and the one checker that holds it against the database."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from tests.support.receiver import SECRET, Receiver
+
+
+class Broken(AssertionError):
+    """A promise was not kept; the message says which."""
+
+
+@dataclass
+class Ledger:
+    """What clients attempted and what was acknowledged, as they remember it."""
+
+    attempted: set[str] = field(default_factory=set)
+    tickets: dict[str, str] = field(default_factory=dict)
+    comments: list[str] = field(default_factory=list)
+    moves: list[str] = field(default_factory=list)
+    claims: list[tuple[str, str]] = field(default_factory=list)
+    # Statuses of every answer, and of those that no fault explains.
+    answers: Counter[int] = field(default_factory=Counter)
+    surprises: list[str] = field(default_factory=list)
+    # Attempts that were made and whose rows stood in a part of a log that was torn off.
+    torn: set[str] = field(default_factory=set)
+    numbers: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def title(self) -> str:
+        """A title that no other attempt has."""
+        with self._lock:
+            self.numbers += 1
+            title = f"t{self.numbers}"
+            self.attempted.add(title)
+            return title
+
+    def forget(self, titles: set[str]) -> None:
+        """Let go of promises that a fault of the storage itself has broken (a torn log)."""
+        gone = {ticket for ticket, title in self.tickets.items() if title in titles}
+        self.tickets = {one: title for one, title in self.tickets.items() if one not in gone}
+        self.moves = [one for one in self.moves if one not in gone]
+        self.claims = [one for one in self.claims if one[0] not in gone]
+
+
+Rows = Callable[[str], list[Any]]
+
+
+def check(engine: sa.Engine, ledger: Ledger, done: str) -> dict[str, int]:
+    """Hold the database against the ledger, and changes against events; raises Broken."""
+    with engine.connect() as connection:
+
+        def rows(statement: str) -> list[Any]:
+            return [tuple(map(_plain, row)) for row in connection.execute(sa.text(statement))]
+
+        counts = _check_rows(rows, ledger, done)
+        if engine.dialect.name == "sqlite":
+            _expect("integrity_check", rows("PRAGMA integrity_check"), [("ok",)])
+            _expect("foreign_key_check", rows("PRAGMA foreign_key_check"), [])
+    if ledger.surprises:
+        raise Broken(f"answers that no fault explains: {ledger.surprises[:5]}")
+    return counts
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int) or value is None else str(value)
+
+
+def _expect(what: str, found: Any, wanted: Any) -> None:
+    if found == wanted:
+        return
+    if isinstance(found, Counter):
+        # Too many, too few.
+        found, wanted = found - wanted, wanted - found
+    raise Broken(f"{what}: {str(found)[:400]}, expected {str(wanted)[:400]}")
+
+
+def _check_rows(rows: Rows, ledger: Ledger, done: str) -> dict[str, int]:
+    tickets = {
+        ticket: (title, number, state, assignee)
+        for ticket, title, number, state, assignee in rows(
+            "SELECT id, title, ticket_number, state_id, assignee_user_id FROM tickets"
+        )
+    }
+    comments = Counter(ticket for _, ticket in rows("SELECT id, ticket_id FROM comments"))
+    known = {comment for (comment,) in rows("SELECT id FROM comments")}
+    lost = set(ledger.tickets) - set(tickets), set(ledger.comments) - known
+    _expect("acknowledged tickets and comments that are lost", lost, (set(), set()))
+    still = [one for one in ledger.moves if tickets[one][2] != done]
+    _expect("acknowledged moves that are lost", still, [])
+    taken = [one for one, bot in ledger.claims if tickets[one][3] != bot]
+    _expect("acknowledged claims that are lost or were given twice", taken, [])
+    unasked = [title for title, *_ in tickets.values() if title not in ledger.attempted]
+    _expect("tickets that nobody asked for", unasked, [])
+    titles = Counter(title for title, *_ in tickets.values())
+    _expect("tickets made twice", [one for one, count in titles.items() if count > 1], [])
+    numbers = sorted(number for _, number, _, _ in tickets.values())
+    _expect("ticket numbers", numbers, list(range(1, len(numbers) + 1)))
+    _expect("ticket counter", rows("SELECT ticket_counter FROM projects"), [(len(numbers),)])
+    events = _events(rows)
+    moved = Counter(one for one, row in tickets.items() if row[2] == done)
+    assigned = Counter(one for one, row in tickets.items() if row[3] is not None)
+    _expect("ticket.created", events.get("ticket.created", Counter()), Counter(list(tickets)))
+    _expect("ticket.state_changed", events.get("ticket.state_changed", Counter()), moved)
+    _expect("ticket.assigned", events.get("ticket.assigned", Counter()), assigned)
+    _expect("comment.created", events.get("comment.created", Counter()), comments)
+    return {"tickets": len(tickets), "comments": len(known), "acknowledged": len(ledger.tickets)}
+
+
+def _events(rows: Rows) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for kind, ticket in rows(
+        "SELECT event_type, ticket_id FROM audit_events WHERE category = 'activity'"
+    ):
+        if kind != "ticket.watcher_added":
+            found.setdefault(kind, Counter())[ticket] += 1
+    return found
+
+
+def check_deliveries(
+    engine: sa.Engine, receiver: Receiver, ledger: Ledger, seconds: float = 60
+) -> dict[str, int]:
+    """Wait until nothing is owed; then every event arrived, and every attempt has its row."""
+    owed = "SELECT count(*) FROM webhook_outbox WHERE state <> 'finished'"
+    deadline = time.monotonic() + seconds
+    while True:
+        with engine.connect() as connection:
+            left = connection.execute(sa.text(owed)).scalar() or 0
+        if not left:
+            break
+        if time.monotonic() > deadline:
+            raise Broken(f"{left} deliveries are still owed after {seconds:.0f} s")
+        time.sleep(0.05)
+    with engine.connect() as connection:
+        titles = {title for (title,) in connection.execute(sa.text("SELECT title FROM tickets"))}
+        attempts = {
+            str(one) for (one,) in connection.execute(sa.text("SELECT id FROM webhook_deliveries"))
+        }
+    arrived = Counter(one.body["payload"]["title"] for one in list(receiver.received))
+    _expect("events that never arrived", titles - set(arrived), set())
+    sent = {one.headers["X-Webhook-Delivery"] for one in list(receiver.received)}
+    forged = [one.event for one in list(receiver.received) if not one.is_signed_with(SECRET)]
+    _expect("requests that are not signed", forged, [])
+    _expect("attempts without a row", sent - attempts - ledger.torn, set())
+    return {"delivered": len(arrived), "twice": sum(count > 1 for count in arrived.values())}

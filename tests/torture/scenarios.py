@@ -1,0 +1,44 @@
+"""All faults, in their long and their short forms."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.torture.faults import (
+    Figures,
+    backends,
+    claims,
+    clock_steps,
+    database_link,
+    kills,
+    receiver_link,
+    restart,
+    slow_clients,
+)
+from tests.torture.stage import Stage
+from tests.torture.storage import disk_full, read_only, torn_log
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A fault in its long and in its short form, and on which databases it can happen."""
+
+    name: str
+    long: Callable[[Stage], Figures]
+    short: Callable[[Stage], Figures] | None = None
+    kinds: tuple[str, ...] = ("sqlite", "postgresql")
+
+
+PG, LITE = ("postgresql",), ("sqlite",)
+SCENARIOS = (
+    Scenario("kills", lambda stage: kills(stage, 20), lambda stage: kills(stage, 3)),
+    Scenario("backends", lambda s: backends(s, 30), lambda s: backends(s, 3), PG),
+    Scenario("restart", lambda s: restart(s, 10), lambda s: restart(s, 2), PG),
+    Scenario("database link", lambda s: database_link(s, 4), lambda s: database_link(s, 0.5), PG),
+    Scenario("receiver link", lambda s: receiver_link(s, 4), lambda s: receiver_link(s, 0.4)),
+    Scenario("disk full", disk_full, disk_full, LITE),
+    Scenario("clock steps", clock_steps, None),
+    Scenario("slow clients", slow_clients, None),
+    Scenario("claims", lambda s: claims(s, 100), lambda s: claims(s, 5)),
+    Scenario("read-only", read_only, None, PG),
+    Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),
+)

@@ -1,0 +1,173 @@
+"""What a run of faults plays on: a database, a receiver, proxies before both, and the server."""
+
+import os
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import sqlalchemy as sa
+
+from tests.support.postgres import Cluster, start_cluster
+from tests.support.receiver import SECRET, Receiver, receiving
+from tests.support.serving import CRASHING, Served, end, start, unused_port
+from tests.support.workspace import owner_of
+from tests.torture.ledger import Ledger, check, check_deliveries
+from tests.torture.load import Site
+from tests.torture.proxy import Proxy, proxying
+
+# Only durability is as shipped: a crash of PostgreSQL's processes must lose nothing.
+DURABLE = "-c synchronous_commit=on -c full_page_writes=on -c fsync=off -c max_connections=200"
+
+
+@dataclass
+class Stage:
+    """Everything, and the server that runs on it now."""
+
+    kind: str
+    directory: Path
+    url: str
+    settings: dict[str, Any]
+    receiver: Receiver
+    to_receiver: Proxy
+    to_database: Proxy | None
+    cluster: Cluster | None
+    port: int
+    ledger: Ledger = field(default_factory=Ledger)
+    served: Served | None = None
+    site: Site | None = None
+
+    def start(self, **settings: Any) -> Served:
+        """Start the server, on the same port as before."""
+        given = self.settings | settings
+        self.served = start(self.directory / "instance", self.port, CRASHING, **given)
+        return self.served
+
+    def stop(self) -> None:
+        """End the server without ceremony."""
+        if self.served is not None:
+            end(self.served)
+
+    def kill(self) -> None:
+        """SIGKILL to the server and its workers in one blow."""
+        assert self.served is not None
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            workers = self.served.workers()
+            os.killpg(self.served.process.pid, signal.SIGKILL)
+            for worker in workers:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+        self.served.process.wait()
+
+    def status(self, path: str, timeout: float = 10) -> int:
+        """The status of a plain GET; 0 where there is no answer."""
+        assert self.served is not None
+        try:
+            return self.served.request("GET", path, timeout=timeout).status
+        except OSError:
+            return 0
+
+    @property
+    def engine(self) -> sa.Engine:
+        """Past all proxies, for the checker."""
+        return sa.create_engine(self.url, poolclass=sa.NullPool)
+
+    def check(self, *, deliveries: bool = True) -> dict[str, int]:
+        """The one checker, of a server that runs and is ready; raises Broken."""
+        assert self.site is not None
+        until_ready(self)
+        found = check_deliveries(self.engine, self.receiver, self.ledger) if deliveries else {}
+        return check(self.engine, self.ledger, self.site.states[-1]) | found
+
+    def furnish(self) -> None:
+        """An owner, four bots, a project, and a webhook through the proxy."""
+        served = self.start()
+        owner = owner_of(served)
+        bots = [owner.bot(f"bot-{number}") for number in range(4)]
+        project = owner.call("POST", "/projects", {"key": "LOAD", "name": "Load"})["id"]
+        states = owner.call("GET", f"/projects/{project}/workflow-states")["data"]
+        hook = {
+            "url": f"https://localhost:{self.to_receiver.port}/hook",
+            "secret": SECRET,
+            "event_types": ["ticket.created"],
+        }
+        owner.call("POST", "/webhooks", hook)
+        self.site = Site(
+            self.port,
+            owner.cookie,
+            tuple((bot.id, bot.token) for bot in bots),
+            project,
+            tuple(state["id"] for state in states),
+        )
+
+
+def until_ready(stage: Stage, seconds: float = 30) -> float:
+    """How long it took until /readyz says 200."""
+    began = time.monotonic()
+    while stage.status("/readyz", 5) != 200:
+        assert time.monotonic() - began < seconds, "the server did not become ready"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def make_clock(directory: Path) -> dict[str, str]:
+    """The settings that give a server a clock of its own; raises where there is no C compiler."""
+    library, step = directory / "clock.so", directory / "clock.step"
+    source = Path(__file__).with_name("clock.c")
+    command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    step.write_bytes(struct.pack("l", 0))
+    return {"LD_PRELOAD": str(library), "CLOCK_STEP": str(step)}
+
+
+def step_clock(directory: Path, seconds: int) -> None:
+    """Step the server's clock to so many seconds from the true one."""
+    with (directory / "clock.step").open("r+b") as file:
+        file.write(struct.pack("l", seconds))
+
+
+@contextmanager
+def staged(kind: str, directory: Path) -> Iterator[Stage]:
+    """A stage with a server that runs and is furnished."""
+    with ExitStack() as held:
+        receiver = held.enter_context(receiving(directory))
+        to_receiver = held.enter_context(proxying(("127.0.0.1", receiver.port)))
+        url = f"sqlite:///{directory}/instance/docket.db"
+        settings: dict[str, Any] = {}
+        cluster, to_database = None, None
+        if kind == "postgresql":
+            port = unused_port()
+            cluster = start_cluster(f"-c listen_addresses=127.0.0.1 -c port={port} {DURABLE}", port)
+            held.callback(cluster.stop)
+            url = cluster.create_database("torture")
+            to_database = held.enter_context(proxying(("127.0.0.1", port)))
+            through = sa.make_url(url).set(host="127.0.0.1", port=to_database.port, query={})
+            settings = {"DATABASE_URL": through.render_as_string(hide_password=False)}
+        stage = Stage(
+            kind,
+            directory,
+            url,
+            settings
+            | {
+                "SECRET_KEY": "k" * 32,
+                "LOG_LEVEL": "WARNING",
+                # Shorter leases, so that what a kill interrupted is taken up soon.
+                "LEASE_MS": 6_000,
+                "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+                "WEBHOOK_CA_BUNDLE": str(receiver.ca_file),
+            },
+            receiver,
+            to_receiver,
+            to_database,
+            cluster,
+            unused_port(),
+        )
+        held.callback(stage.stop)
+        stage.furnish()
+        yield stage

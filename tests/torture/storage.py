@@ -1,0 +1,102 @@
+"""Faults of what the database stands on: a full disk, a read-only server, a torn log."""
+
+import os
+import random
+import resource
+import time
+
+import sqlalchemy as sa
+
+from tests.support.serving import until
+from tests.torture.faults import Figures, expect
+from tests.torture.load import load
+from tests.torture.stage import Stage
+
+
+def disk_full(stage: Stage) -> Figures:
+    """No file may grow any more: writes are 503, reads go on; then they may, without a restart."""
+    assert stage.site is not None
+    assert stage.served is not None
+    (worker,) = stage.served.workers()
+    database = stage.directory / "instance" / "docket.db"
+    wal = database.with_name("docket.db-wal")
+    forever = resource.RLIM_INFINITY
+    with load(stage.site, stage.ledger, 2):
+        time.sleep(0.5)
+        limit = max(database.stat().st_size, wal.stat().st_size) + 65_536
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, (limit, forever))
+        before = stage.ledger.answers[503]
+        until(lambda: stage.ledger.answers[503] > before + 5, 60)
+        for path in (f"/projects/{stage.site.project}", "/tickets?limit=5"):
+            read = stage.site.ask("GET", path)
+            expect(read.status == 200, f"a read was {read.status} on a full disk")
+        full = stage.ledger.answers[503] - before
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, (forever, forever))
+        made = stage.ledger.answers[201]
+        until(lambda: stage.ledger.answers[201] > made + 5, 30)
+    return {"writes refused": full, "limit KiB": limit // 1024}
+
+
+def read_only(stage: Stage, seconds: float = 3) -> Figures:
+    """PostgreSQL turns read-only, as after a failover: writes are 503, reads go on."""
+    assert stage.site is not None
+    before = stage.ledger.answers[503]
+    with load(stage.site, stage.ledger, 4):
+        _set_read_only(stage, "on")
+        time.sleep(seconds)
+        read = stage.site.ask("GET", "/tickets?limit=5")
+        expect(read.status == 200, f"a read was {read.status} on a read-only database")
+        _set_read_only(stage, "off")
+        made = stage.ledger.answers[201]
+        until(lambda: stage.ledger.answers[201] > made + 5, 30)
+    refused = stage.ledger.answers[503] - before
+    expect(refused > 0, "no write was refused by a read-only database")
+    return {"writes refused": refused}
+
+
+def _set_read_only(stage: Stage, word: str) -> None:
+    with stage.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text("SET default_transaction_read_only = off"))
+        connection.execute(sa.text(f"ALTER SYSTEM SET default_transaction_read_only = {word}"))
+        connection.execute(sa.text("SELECT pg_reload_conf()"))
+
+
+def torn_log(stage: Stage, rounds: int) -> Figures:
+    """The end of the write-ahead log is torn off: what is left is whole, with nothing invented."""
+    assert stage.site is not None
+    lost = 0
+    for _ in range(rounds):
+        with load(stage.site, stage.ledger):
+            time.sleep(0.6)
+            stage.kill()
+        wal = stage.directory / "instance" / "docket.db-wal"
+        size = wal.stat().st_size
+        if size:
+            os.truncate(wal, random.randrange(size))
+        stage.start()
+        lost += _forget_torn(stage)
+    return {"logs torn": rounds, "tickets in what was torn off": lost}
+
+
+def _forget_torn(stage: Stage) -> int:
+    """Let go of what stood in the torn part, acknowledged or not; how many tickets that were."""
+    assert stage.site is not None
+    with stage.engine.connect() as connection:
+
+        def column(statement: str) -> set[str]:
+            return {str(value) for (value,) in connection.execute(sa.text(statement))}
+
+        titles = column("SELECT title FROM tickets")
+        comments = column("SELECT id FROM comments")
+        moved = column(f"SELECT id FROM tickets WHERE state_id = '{stage.site.states[-1]}'")
+        taken = column("SELECT id || assignee_user_id FROM tickets")
+        attempts = column("SELECT id FROM webhook_deliveries")
+    ledger = stage.ledger
+    torn = set(ledger.tickets.values()) - titles
+    ledger.forget(torn)
+    ledger.comments = [one for one in ledger.comments if one in comments]
+    ledger.moves = [one for one in ledger.moves if one in moved]
+    ledger.claims = [one for one in ledger.claims if "".join(one) in taken]
+    sent = {one.headers["X-Webhook-Delivery"] for one in list(stage.receiver.received)}
+    ledger.torn |= sent - attempts
+    return len(torn)
