@@ -5,17 +5,14 @@ business of tests/torture.
 """
 
 import os
-import signal
 import socket
 import statistics
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
 import pytest
 
-from tests.support.postgres import unused_name
 from tests.support.receiver import SECRET, receiving
 from tests.support.serving import serving, start, until
 from tests.support.workspace import Owner, owner_of
@@ -94,30 +91,6 @@ def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
         print(f"median {statistics.median(late) * 1000:.0f} ms")
         assert statistics.median(late) < 0.5
         assert all(count == 9 for count in titles(receiver).values())
-
-
-def test_two_processes_deliver_once_and_take_over(cluster, tmp_path, receiver):
-    name = unused_name()
-    url = cluster.create_database(name)
-    with ExitStack() as held:
-        held.callback(cluster.drop_database, name)
-        settings = settings_of(receiver, url)
-        first = held.enter_context(serving(tmp_path / "first", **settings))
-        owner, project, _ = furnish(first, receiver)
-        second = held.enter_context(serving(tmp_path / "second", **settings))
-        other = Owner(second, owner.cookie)
-        with ThreadPoolExecutor(4) as callers:
-            for number in range(40):
-                caller = owner if number % 2 else other
-                callers.submit(create, caller, project, f"{number}")
-        receiver.wait_for(40, 30)
-        time.sleep(1.5)
-        assert set(titles(receiver).values()) == {1}
-        # One ends in good order; the other has all that comes after.
-        first.stop(signal.SIGTERM)
-        create(other, project, "after")
-        receiver.wait_for(41, 10)
-        assert titles(receiver)["after"] == 1
 
 
 def test_a_stop_in_good_order_finishes_what_is_under_way(empty_url, tmp_path, receiver):

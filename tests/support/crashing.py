@@ -1,8 +1,8 @@
 """The application, made to die by SIGKILL at a named point of a delivery, once.
 
 CRASH_AT names the point and CRASH_FILE a file that exists until it happened; LEASE_MS shortens the
-lease of deliveries. Served by ``flask --app tests.support.crashing serve``; the product itself has
-no such settings.
+lease of deliveries, FIRST_SWEEP_SECONDS the wait before the first sweeps. Served by ``flask --app
+tests.support.crashing serve``; the product itself has no such settings.
 """
 
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app import create_app
+from app.jobs import scheduler
 from app.webhooks import outbox, sending, waking, worker
 
 
@@ -45,6 +46,9 @@ def dying(point: str, function: Callable[..., Any], *, before: bool) -> Callable
 def prepare() -> None:
     """Put the points into the code that delivers."""
     outbox.LEASE_MS = int(os.environ.get("LEASE_MS", outbox.LEASE_MS))
+    scheduler.FIRST_SWEEP_SECONDS = int(
+        os.environ.get("FIRST_SWEEP_SECONDS", scheduler.FIRST_SWEEP_SECONDS)
+    )
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
     # The change is committed and answered for, the worker not yet told.
     waking.wake_all = dying("after commit", waking.wake_all, before=True)
