@@ -57,7 +57,13 @@ class Report:
 
     def as_text(self, *, verbose: bool = False) -> str:
         """The report for a person: counts, then each reason with its number and an example."""
-        lines = [row.as_text() for row in self.rows] if verbose else []
+        lines: list[str] = []
+        if verbose:
+            lines += [row.as_text() for row in self.rows]
+            lines += [
+                f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
+            ]
+        # The sum stands last, where it is seen.
         lines += [f"{count:6d} {what}" for what, count in self.made.items()] or ["nothing to add"]
         reasons = Counter(reason for _, reason, _ in self.notes)
         if reasons:
@@ -66,8 +72,4 @@ class Report:
             issue, _, detail = next(entry for entry in self.notes if entry[1] == reason)
             example = f"{issue} {detail}".strip()
             lines.append(f"{count:6d} {reason} (such as {example})")
-        if verbose:
-            lines += [
-                f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
-            ]
         return "\n".join(lines)
