@@ -1,6 +1,5 @@
 """Browser sessions of humans: an opaque random token in the cookie, its hash in the database."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import bindparam, delete, insert, select
@@ -62,23 +61,17 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
     return opened
 
 
-def of_user(user_id: str) -> Sequence[UserSession]:
-    """The open sessions of a user, the one used last first."""
-    statement = select(UserSession).where(UserSession.user_id == user_id)
-    return session.scalars(statement.order_by(UserSession.last_seen_at.desc())).all()
-
-
 def end(session_id: str) -> None:
     """End one session."""
     session.execute(delete(UserSession).where(UserSession.id == session_id))
 
 
-def end_all(user_id: str, *, but: str | None = None) -> None:
-    """End all sessions of a user, except possibly one."""
+def end_all(user_id: str, *, but: str | None = None) -> int:
+    """End all sessions of a user, except possibly one; how many there were."""
     statement = delete(UserSession).where(UserSession.user_id == user_id)
     if but is not None:
         statement = statement.where(UserSession.id != but)
-    session.execute(statement)
+    return len(session.scalars(statement.returning(UserSession.id)).all())
 
 
 def confirm(actor: Actor) -> None:

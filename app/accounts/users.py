@@ -172,8 +172,8 @@ def _set_password(user: User, hashed: str) -> None:
 @operation(Access.HUMAN)
 def change_password(
     actor: Actor, *, current_password: str, new_password: str, settings: Settings
-) -> None:
-    """Change one's own password; this session stays, all others end.
+) -> int:
+    """Change one's own password; this session stays, all others end: how many is returned.
 
     The current password is judged first. Raises CurrentPasswordInvalid, PasswordTooShort,
     InvalidField, PasswordUnchanged. Opens its own units of work.
@@ -188,10 +188,10 @@ def change_password(
     if new_password == current_password:
         raise PasswordUnchanged
     hashed = passwords.hash_new(new_password, cost)
-    run_write(lambda: _change_password(actor, stored, hashed))
+    return run_write(lambda: _change_password(actor, stored, hashed))
 
 
-def _change_password(actor: Actor, stored: str | None, hashed: str) -> None:
+def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
     holds.change(actor.id)
     sessions.confirm(actor)
     user = session.get_one(User, actor.id)
@@ -200,5 +200,6 @@ def _change_password(actor: Actor, stored: str | None, hashed: str) -> None:
         raise CurrentPasswordInvalid
     _set_password(user, hashed)
     session.flush()
-    sessions.end_all(user.id, but=actor.session_id)
+    ended = sessions.end_all(user.id, but=actor.session_id)
     record(actor, "user.updated", Target("user", user.id), password_changed=True)
+    return ended

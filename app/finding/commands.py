@@ -28,6 +28,8 @@ OF_PROJECT = (
     ("Wiki of ~", "/projects/~/wiki", "page", "pages"),
     ("New wiki page in ~", "/projects/~/wiki/new", "plus", "create add write"),
     ("Notes of ~", "/projects/~/sticky-notes", "note", "sticky wall"),
+    ("Overview of ~", "/projects/~", "home", "about"),
+    ("Activity of ~", "/projects/~/activity", "clock", "events happened"),
     ("Settings of ~", "/projects/~/settings/general", "gear", "states labels"),
 )
 

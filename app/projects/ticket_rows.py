@@ -48,17 +48,19 @@ def live_by_label(project_id: str) -> dict[str, int]:
     return dict(session.execute(statement).all())
 
 
-def live_by_category() -> dict[str, dict[str, int]]:
-    """How many live tickets each project has in each category of state."""
+def live_by_category(project_id: str | None = None) -> dict[str, dict[str, int]]:
+    """How many live tickets each project, or this one, has in each category of state."""
     statement = (
         select(_tickets.c.project_id, WorkflowState.category, func.count())
         .join(WorkflowState, WorkflowState.id == _tickets.c.state_id)
         .where(_tickets.c.deleted_at.is_(None))
         .group_by(_tickets.c.project_id, WorkflowState.category)
     )
+    if project_id is not None:
+        statement = statement.where(_tickets.c.project_id == project_id)
     found: dict[str, dict[str, int]] = {}
-    for project_id, category, count in session.execute(statement):
-        found.setdefault(project_id, {})[category] = count
+    for where, category, count in session.execute(statement):
+        found.setdefault(where, {})[category] = count
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from flask import Flask
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
+from app.web.choices import shows_exact_times
 
 TONES = 8
 _WORD = re.compile(r"[^\W_]+")
@@ -33,8 +34,16 @@ def utc(moment: int | str) -> str:
 
 
 def ago(moment: int | str) -> str:
-    """``3 min ago``; the date for what is older than a month."""
+    """``3 min ago``; ``20 Nov 26, 21:14 UTC`` for who chose to see times so."""
     at = moment_ms(moment)
+    if shows_exact_times():
+        on = datetime.fromtimestamp(at / 1000, UTC)
+        return f"{on.day} {on:%b %y, %H:%M} UTC"
+    return _passed(at)
+
+
+def _passed(at: int) -> str:
+    """How long ago that was; the date for what is older than a month."""
     passed = now_ms() - at
     if passed < MINUTE_MS:
         return "just now"

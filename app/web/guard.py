@@ -95,8 +95,7 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         if response.mimetype == "text/html":
             for name, value in PAGE_HEADERS.items():
                 response.headers.setdefault(name, value)
-            settings: Settings = current_app.config["SETTINGS"]
-            if settings.cookie_secure:
+            if is_secure():
                 response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
             _pack(response)
         return response
@@ -149,6 +148,12 @@ def client() -> Client:
     """The peer of this request."""
     who: Who = current_app.extensions["docket_who"]
     return who.client(request)
+
+
+def is_secure() -> bool:
+    """Whether cookies go over HTTPS alone."""
+    settings: Settings = current_app.config["SETTINGS"]
+    return settings.cookie_secure
 
 
 def write(work: Callable[[Actor], Result]) -> Result:

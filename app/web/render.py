@@ -12,11 +12,7 @@ from flask import Flask, Response, current_app, g, request
 from markupsafe import Markup
 
 from app.config import Settings
-
-THEMES = ("auto", "light", "dark")
-THEME_COOKIE = "theme"
-# Whether single-letter shortcuts work; whoever speaks to the machine switches them off.
-KEYS_COOKIE = "keys"
+from app.web import choices
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
 # text, one real load on Back, and every refusal shown where the reader looks.
@@ -63,8 +59,7 @@ def install(app: Flask) -> None:
         actor = g.actor
         return {
             "app_name": settings.app_name,
-            "theme": theme(),
-            "single_keys": request.cookies.get(KEYS_COOKIE) != "off",
+            "chosen": choices.chosen(),
             "me": {
                 "id": actor.user_id or "",
                 "type": "human",
@@ -78,12 +73,6 @@ def warm(app: Flask) -> None:
     """Compile every template now, so that the first reader does not wait for it."""
     for name in app.jinja_env.list_templates(extensions=("html",)):
         app.jinja_env.get_template(name)
-
-
-def theme() -> str:
-    """The theme that this browser chose; the system decides where it chose none."""
-    chosen = request.cookies.get(THEME_COOKIE, "auto")
-    return chosen if chosen in THEMES else "auto"
 
 
 def is_htmx() -> bool:

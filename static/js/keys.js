@@ -7,7 +7,8 @@ const GO = { h: "/", p: "/projects", a: "/audit" };
 const GO_WITHIN = { b: "board", l: "tickets", w: "wiki", s: "sticky-notes" };
 
 function go(key, more = "") {
-  const { project } = document.body.dataset;
+  // Outside of any project, the one that the reader chose.
+  const { project = document.body.dataset.home } = document.body.dataset;
   if (GO[key]) location.assign(GO[key]);
   else if (GO_WITHIN[key]) location.assign(`${project ? `/projects/${project}` : ""}/${GO_WITHIN[key]}${more}`);
 }

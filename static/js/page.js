@@ -3,6 +3,7 @@
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const WHEN = { day: "numeric", month: "short", year: "2-digit", hour: "2-digit", minute: "2-digit" };
 
 /** Say something to those who do not see the page. */
 export function speak(text) {
@@ -95,10 +96,11 @@ function watchToasts() {
 }
 
 function watchTimes() {
+  const exact = document.documentElement.dataset.times;
   const refresh = () => {
     for (const one of document.querySelectorAll("time[datetime]")) {
       const at = new Date(one.dateTime);
-      one.textContent = ago(at);
+      one.textContent = exact ? at.toLocaleString("en-GB", WHEN) : ago(at);
       one.title = at.toLocaleString();
     }
   };

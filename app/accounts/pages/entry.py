@@ -2,14 +2,14 @@
 
 from flask import Response, g, request
 
-from app.accounts import login, setup
+from app.accounts import login, preferences, setup
 from app.accounts.identity import COOKIE
 from app.accounts.pages.blueprint import pages, peer, settings
 from app.accounts.schemas import LoginBody, SetupBody
 from app.accounts.sessions import OpenedSession
 from app.core.db import reading
 from app.core.errors import InvalidCredentials, RateLimited
-from app.web import guard
+from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public
 from app.web.render import go, is_htmx, page, partial
@@ -21,8 +21,10 @@ def _needs_setup() -> bool:
 
 
 def _enter(opened: OpenedSession, target: str) -> Response:
-    """Give the browser its session and lead it on."""
-    response = go(target)
+    """Give the browser its session and the person's choices, and lead it on."""
+    with reading():
+        chosen = preferences.of_user(opened.user.id)
+    response = choices.carry(go(target), chosen, secure=settings().cookie_secure)
     _set_cookie(response, opened.token, opened.max_age)
     return response
 

@@ -2,16 +2,15 @@
 
 from flask import Response, request
 
-from app.accounts import sessions, users
+from app.accounts import own_sessions, preferences, users
 from app.accounts.builders import user_json
 from app.accounts.pages.blueprint import pages, settings
 from app.accounts.schemas import ChangePasswordBody, UserPatch
 from app.core.db import reading
+from app.web import choices
 from app.web.forms import Form, attempt, load_form
-from app.web.guard import actor
-from app.web.render import KEYS_COOKIE, THEME_COOKIE, THEMES, go, page
-
-YEAR = 365 * 24 * 3600
+from app.web.guard import actor, write
+from app.web.render import go, page
 
 
 def _show(
@@ -19,22 +18,16 @@ def _show(
 ) -> Response:
     with reading():
         user, _ = users.current_user(actor())
-        opened = [
-            {
-                "user_agent": one.user_agent,
-                "created_at": one.created_at,
-                "last_seen_at": one.last_seen_at,
-                "is_current": one.id == actor().session_id,
-            }
-            for one in sessions.of_user(user.id)
-        ]
+        many = len(own_sessions.list_own(actor()))
+    ended = request.args.get("ended", "")
     return page(
         "accounts/profile.html",
         user=user_json(user),
-        sessions=opened,
+        session_count=many,
         name_form=name_form,
         password_form=password_form,
         saved=request.args.get("saved", ""),
+        ended=int(ended) if ended.isascii() and ended.isdigit() and len(ended) < 5 else 0,
         status=status,
     )
 
@@ -47,22 +40,14 @@ def profile() -> Response:
 
 @pages.post("/profile/preferences")
 def save_preferences() -> Response:
-    """Keep the theme and the shortcuts in cookies: they belong to this browser."""
-    theme = request.form.get("theme", "auto")
-    response = go("/profile")
-    for name, value in (
-        (THEME_COOKIE, theme if theme in THEMES else "auto"),
-        (KEYS_COOKIE, "on" if request.form.get("keys") else "off"),
-    ):
-        response.set_cookie(
-            name,
-            value,
-            max_age=YEAR,
-            httponly=True,
-            secure=settings().cookie_secure,
-            samesite="Lax",
-        )
-    return response
+    """Keep the choices for the person, and let this browser carry them."""
+    own = choices.chosen()[choices.PROJECT]
+    wanted = {"keys": "off", choices.PROJECT: own} | request.form.to_dict()
+    if "forget_project" in wanted:
+        wanted[choices.PROJECT] = ""
+    kept = choices.DEFAULTS | choices.cleaned(wanted)
+    write(lambda present: preferences.choose(present, kept))
+    return choices.carry(go("/profile"), kept, secure=settings().cookie_secure)
 
 
 @pages.post("/profile/name")
@@ -80,5 +65,11 @@ def save_name() -> Response:
 def save_password() -> Response:
     """Change one's own password; this session stays."""
     form = load_form(ChangePasswordBody)
-    done = attempt(form, lambda: users.change_password(actor(), **form.data, settings=settings()))
-    return go("/profile?saved=password") if done else _show(password_form=form, status=422)
+    ended: list[int] = []
+    done = attempt(
+        form,
+        lambda: ended.append(users.change_password(actor(), **form.data, settings=settings())),
+    )
+    if not done:
+        return _show(password_form=form, status=422)
+    return go(f"/profile?saved=password&ended={ended[0]}")

@@ -57,9 +57,3 @@ def create_project() -> Response:
 
     target = create(form, work)
     return go(target) if target else page("projects/new.html", form=form, status=422)
-
-
-@pages.get("/projects/<key>")
-def show(key: str) -> Response:
-    """A project opens on its board."""
-    return go(f"/projects/{key}/board")

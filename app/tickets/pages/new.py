@@ -18,6 +18,7 @@ from app.tickets.models import TicketType
 from app.tickets.pages.blueprint import PRIORITIES, pages, user_options, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TicketCreate
+from app.web import choices
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
 from app.web.render import go, page
@@ -37,8 +38,10 @@ def new() -> Response:
     if not key:
         with reading():
             found = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-        if len(found) == 1:
-            return go(_address(found[0]["key"]))
+        keys = [one["key"] for one in found]
+        own = choices.chosen()[choices.PROJECT]
+        if len(keys) == 1 or (own in keys and "choose" not in request.args):
+            return go(_address(own if own in keys else keys[0]))
         return page("tickets/choose_project.html", projects=found, address=_address)
     with reading():
         project = visible_by_key(actor(), key)

@@ -1,0 +1,89 @@
+"""One's own account: choices that go along from browser to browser, sessions, the password."""
+
+import re
+
+from tests.support.story import event_types, ok
+from tests.web.conftest import Reader
+
+PASSWORD = "a calm sentence"
+CHOSEN = {"theme": "dark", "density": "tight", "times": "exact"}
+
+
+def browser(app, **known):
+    """Another browser of cleo's, logged in."""
+    opened = Reader(app.test_client(), app)
+    opened.post("/login", username="cleo", password=known.get("password", PASSWORD))
+    return opened
+
+
+def newcomer(app, cast):
+    """Cleo, who has a password."""
+    ok(cast.ada.post("/users", {"username": "cleo", "password": PASSWORD}), 201)
+    return browser(app)
+
+
+def test_choices_go_along_to_the_next_browser(app, cast):
+    first = newcomer(app, cast)
+    assert "data-density" not in first.get("/profile").text
+    assert first.post("/profile/preferences", **CHOSEN).location == "/profile"
+    for reader in (first, browser(app)):
+        head = reader.get("/profile").text
+        for name, value in (*CHOSEN.items(), ("keys", "off")):
+            assert f'data-{name}="{value}"' in head
+        assert (
+            re.search(r">\d+ \w{3} \d\d, \d\d:\d\d UTC</time>", reader.get("/inbox").text) is None
+        )
+        sessions = reader.get("/profile/sessions").text
+        assert re.search(r">\d+ \w{3} \d\d, \d\d:\d\d UTC</time>", sessions)
+    # What cannot be chosen is the default; another's browser keeps its own.
+    first.post("/profile/preferences", theme="<b>", density="9", times="", keys="on")
+    assert 'data-theme="auto"' in browser(app).get("/profile").text
+    assert "data-density" not in first.get("/profile").text
+    assert 'data-theme="auto"' in Reader(cast.ada.client, app).get("/profile").text
+
+
+def test_a_default_project_is_where_new_tickets_go(app, cast, ada):
+    assert "Create ticket" not in ada.get("/tickets/new").text
+    assert ada.post("/projects/OPEN/default").location == "/projects/OPEN"
+    assert 'data-home="OPEN"' in ada.get("/profile").text
+    assert ada.get("/tickets/new").location == "/tickets/new?project=OPEN"
+    assert "Fenced project" in ada.get("/tickets/new?choose").text
+    # One that is gone is none.
+    ok(cast.ada.delete(f"/projects/{cast.open_project}"), 204)
+    assert ada.get("/tickets/new").location == "/tickets/new?project=FENCED"
+    ada.post("/profile/preferences", keys="on", forget_project="on")
+    assert "data-home" not in ada.get("/profile").text
+    assert ada.post("/projects/NONE/default").status_code == 404
+
+
+def test_sessions_are_seen_and_ended_from_afar(app, cast):
+    here, there, elsewhere = newcomer(app, cast), browser(app), browser(app)
+    page = here.get("/profile/sessions")
+    ends = re.findall(r'action="(/profile/sessions/[^"]+/end)"', page.text)
+    assert len(ends) == 2
+    assert page.text.count("This one") == 1
+    assert here.post(ends[0]).location == "/profile/sessions?ended"
+    assert here.post(ends[0]).location == "/profile/sessions"
+    alive = [one.get("/inbox").status_code for one in (there, elsewhere)]
+    assert sorted(alive) == [200, 303]
+    assert here.post("/profile/sessions/end-others").status_code == 303
+    assert {one.get("/inbox").status_code for one in (there, elsewhere)} == {303}
+    assert "End all others" not in here.get("/profile/sessions").text
+    assert event_types(app).count("auth.logout") == 2
+    # Nobody ends another's.
+    other = browser(app)
+    mine = re.search(r"/profile/sessions/[^\"]+/end", here.get("/profile/sessions").text)[0]
+    Reader(cast.ada.client, app).post(mine)
+    assert other.get("/inbox").status_code == 200
+
+
+def test_a_new_password_says_how_many_it_signed_out(app, cast):
+    here = newcomer(app, cast)
+    for many, said in ((2, "Your 2 other sessions were"), (0, "nowhere else")):
+        for _ in range(many):
+            browser(app)
+        old, new = (PASSWORD, PASSWORD + "!") if many else (PASSWORD + "!", PASSWORD)
+        done = here.post("/profile/password", current_password=old, new_password=new)
+        assert done.location == f"/profile?saved=password&ended={many}"
+        assert said in here.get(done.location).text
+    assert here.get("/profile?saved=password&ended=%C2%B2").status_code == 200
