@@ -18,6 +18,7 @@ WORKSPACE = (
     ("Profile and theme", "/profile", "person", "settings dark light password"),
     ("New wiki page", "/wiki/new", "plus", "create add write"),
     ("New project", "/projects/new", "plus", "create add"),
+    ("First steps", "/start", "star", "sample project welcome begin"),
     ("Broken links", "/wiki/broken-links", "unlink", "wiki"),
 )
 # `~` stands for the key.

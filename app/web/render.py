@@ -59,7 +59,7 @@ def install(app: Flask) -> None:
         actor = g.actor
         return {
             "app_name": settings.app_name,
-            "chosen": choices.chosen(),
+            "prefers": choices.chosen(),
             "me": {
                 "id": actor.user_id or "",
                 "type": "human",

@@ -187,7 +187,7 @@ BEFORE = (
     _writer(
         "create_sticky_note",
         project="SAMPLE",
-        body="From the writer: [[ticket:SAMPLE-30]] could use a person who did it once.",
+        body="From the writer: SAMPLE-30 could use a person who did it once.",
         color="#ddd6fe",
     ),
     # What is there for the person to undo.

@@ -95,5 +95,5 @@ NOTES = (
     ("**Notes** are for thoughts that are no ticket yet. Drop one here with `n`.", "#fde68a"),
     ("Ask the team: which of our real projects do we bring over first?", "#bfdbfe"),
     ("Idea: one epic a month, closed with a page in the wiki.", "#bbf7d0"),
-    ("A note can become a ticket: open it, then *Make a ticket*.", "#fbcfe8"),
+    ("A note can become a ticket: choose *Make a ticket* on it.", "#fbcfe8"),
 )

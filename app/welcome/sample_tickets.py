@@ -254,7 +254,7 @@ TICKETS = (
     ),
     SampleTicket(
         "Turn a sticky note into a ticket",
-        "On the *Notes* wall, open a note and choose *Make a ticket*. The note stays, faded, and"
+        "On the *Notes* wall, choose *Make a ticket* on any note. The note stays, faded, and"
         " leads to its ticket.",
         parent=4,
         labels=("try it",),

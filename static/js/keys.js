@@ -3,7 +3,7 @@
 import { step } from "./page.js";
 
 // Where `g` and a key lead; the second of the whole workspace, or of the project at hand.
-const GO = { h: "/", p: "/projects", a: "/audit" };
+const GO = { h: "/", i: "/inbox", p: "/projects", a: "/audit" };
 const GO_WITHIN = { b: "board", l: "tickets", w: "wiki", s: "sticky-notes" };
 
 function go(key, more = "") {

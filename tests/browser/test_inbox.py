@@ -12,7 +12,8 @@ def test_the_inbox_by_keyboard(desk, furnished):
     # DEMO-2 is watched, and the bot wrote there.
     expect(desk.page.locator(".inbox-count")).to_have_text("3")
     expect(desk.page.locator("#to-bots.at-work")).to_be_visible()
-    desk.go("/inbox")
+    desk.press("g", "i")
+    desk.page.wait_for_url("**/inbox")
     desk.press("j")
     assert "Second news" in desk.focused()
     desk.press("j", "k", "Tab")

@@ -27,9 +27,10 @@ def test_choices_go_along_to_the_next_browser(app, cast):
     assert "data-density" not in first.get("/profile").text
     assert first.post("/profile/preferences", **CHOSEN).location == "/profile"
     for reader in (first, browser(app)):
-        head = reader.get("/profile").text
-        for name, value in (*CHOSEN.items(), ("keys", "off")):
-            assert f'data-{name}="{value}"' in head
+        for path in ("/profile", "/projects/OPEN/board", "/tickets", "/audit", "/search"):
+            head = reader.get(path).text
+            for name, value in (*CHOSEN.items(), ("keys", "off")):
+                assert f'data-{name}="{value}"' in head, path
         assert (
             re.search(r">\d+ \w{3} \d\d, \d\d:\d\d UTC</time>", reader.get("/inbox").text) is None
         )
@@ -86,4 +87,5 @@ def test_a_new_password_says_how_many_it_signed_out(app, cast):
         done = here.post("/profile/password", current_password=old, new_password=new)
         assert done.location == f"/profile?saved=password&ended={many}"
         assert said in here.get(done.location).text
+    assert here.get("/profile/password").location == "/profile"
     assert here.get("/profile?saved=password&ended=%C2%B2").status_code == 200

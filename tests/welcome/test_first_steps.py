@@ -63,4 +63,5 @@ def test_without_a_project_home_leads_to_the_steps(newcomer):
     newcomer.post("/setup", username="ada", password=PASSWORD)
     assert 'href="/start"' in newcomer.get("/").text
     assert 'href="/start"' in newcomer.get("/projects").text
+    assert "Load the sample project" in newcomer.get("/projects").text
     assert newcomer.get("/start/bot").status_code == 200

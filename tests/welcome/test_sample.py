@@ -106,7 +106,9 @@ def test_removing_takes_it_away_and_keeps_what_happened(app, ada, cast):
     assert ada.post("/sample-project/remove").location == "/projects?removed"
     page = ada.get("/projects?removed").text
     assert "The audit log keeps what happened" in page
-    assert "Load the sample project" in page
+    # Where there are projects of one's own, it is not offered again but under /start.
+    assert "Load the sample project" not in page
+    assert "Load the sample project" in ada.get("/start").text
     assert ada.get(BOARD).status_code == 410
     bots = rows(app, select(User.is_active).where(User.username.startswith("sample-")))
     assert [one.is_active for one in bots] == [False, False]

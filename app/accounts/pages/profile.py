@@ -61,6 +61,12 @@ def save_name() -> Response:
     return go("/profile?saved=name") if done else _show(name_form=form, status=422)
 
 
+@pages.get("/profile/password")
+def password() -> Response:
+    """The form stands on the profile; a reload after a refusal asks for this address."""
+    return go("/profile")
+
+
 @pages.post("/profile/password")
 def save_password() -> Response:
     """Change one's own password; this session stays."""
