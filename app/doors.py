@@ -23,6 +23,7 @@ from app.commands.moving import copy_to, restore_backup
 from app.commands.restore import restore
 from app.commands.users import users
 from app.finding.pages import pages as finding_pages
+from app.help.pages import pages as help_pages
 from app.jobs.cli import sweep_command
 from app.mcp.registry import Catalog
 from app.projects.api import api as projects
@@ -97,6 +98,7 @@ def pages() -> list[Blueprint]:
         finding_pages,
         audit_pages,
         welcome_pages,
+        help_pages,
     ]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from tests.browser.desk import open_desk, watch
 from tests.support.serving import serving
@@ -56,6 +57,10 @@ PAGES = (
     "/bots/bot-dev-1?reference=DEMO-2",
     "/audit",
     "/audit/tools",
+    "/help",
+    "/help/shortcuts",
+    "/help/agents",
+    "/design",
 )
 MISSING = ("/tickets/DEMO-99",)
 # What opens on a page: the address, and what to click.
@@ -75,7 +80,15 @@ OPENED = (
     ("/tickets/DEMO-2", "#relations summary"),
     ("/tickets/DEMO-2", "#watchers summary"),
     ("/tickets/DEMO-2", "a[data-dialog] >> nth=0"),
+    ("/design", "[data-open='#sample-dialog']"),
 )
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A server in development, which has the page of the design system."""
+    with serving(tmp_path_factory.mktemp("accessible") / "instance", FLASK_DEBUG="1") as running:
+        yield running
 
 
 def findings(page) -> list[str]:
@@ -109,6 +122,18 @@ def test_what_opens_is_accessible(themed, path, opener):
     themed.go(path)
     themed.page.click(opener)
     themed.page.wait_for_load_state("networkidle")
+    assert findings(themed.page) == []
+
+
+def test_what_keys_and_a_lost_session_open_is_accessible(themed):
+    themed.go("/projects/DEMO/board")
+    themed.page.locator(".card-title").first.focus()
+    themed.press("x")
+    expect(themed.page.locator("#bulk-count")).to_have_text("1")
+    assert findings(themed.page) == []
+    themed.page.context.clear_cookies()
+    themed.press("m", "Control+Enter")
+    expect(themed.page.get_by_role("dialog", name="You were logged out")).to_be_visible()
     assert findings(themed.page) == []
 
 

@@ -1,0 +1,123 @@
+"""How an agent connects and what it is offered, made from the catalogue that answers it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from app.mcp.registry import Catalog
+
+# Where a bot's own token goes; nothing here knows one.
+TOKEN = "<TOKEN>"  # noqa: S105 - a placeholder
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Something to copy: what it is for, and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a tool."""
+
+    name: str
+    is_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool, as people read of it."""
+
+    name: str
+    description: str
+    writes: bool
+    arguments: tuple[Argument, ...]
+
+
+def mcp_address(base_url: str) -> str:
+    """The address of a bot, with a placeholder for its token."""
+    return f"{base_url}/mcp/bot/{TOKEN}/mcp"
+
+
+def recipes(base_url: str, name: str) -> list[Recipe]:
+    """Ready configurations: for most clients, for VS Code, and for a shell."""
+    address = mcp_address(base_url)
+    server = {"type": "http", "url": address}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_self"}}
+    return [
+        Recipe("Most MCP clients", _json({"mcpServers": {name: server}})),
+        Recipe("VS Code, .vscode/mcp.json", _json({"servers": {name: server}})),
+        Recipe(
+            "A shell, over MCP",
+            f"curl -s --json '{orjson.dumps(call).decode()}' \\\n  '{address}'",
+        ),
+        Recipe(
+            "A shell, over REST",
+            f"curl -s -H 'X-API-Key: {TOKEN}' {base_url}/api/v1/auth/me",
+        ),
+    ]
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def offered(catalog: Catalog) -> list[Offered]:
+    """Every tool in the order in which agents see them."""
+    return [_offered(one) for one in catalog.tools_listing]
+
+
+def _offered(listing: dict[str, Any]) -> Offered:
+    schema = listing["inputSchema"]
+    required = set(schema.get("required", ()))
+    return Offered(
+        listing["name"],
+        listing["description"],
+        not listing["annotations"]["readOnlyHint"],
+        tuple(Argument(name, name in required) for name in schema.get("properties", {})),
+    )
+
+
+def llms_text(catalog: Catalog, base_url: str, title: str, name: str) -> str:
+    """What ``/llms.txt`` says: Markdown, in the form that llmstxt.org describes."""
+    return "\n".join(_lines(catalog, base_url, title, name)) + "\n"
+
+
+def _lines(catalog: Catalog, base_url: str, title: str, name: str) -> Iterator[str]:
+    yield f"# {title}"
+    yield ""
+    yield "> A ticket tracker and wiki in which people and bots are the same kind of user."
+    yield ""
+    yield f"Bots work over MCP at {mcp_address(base_url)} and over REST at {base_url}/api/v1,"
+    yield "with a token that a person makes on the page of bots. The address holds the token:"
+    yield "whoever has it is the bot. Nothing can be read without one."
+    yield ""
+    yield "## What a new agent is told"
+    yield ""
+    yield catalog.instructions
+    yield ""
+    yield "## Connecting"
+    for one in recipes(base_url, name):
+        yield ""
+        yield f"{one.name}:"
+        yield ""
+        yield from (f"    {line}" for line in one.text.splitlines())
+    yield ""
+    yield "## Tools"
+    yield ""
+    for tool in offered(catalog):
+        named = ", ".join(f"{one.name}*" if one.is_required else one.name for one in tool.arguments)
+        kind = "writes" if tool.writes else "reads"
+        yield f"- {tool.name}({named}): {kind}. {tool.description}"
+    yield ""
+    yield "Arguments with * are required."
+    yield ""
+    yield "## More"
+    yield ""
+    yield f"- [REST API, OpenAPI 3.1]({base_url}/api/v1/openapi.json)"
+    yield f"- [Bots, for people]({base_url}/bots): make one, copy its address, pause all"
+    yield f"- [This page, for people]({base_url}/help/agents)"
