@@ -1,0 +1,44 @@
+"""On paper: what was written on white, and nothing that one would press."""
+
+import pytest
+
+from tests.browser.desk import open_desk
+
+# What is seen on paper though one would press it.
+PRESSED = """() => [...document.querySelectorAll('button, .button, input, textarea, select, nav')]
+    .filter(one => one.checkVisibility() && !one.matches('.trail'))
+    .map(one => one.outerHTML.slice(0, 80))"""
+GROUNDS = """() => [...document.querySelectorAll('html, body, main, .panel, .comment-box')]
+    .map(one => getComputedStyle(one).backgroundColor)"""
+WHITE = "rgb(255, 255, 255)"
+
+
+@pytest.fixture
+def paper(browser, furnished):
+    """A sheet of A4, from a system with a dark theme."""
+    sheet = {"width": 794, "height": 1123}
+    for desk in open_desk(browser, furnished, color_scheme="dark", viewport=sheet):
+        desk.page.emulate_media(media="print", color_scheme="dark")
+        yield desk
+
+
+def test_tickets_pages_and_lists_are_printed_as_they_read(paper, furnished):
+    text = "See [the log](https://example.org/log), and `code`.\n\n    " + "a long line " * 30
+    furnished.call("PATCH", f"/tickets/{furnished.ids['rich_ref']}", {"body": text})
+    page = {"title": "Printed", "body": text, "project_id": furnished.ids["project"]}
+    furnished.call("POST", "/wiki/pages", page)
+    for path, shown in (
+        (f"/tickets/{furnished.ids['rich_ref']}", ("A rich ticket", "Urgent", "By the bot.")),
+        ("/projects/DEMO/wiki/printed", ("Printed", "and code.")),
+        ("/projects/DEMO/tickets", ("DEMO-6", "A plain ticket", "In progress")),
+    ):
+        paper.go(path)
+        assert not paper.page.locator(".header").is_visible()
+        assert paper.page.evaluate(PRESSED) == [], path
+        assert set(paper.page.evaluate(GROUNDS)) == {WHITE}, path
+        assert paper.overflow() <= 0, path
+        said = paper.page.locator("main").inner_text()
+        assert [one for one in shown if one not in said] == [], path
+        for link in paper.page.locator(".markdown a[href^=http]").all():
+            after = link.evaluate("one => getComputedStyle(one, '::after').content")
+            assert "https://example.org/log" in after
