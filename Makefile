@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install run test check torture fuzz bench format docs-renderers lock
+.PHONY: help setup install run test check torture fuzz bench screenshots format docs-renderers lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ fuzz: $(V)/.stamp-test ## Long fuzzing (CASES=50000 requests, RUNS=2000 of STEPS
 
 bench: $(V)/.stamp-test ## Measure the real server (ARGS="--seconds 5 --clients 1 16", see --help)
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+screenshots: $(V)/.stamp-browser ## Take pictures of every page into screenshots/ (ARGS="board --look phone-dark" for some)
+	@$(BIN)/python -m tests.screenshots $(ARGS)
 
 format: $(V)/.stamp-test ## Format the code and repair what ruff can
 	$(BIN)/ruff format .

@@ -63,7 +63,9 @@ class Desk:
 
     def overflow(self) -> int:
         """By how many pixels the page is wider than the screen."""
-        return self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
 
 
 def watch(page: Page, problems: list[str]) -> None:

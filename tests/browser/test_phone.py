@@ -36,7 +36,7 @@ def test_no_page_scrolls_sideways(phone, path, width):
     cut = phone.page.evaluate(
         """() => [...document.querySelectorAll("main :is(a, button, input, select, textarea, h1)")]
             .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
-            .filter(one => one.getBoundingClientRect().right > innerWidth + 1)
+            .filter(one => one.getBoundingClientRect().right > document.body.clientWidth + 1)
             .map(one => one.outerHTML.slice(0, 120))"""
     )
     assert cut == []

@@ -12,7 +12,7 @@ WIDTH, HEIGHT = 720, 240
 LEFT, RIGHT, TOP, BOTTOM = 36, 132, 8, 24
 LABEL = 14
 ROW = 28
-NAMES = 150
+NAMES = 176
 # A timeline that spans years shows nothing: what lies further off stands at its ends.
 DAYS_BACK, DAYS_AHEAD = 60, 180
 

@@ -1,0 +1,1 @@
+"""Screenshots of every page, to be looked at: ``make screenshots``."""

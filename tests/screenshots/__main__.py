@@ -1,0 +1,179 @@
+"""Take a picture of every page, wide and on a phone, in light and dark.
+
+Starts a server of its own on a temporary instance and fills it; the pictures go to screenshots/,
+one folder for each look, over those of the last time.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.conftest import chromium_path
+from tests.browser.furniture import Furnished
+from tests.conftest import REAL_DATA
+from tests.screenshots.sample import fill
+from tests.support.serving import ROOT, serving
+
+FOLDER = ROOT / "screenshots"
+LOOKS: dict[str, dict[str, Any]] = {
+    "desktop-light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "desktop-dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "phone-light": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+}
+STRANGERS = {"login": "/login"}
+# Longer pages are cut here: nobody looks at the rest.
+TALLEST = 2600
+PAGES = {
+    "home": "/",
+    "inbox": "/inbox",
+    "projects": "/projects",
+    "project": "/projects/DEMO",
+    "project-new": "/projects/new",
+    "start": "/start",
+    "start-people": "/start/people",
+    "start-bot": "/start/bot",
+    "board": "/projects/DEMO/board",
+    "board-lanes": "/projects/DEMO/board?group=assignee",
+    "board-filtered": "/projects/DEMO/board?priority=urgent",
+    "board-all": "/board",
+    "list": "/projects/DEMO/tickets",
+    "list-tree": "/projects/DEMO/tickets?view=tree",
+    "list-empty": "/projects/DEMO/tickets?q=nowhere",
+    "list-all": "/tickets",
+    "ticket": "/tickets/DEMO-2",
+    "ticket-plain": "/tickets/DEMO-6",
+    "ticket-epic": "/tickets/DEMO-1",
+    "ticket-edit-body": "/tickets/DEMO-2/fields/body",
+    "ticket-move": "/tickets/DEMO-2/move",
+    "ticket-delete": "/tickets/DEMO-2/delete",
+    "ticket-new": "/tickets/new?project=DEMO",
+    "epics": "/projects/DEMO/epics",
+    "wiki": "/projects/DEMO/wiki",
+    "wiki-all": "/wiki",
+    "wiki-page": "/projects/DEMO/wiki/agents",
+    "wiki-edit": "/projects/DEMO/wiki/agents/edit",
+    "wiki-missing": "/projects/DEMO/wiki/missing-page",
+    "wiki-history": "/projects/DEMO/wiki/release-notes/history",
+    "wiki-diff": "/projects/DEMO/wiki/release-notes/diff?from=1&to=2",
+    "wiki-broken": "/wiki/broken-links",
+    "notes": "/projects/DEMO/sticky-notes",
+    "notes-mine": "/sticky-notes",
+    "search": "/search?q=board",
+    "search-nothing": "/search?q=zzzzqq",
+    "bots": "/bots",
+    "bot": "/bots/bot-dev-1",
+    "bot-review": "/bots/bot-dev-1/review",
+    "webhooks": "/webhooks",
+    "webhook-new": "/webhooks/new",
+    "webhook": "/webhooks/{webhook}",
+    "audit": "/audit",
+    "audit-tools": "/audit/tools",
+    "people": "/people",
+    "profile": "/profile",
+    "settings": "/projects/DEMO/settings/general",
+    "settings-states": "/projects/DEMO/settings/states",
+    "settings-labels": "/projects/DEMO/settings/labels",
+    "help": "/help",
+    "help-keys": "/help/shortcuts",
+    "help-agents": "/help/agents",
+    "design": "/design",
+    "error": "/nowhere",
+}
+REAL = {
+    "real-board": "/projects/REAL/board",
+    "real-list": "/projects/REAL/tickets",
+    "real-epics": "/projects/REAL/epics",
+    "real-wiki": "/projects/REAL/wiki",
+    "real-search": "/search?q=agent",
+}
+# What opens on a page: the address, then what to click.
+OPENED = {
+    "open-palette": ("/projects/DEMO/board", "[data-palette]"),
+    "open-menu": ("/projects", ".header .face"),
+    "open-filters": ("/projects/DEMO/board", ".filter-menu summary"),
+    "open-quick-add": ("/projects/DEMO/board", "[data-add] >> nth=1"),
+    "open-move": ("/projects/DEMO/board", ".card-more >> nth=0"),
+    "open-state": ("/tickets/DEMO-2", "#edit-state"),
+    "open-title": ("/tickets/DEMO-2", "#edit-title"),
+    "open-bulk": ("/projects/DEMO/tickets", "tbody [name=id] >> nth=0"),
+}
+
+
+@contextmanager
+def looking(browser: Browser, made: Furnished, look: str) -> Iterator[Page]:
+    """A page of this look, logged in as Ada."""
+    phone = {"has_touch": True, "is_mobile": True} if look.startswith("phone") else {}
+    context = browser.new_context(**LOOKS[look], **phone, reduced_motion="reduce")
+    name, _, value = made.cookie.partition("=")
+    context.add_cookies([{"name": name, "value": value, "url": made.url}])
+    yield context.new_page()
+    context.close()
+
+
+def keep(page: Page, path: Path, *, whole: bool = True) -> None:
+    """Keep a picture of the page, and say where it is wider than the screen."""
+    page.wait_for_load_state("networkidle")
+    width, height, inner = page.evaluate(
+        "(({scrollWidth, scrollHeight, clientWidth}) => [scrollWidth, scrollHeight, clientWidth])"
+        "(document.documentElement)"
+    )
+    if width > inner:
+        print(f"{path.parent.name}/{path.name}: {width - inner} px too wide", file=sys.stderr)
+    if whole and height > page.viewport_size["height"]:
+        clip = {"x": 0, "y": 0, "width": inner, "height": min(height, TALLEST)}
+        page.screenshot(path=path, full_page=True, clip=clip)
+    else:
+        page.screenshot(path=path)
+
+
+def main() -> None:
+    """Take the pictures whose names contain one of the words given, or all."""
+    parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
+    parser.add_argument("words", nargs="*", help="only pages whose names contain one of these")
+    parser.add_argument("--look", choices=LOOKS, action="append", help="only these (all)")
+    asked = parser.parse_args()
+    found = chromium_path()
+    if found is None:
+        sys.exit("No Chromium is installed.")
+    pages = PAGES | (REAL if REAL_DATA.exists() else {})
+
+    def wanted(name: str) -> bool:
+        return not asked.words or any(word in name for word in asked.words)
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        instance = Path(folder) / "instance"
+        # The page of the design system is for development.
+        with serving(instance, FLASK_DEBUG="1") as served:
+            made = fill(served, instance)
+            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            for look in asked.look or LOOKS:
+                target = FOLDER / look
+                target.mkdir(parents=True, exist_ok=True)
+                with looking(browser, made, look) as page:
+                    for name, path in pages.items():
+                        if wanted(name):
+                            page.goto(made.url + path.format(**made.ids))
+                            keep(page, target / f"{name}.png", whole="board" not in name)
+                    for name, (path, click) in OPENED.items():
+                        if wanted(name):
+                            page.goto(made.url + path)
+                            page.click(click)
+                            keep(page, target / f"{name}.png", whole=False)
+                    page.context.clear_cookies()
+                    for name, path in STRANGERS.items():
+                        if wanted(name):
+                            page.goto(made.url + path)
+                            keep(page, target / f"{name}.png", whole=False)
+            browser.close()
+    print(f"{FOLDER}")
+
+
+if __name__ == "__main__":
+    main()
