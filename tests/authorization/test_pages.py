@@ -26,7 +26,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "public": (("own",), """
         accounts_pages.login_page accounts_pages.log_in accounts_pages.log_out
         accounts_pages.setup_page accounts_pages.set_up
-        assets.serve assets.colors health.healthz health.readyz mcp.endpoint openapi.openapi_json
+        assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint openapi.openapi_json
     """),
     "everything": (("own",), """
         accounts_pages.people accounts_pages.add_person accounts_pages.profile
@@ -46,13 +46,17 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         audit_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
         welcome_pages.add_person welcome_pages.bot welcome_pages.make_bot
         welcome_pages.load_sample welcome_pages.remove_sample tickets_pages.bar
+        accounts_pages.password accounts_pages.session_list accounts_pages.end_others
+        accounts_pages.end help_pages.index help_pages.shortcuts help_pages.for_agents
+        help_pages.design
     """),
     "project": (IN_PROJECT, """
-        audit_pages.of_project projects_pages.add_label projects_pages.add_state
+        audit_pages.activity audit_pages.make_default audit_pages.of_project
+        audit_pages.show_project projects_pages.add_label projects_pages.add_state
         projects_pages.delete projects_pages.delete_label projects_pages.delete_state
         projects_pages.general projects_pages.label_list projects_pages.move_state
         projects_pages.save_general projects_pages.save_label projects_pages.save_state
-        projects_pages.settings projects_pages.show projects_pages.state_list
+        projects_pages.settings projects_pages.state_list
         sticky_notes_pages.wall sticky_notes_pages.add_note tickets_pages.board
         tickets_pages.board_live tickets_pages.export tickets_pages.show_epics
         tickets_pages.tickets wiki_pages.index wiki_pages.complete wiki_pages.new
@@ -122,7 +126,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST webhooks_pages.act": {"missing": "ok"},
     # These lead on to an address that is judged itself.
     "GET projects_pages.settings": {"dead": "ok", "missing": "ok"},
-    "GET projects_pages.show": {"dead": "ok", "missing": "ok"},
+    "GET ": {"dead": "ok", "missing": "ok"},
     "GET tickets_pages.short_address": {"deleted": "ok", "dead": "ok", "missing": "ok"},
     # A page that is open learns that its ticket is gone, and offers to bring it back.
     "GET tickets_pages.live": {"deleted": "ok", "dead": "ok"},

@@ -31,7 +31,7 @@ def test_the_keys_that_the_script_knows_are_in_the_one_table(ada):
     shown = {tuple(re.findall(r"<kbd>(.+?)</kbd>", row)) for row in table.group().split("</tr>")}
     script = (STATIC / "js" / "keys.js").read_text()
     going = re.findall(r"(\w): \"", "".join(re.findall(r"GO\w* = \{(.+?)\};", script)))
-    assert len(going) == 7
+    assert len(going) == 8
     assert {("g", key) for key in going} <= shown
     here = set(re.findall(r'^  "?([a-z/?])"?: ', script.split("HERE = {")[1], re.MULTILINE))
     assert here <= {key for keys in shown for key in keys}
