@@ -100,6 +100,7 @@ def test_several_cards_are_chosen_and_changed_together(board, furnished):
 def test_every_key_that_leads_somewhere(desk):
     for keys, path in (
         ("gh", "/"),
+        ("gi", "/inbox"),
         ("gb", "/board"),
         ("gl", "/tickets"),
         ("gw", "/wiki"),
