@@ -98,7 +98,7 @@ export function watchSession() {
   // A form that leaves the page would take what was typed along: first look whether it can arrive.
   window.addEventListener("submit", async (event) => {
     const { target: form, submitter } = event;
-    if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], dialog *, .door *")) return;
+    if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], .door *")) return;
     if (![...form.querySelectorAll(TYPED)].some((field) => field.value !== field.defaultValue)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
