@@ -2,6 +2,7 @@
 
 from sqlalchemy import select
 
+from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.db import session
@@ -24,6 +25,7 @@ def live_sample(actor: Actor) -> Project | None:
         .where(
             Project.key.startswith(KEY),
             Project.deleted_at.is_(None),
+            AuditEvent.category == Category.AUDIT_ONLY.value,
             AuditEvent.event_type == "project.created",
         )
         .order_by(Project.created_at)

@@ -13,6 +13,7 @@ from app.accounts.identity import bot_as_actor
 from app.accounts.models import BotMode, User, UserType
 from app.activity import undoing
 from app.audit.models import AuditEvent
+from app.bots import pausing
 from app.bots import service as bots
 from app.config import Settings
 from app.core.actor import Access, Actor, operation
@@ -40,10 +41,12 @@ def load_sample(actor: Actor, *, settings: Settings) -> Project:
     """Make the sample project with its tickets, pages, notes, bots and their history.
 
     A key or a username that is taken, also by an earlier sample, gets a number. Raises Conflict
-    ``invariant_violation`` while there is one.
+    ``invariant_violation`` while there is one, or while all bots are paused.
     """
     if live_sample(actor) is not None:
         raise Conflict("invariant_violation", "The sample project is there already.")
+    if pausing.current_pause(actor) is not None:
+        raise Conflict("invariant_violation", "All bots are paused; let them write again first.")
     project = projects.create_project(
         actor, key=_free_key(), name=NAME, description=DESCRIPTION, owner_user_id=actor.id
     )

@@ -52,13 +52,6 @@ def test_what_is_wrong_is_said_and_kept(ada):
     assert "Choose a project" in nowhere.text
 
 
-def test_the_sample_leads_on_to_the_people(ada):
-    answer = ada.post("/sample-project", next="/start/people")
-    assert answer.location == "/start/people"
-    assert "The sample project is loaded" in ada.get("/start").text
-    assert ada.post("/sample-project", next="//elsewhere.example").location == "/"
-
-
 def test_without_a_project_home_leads_to_the_steps(newcomer):
     newcomer.post("/setup", username="ada", password=PASSWORD)
     assert 'href="/start"' in newcomer.get("/").text

@@ -95,6 +95,10 @@ def every_row_has_its_event(app):
 def test_a_failure_leaves_nothing(app, ada, monkeypatch):
     monkeypatch.setattr(sample, "AFTER", (sample.Step("PERSON", "get_ticket", {"ticket": "NO-1"}),))
     assert ada.post("/sample-project").status_code == 404
+    # While bots are paused, they cannot play their part.
+    ada.post("/bots/pausing", action="pause")
+    paused = ada.post("/sample-project")
+    assert (paused.status_code, "All bots are paused" in paused.text) == (409, True)
     assert in_sample(app, Ticket) == 0
     assert rows(app, select(User.id).where(User.username.startswith("sample"))) == []
 
@@ -115,7 +119,10 @@ def test_removing_takes_it_away_and_keeps_what_happened(app, ada, cast):
     assert rows(app, select(func.count()).select_from(AuditEvent))[0][0] == before + 3
     # Again is no error, and so is another sample: the key is new, the bots are the old ones.
     assert ada.post("/sample-project/remove").status_code == 303
-    assert ada.post("/sample-project").location == "/projects/SAMPLE2/board"
+    again = ada.post("/sample-project", next="/start/people")
+    assert again.location == "/start/people"
+    assert ada.post("/sample-project", next="//elsewhere.example").location == "/"
+    assert "The sample project is loaded" in ada.get("/start").text
     assert in_sample(app, Ticket, "SAMPLE2") == 30
     assert ok(cast.ada.get("/tickets/SAMPLE2-5"))["body"].count("SAMPLE2-20") == 1
     assert len(rows(app, select(User.id).where(User.username.startswith("sample-")))) == 2
