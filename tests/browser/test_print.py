@@ -15,8 +15,8 @@ WHITE = "rgb(255, 255, 255)"
 
 @pytest.fixture
 def paper(browser, furnished):
-    """A sheet of A4, from a system with a dark theme."""
-    sheet = {"width": 794, "height": 1123}
+    """A sheet of A4 within its margins, from a system with a dark theme."""
+    sheet = {"width": 700, "height": 1020}
     for desk in open_desk(browser, furnished, color_scheme="dark", viewport=sheet):
         desk.page.emulate_media(media="print", color_scheme="dark")
         yield desk
@@ -30,7 +30,7 @@ def test_tickets_pages_and_lists_are_printed_as_they_read(paper, furnished):
     for path, shown in (
         (f"/tickets/{furnished.ids['rich_ref']}", ("A rich ticket", "Urgent", "By the bot.")),
         ("/projects/DEMO/wiki/printed", ("Printed", "and code.")),
-        ("/projects/DEMO/tickets", ("DEMO-6", "A plain ticket", "In progress")),
+        ("/projects/DEMO/tickets", ("Number", "DEMO-6", "A plain ticket", "In progress")),
     ):
         paper.go(path)
         assert not paper.page.locator(".header").is_visible()
