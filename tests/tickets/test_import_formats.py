@@ -357,3 +357,46 @@ def test_odd_files(run, tickets):
     assert len(tickets()) == 2
     run("title\nT\n", options=["--time-zone", "Mars"], code=2)
     run("title\nT\n", options=["--user", "x"], code=2)
+
+
+def test_the_columns_of_well_known_trackers_are_guessed(run, tickets):
+    """Headers as Trello, Linear, Asana, GitLab and Redmine write them."""
+    files = [
+        "Card ID,Card Name,Card Description,Labels,Members,Due Date,List Name\n"
+        "t1,Trello,Words,ui (green),bo,2026-10-01T09:00:00.000Z,Doing\n",
+        "ID,Team,Title,Description,Status,Priority,Creator,Assignee,Labels,Created,Completed,"
+        "Due Date,Parent issue\nL-1,L,Linear,Words,Done,Urgent,Zed,bo,ui,"
+        "Tue Jul 01 2025 10:00:00 GMT+0200 (CEST),,,\n",
+        "Task ID,Created At,Completed At,Last Modified,Name,Section/Column,Assignee,Due Date,Tags,"
+        "Notes,Parent task\n1,2025-01-02,,,Asana,Doing,bo,,ui,Words,\n2,,,,Below,,,,,,Asana\n",
+        "Title,Description,Issue ID,State,Author,Author Username,Assignee,Assignee Username,"
+        "Due Date,Created At (UTC),Labels\nGitLab,Words,7,Open,Jane Roe,zed,Bo Bo,bo,,"
+        "2025-01-02 10:00:00,ui\n",
+        "#,Tracker,Status,Priority,Subject,Author,Assignee,Description,Created\n"
+        "9,Bug,In Progress,Urgent,Redmine,zed,bo,Words,6/21/2025 16:14\n"
+        "10,Bug,New,Low,Later,zed,bo,Words,6/7/2025 4:05 PM\n",
+    ]
+    for content in files:
+        assert run(content)["notes"] == []
+    found = tickets()
+    for name in ("Trello", "Linear", "Asana", "GitLab", "Redmine"):
+        assert found[name]["body"].startswith("Words"), name
+        assert found[name]["assignee"]["username"] == "bo", name
+    assert (found["Trello"]["due_date"], found["Trello"]["state"]["category"]) == (
+        "2026-10-01",
+        "active",
+    )
+    assert found["Linear"]["created_at"] == "2025-07-01T08:00:00.000Z"
+    assert found["Below"]["parent"]["title"] == "Asana"
+    assert "created by zed" in found["GitLab"]["body"]
+    # The one shows how the other is meant.
+    assert found["Redmine"]["created_at"] == "2025-06-21T16:14:00.000Z"
+    assert found["Later"]["created_at"] == "2025-06-07T16:05:00.000Z"
+
+
+def test_days_that_could_be_months_are_not_guessed(run, tickets):
+    content = "title,created\nA,6/7/2025\n"
+    reasons = [note["reason"] for note in run(content)["notes"]]
+    assert reasons == ["has a time that cannot be read; say --date-format"]
+    run(content.replace("A", "B"), options=["--date-format", "%d/%m/%Y"])
+    assert tickets()["B"]["created_at"] == "2025-07-06T00:00:00.000Z"

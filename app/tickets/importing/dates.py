@@ -1,12 +1,14 @@
 """Reading times and days as other trackers write them."""
 
+import re
+from collections.abc import Iterable
 from datetime import UTC as _UTC
 from datetime import date, datetime, tzinfo
 
 from app.core.clock import now_ms
 
 # Tried in this order after ISO 8601. Days and months that could be either way round are not
-# guessed: those need --date-format.
+# guessed, unless other times of the file show it (``order_of``): those need --date-format.
 KNOWN_FORMATS = (
     "%d/%b/%y %I:%M %p",
     "%d/%b/%y %H:%M",
@@ -26,7 +28,23 @@ KNOWN_FORMATS = (
     "%Y/%m/%d",
     "%Y-%m-%d %H:%M:%S %z",
     "%Y-%m-%d %H:%M:%S UTC",
+    "%a %b %d %Y %H:%M:%S GMT%z",
 )
+_SLASHED = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+MONTHS = 12
+
+
+def order_of(values: Iterable[str]) -> tuple[str, ...]:
+    """How times such as 6/21/2025 are written, where one of them shows it and none denies it."""
+    found = [match for match in map(_SLASHED.match, values) if match]
+    day_first = any(int(match.group(1)) > MONTHS for match in found)
+    month_first = any(int(match.group(2)) > MONTHS for match in found)
+    if day_first == month_first:
+        return ()
+    day = "%d/%m/" if day_first else "%m/%d/"
+    years = ("%Y", "%y") if len(found[0].group(3)) > 2 else ("%y", "%Y")
+    return tuple(f"{day}{year}{clock}" for year in years for clock in _CLOCKS)
 
 
 def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = _UTC) -> int:
@@ -47,7 +65,7 @@ def day(value: str, formats: tuple[str, ...] = ()) -> str:
 
 
 def _parsed(value: str, formats: tuple[str, ...]) -> datetime:
-    text = " ".join(value.split())
+    text = " ".join(value.partition(" (")[0].split())
     for form in formats:
         try:
             return datetime.strptime(text, form)  # noqa: DTZ007 - the zone is put in by ``moment``

@@ -17,6 +17,7 @@ LINK_KINDS = {"Blocks": "blocks", "Duplicate": "duplicates"}
 OUTWARD, INWARD = "Outward issue link (", "Inward issue link ("
 LABELS = ("Labels", "Component/s", "Components")
 ORIGINS = ("Fix Version/s", "Fix versions", "Affects Version/s", "Sprint")
+TIMES = ("Created", "Updated", "Resolved", "Due Date", "Due date", "Comment")
 PARTS_OF_A_COMMENT = 3
 
 Row = dict[str, list[str]]
@@ -29,6 +30,9 @@ def is_jira(header: tuple[str, ...]) -> bool:
 
 def read(sheet: Sheet, options: Options, report: Report) -> list[Issue]:
     """The issues of a sheet, linked among each other by their keys."""
+    options = options.fitting(
+        cell for _, row in sheet.rows for column in TIMES for cell in row.get(column, ())
+    )
     keys = {
         number: row[KEY][0].strip()
         for _, row in sheet.rows

@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
 from app.tickets.importing import dates, words
@@ -10,27 +11,37 @@ from app.tickets.importing.cells import Sheet
 from app.tickets.importing.issues import MEDIUM, PARENT_LINK, Issue, Link, Remark
 from app.tickets.importing.report import Report
 
-# Our fields, and the columns that are taken for them unless told otherwise.
+# Our fields, and the columns that are taken for them unless told otherwise: the names that trackers
+# give them in their exports, in lower case and without what stands in brackets.
 GUESSES = {
-    "title": ("title", "summary", "subject", "name", "task", "issue"),
-    "id": ("id", "key", "issue key", "issue id", "#", "number", "ticket", "reference"),
-    "description": ("description", "body", "details", "text", "content"),
-    "status": ("status", "state", "column", "list", "stage"),
+    "title": ("title", "summary", "subject", "card name", "name", "task", "issue"),
+    "id": ("id", "key", "issue key", "issue id", "card id", "task id", "#", "number", "ticket"),
+    "description": (
+        *("description", "card description", "body", "details", "text", "content", "notes"),
+    ),
+    "status": ("status", "state", "list name", "section/column", "column", "list", "stage"),
     "priority": ("priority", "severity", "urgency"),
     "type": ("type", "issue type", "tracker", "kind"),
-    "assignee": ("assignee", "assigned to", "owner", "assignees", "responsible"),
-    "author": ("author", "reporter", "created by", "creator", "submitter"),
+    "assignee": (
+        *("assignee username", "assignee", "assigned to", "owner", "assignees", "members"),
+    ),
+    "author": ("author username", "author", "reporter", "created by", "creator", "submitter"),
     "labels": ("labels", "label", "tags", "tag", "categories", "category", "components"),
-    "parent": ("parent", "parent id", "parent task", "epic", "epic link", "parent key"),
+    "parent": (
+        *("parent", "parent id", "parent task", "parent issue", "parent key", "epic link"),
+        *("epic", "milestone"),
+    ),
     "blocked_by": ("blocked by", "depends on", "dependencies"),
-    "due_date": ("due date", "due", "deadline", "due_date"),
-    "created_at": ("created at", "created", "created_at", "created on", "creation date"),
-    "updated_at": ("updated at", "updated", "updated_at", "updated on", "modified"),
-    "closed_at": ("closed at", "closed", "closed_at", "resolved", "completed at", "closed on"),
-    "comments": ("comments", "comment", "notes"),
+    "due_date": ("due date", "due", "deadline"),
+    "created_at": ("created at", "created", "created on", "creation date"),
+    "updated_at": ("updated at", "updated", "updated on", "last modified", "modified"),
+    "closed_at": ("closed at", "closed", "resolved", "completed at", "completed", "closed on"),
+    "comments": ("comments", "comment"),
 }
 FIELDS = tuple(GUESSES)
 _LIST = re.compile(r"[,;\n]")
+_BRACKETS = re.compile(r"\(.*?\)")
+_TIMES = ("due_date", "created_at", "updated_at", "closed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +51,23 @@ class Options:
     date_formats: tuple[str, ...] = ()
     zone: tzinfo = UTC
 
+    def fitting(self, values: Iterable[str]) -> "Options":
+        """These options, and the order of days and months that the times of a file show."""
+        return replace(self, date_formats=(*self.date_formats, *dates.order_of(values)))
+
 
 def guess(header: tuple[str, ...]) -> dict[str, str]:
     """The columns that probably are our fields."""
-    by_name = {" ".join(re.split(r"[\s_]+", name.casefold())): name for name in reversed(header)}
+    by_name = {_bare(name): name for name in reversed(header)}
     found = {
         field: next((by_name[name] for name in names if name in by_name), "")
         for field, names in GUESSES.items()
     }
     return {field: column for field, column in found.items() if column}
+
+
+def _bare(name: str) -> str:
+    return " ".join(_BRACKETS.sub("", name).casefold().replace("_", " ").split())
 
 
 def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
@@ -65,6 +84,12 @@ def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
 
 def read(sheet: Sheet, mapping: dict[str, str], options: Options, report: Report) -> list[Issue]:
     """The issues of a sheet; a row without a title is noted and passed over."""
+    options = options.fitting(
+        cell
+        for _, row in sheet.rows
+        for field in _TIMES
+        for cell in row.get(mapping.get(field, ""), ())
+    )
     issues = []
     for where, row in sheet.rows:
         cells = {field: row.get(column, []) for field, column in mapping.items()}
@@ -73,7 +98,20 @@ def read(sheet: Sheet, mapping: dict[str, str], options: Options, report: Report
             report.refuse(where, "has no title")
             continue
         issues.append(_issue(where, one, cells, Times(options, report)))
-    return issues
+    return _with_parents_by_title(issues)
+
+
+def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
+    """Some trackers name a parent by its title."""
+    ids = {issue.id for issue in issues}
+    by_title = {issue.title: issue.id for issue in reversed(issues)}
+
+    def known(link: Link) -> Link:
+        if link.kind != PARENT_LINK or link.other_id in ids:
+            return link
+        return Link(PARENT_LINK, by_title.get(link.other_id, link.other_id))
+
+    return [replace(issue, links=tuple(known(link) for link in issue.links)) for issue in issues]
 
 
 class Times:
@@ -123,7 +161,7 @@ def _issue(where: str, one: dict[str, str], cells: dict[str, list[str]], times: 
     made = hashlib.sha256(f"{one['title']}\n{one.get('created_at', '')}".encode()).hexdigest()
     name = one.get("id") or f"row {made[:16]}"
     kind = one.get("type", "task").casefold()
-    links = [Link(PARENT_LINK, parent) for parent in _listed(cells.get("parent"))[:1]]
+    links = [Link(PARENT_LINK, one["parent"])] if "parent" in one else []
     links += [Link("blocks", other) for other in _listed(cells.get("blocked_by"))]
     created_at = times.moment(name, "created", one.get("created_at", ""))
     updated_at = times.moment(name, "updated", one.get("updated_at", ""))
