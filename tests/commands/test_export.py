@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import threading
 
 import pytest
 
@@ -99,6 +100,29 @@ def test_a_new_installation_needs_no_start_of_the_server(other):
     assert "makes its tables" in other("users", "list", code=1)
     other("setup-admin", "--username", "zoe", "--password", "correct horse battery")
     assert "zoe" in other("users", "list")
+
+
+def test_an_export_under_writes_is_of_one_moment(cast, flask, tmp_path):
+    stopping = threading.Event()
+
+    def write():
+        while not stopping.is_set():
+            make_ticket(cast.smith, cast.open_project)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(3):
+            folder = tmp_path / f"{number}"
+            flask("export", str(folder))
+            tickets = lines_of(folder, "tickets")
+            events = [row["event_type"] for row in lines_of(folder, "audit_events")]
+            counters = [row["ticket_counter"] for row in lines_of(folder, "projects")]
+            readable = list((folder / "tickets").rglob("*.md"))
+            assert len(tickets) == events.count("ticket.created") == sum(counters) == len(readable)
+    finally:
+        stopping.set()
+        writer.join()
 
 
 def test_what_is_in_it(app, filled, flask, tmp_path):
