@@ -12,6 +12,7 @@ from app.core.db import reading
 from app.projects.command_line import acting_human, live_project_id
 from app.tickets.importing import formats, table
 from app.tickets.importing.issues import Source
+from app.tickets.importing.people import People
 from app.tickets.importing.planning import plan
 from app.tickets.importing.report import Report
 from app.tickets.importing.running import Importer
@@ -98,6 +99,10 @@ def import_issues(
     with reading():
         actor = acting_human(username)
         project_id = live_project_id(key)
+        known_as = _pairs(known, "--user")
+        strangers = People(project_id, known_as).unknown
+    if strangers:
+        raise click.ClickException(f"No active user who may see {key} is called {strangers[0]}.")
     report = Report()
     chosen = _given_mapping(mapped, mapping)
     asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
@@ -119,7 +124,7 @@ def import_issues(
     except ValueError as error:
         raise click.ClickException(f"Nothing was imported: {error}") from error
     planned = plan(issues, report)
-    importer = Importer(actor, project_id, report, _pairs(known, "--user"))
+    importer = Importer(actor, project_id, report, known_as)
     if dry_run:
         importer.check(planned)
     else:

@@ -357,6 +357,8 @@ def test_odd_files(run, tickets):
     assert len(tickets()) == 2
     run("title\nT\n", options=["--time-zone", "Mars"], code=2)
     run("title\nT\n", options=["--user", "x"], code=2)
+    refused = run("title\nT\n", options=["--user", "x=nobody"], code=1)
+    assert "No active user who may see OPEN is called nobody" in refused
 
 
 def test_the_columns_of_well_known_trackers_are_guessed(run, tickets):
