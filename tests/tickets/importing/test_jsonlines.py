@@ -15,7 +15,7 @@ from app.tickets.models import Ticket
 from tests.support.cast import Cast
 from tests.support.story import ok, walk
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "issues.jsonl"
+REAL = Path(__file__).parents[4] / "shared" / "data" / "real" / "issues.jsonl"
 
 
 def run(app: Flask, path: Path, *options: str) -> Any:

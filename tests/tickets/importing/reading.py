@@ -1,0 +1,12 @@
+"""What an import made of a ticket, as REST tells it."""
+
+from tests.support.story import ok
+
+
+def comments(cast, ticket):
+    return ok(cast.ada.get(f"/tickets/{ticket['id']}/comments"))["data"]
+
+
+def relations(cast, ticket):
+    rows = ok(cast.ada.get(f"/tickets/{ticket['id']}/relations"))["data"]
+    return {(row["type"], row["direction"], row["ticket"]["title"]) for row in rows}

@@ -1,0 +1,139 @@
+"""``flask import-issues`` of any CSV: mapping, guesses, dry run, and what is refused."""
+
+import pytest
+
+CSV = """\
+Nr;Aufgabe;Wer;Stand;Wann;Tags;Teil von
+1;Big;ada;Doing;05.03.2024;;
+2;Small;Nobody;done;31.12.2024 10:00;"ui, dark";1
+;Nameless;;;32.13.2024;;
+4;  ;;;;;
+"""
+MAPPING = {
+    "id": "Nr",
+    "title": "Aufgabe",
+    "assignee": "Wer",
+    "status": "Stand",
+    "created_at": "Wann",
+    "labels": "Tags",
+    "parent": "Teil von",
+}
+OPTIONS = [f"--map={field}={column}" for field, column in MAPPING.items()]
+
+
+def test_csv_by_a_mapping(run, tickets):
+    report = run(CSV, options=OPTIONS)
+    found = tickets()
+    assert found["Small"]["parent"]["title"] == "Big"
+    assert found["Small"]["created_at"] == "2024-12-31T10:00:00.000Z"
+    assert [label["name"] for label in found["Small"]["labels"]] == ["dark", "ui"]
+    assert (found["Big"]["state"]["name"], found["Big"]["assignee"]["username"]) == (
+        "To do",
+        "ada",
+    )
+    # What cannot be read is kept as it was, and told.
+    assert "created 32.13.2024" in found["Nameless"]["body"]
+    assert {note["issue"]: note["reason"] for note in report["notes"]}["line 5"] == "has no title"
+    assert run(CSV, options=OPTIONS)["made"] == {}
+
+
+def test_a_dry_run_tells_of_each_row_and_writes_nothing(app, run, tickets):
+    said = run(CSV, options=[*OPTIONS, "--dry-run"])
+    assert tickets() == {}
+    for line in (
+        "line 2: 1: ticket: story  To do  medium  ada  Big",
+        "line 3: 2: ticket: subtask  Done  medium  Small",
+        "line 5: ?: left out",
+        "     2 tickets of type story",
+        "A dry run of csv",
+    ):
+        assert line in said
+    run(CSV.partition("2;Small")[0], options=OPTIONS)
+    assert "line 2: 1: there already: OPEN-1  Big" in run(CSV, options=[*OPTIONS, "--dry-run"])
+
+
+def test_columns_are_asked_for_or_guessed(run, tickets, tmp_path):
+    answers = [MAPPING.get(field, "-") for field in ("title", "id", "description")]
+    run("Nr;Aufgabe\n1;Asked", options=["--ask"], text="\n".join(answers) + "\n" * 20)
+    run('Title,Priority,Labels\nGuessed,P1,"a;b"\n', options=["--no-ask"])
+    (tmp_path / "mapping.json").write_text('{"title": "Nr"}')
+    run("Nr;Aufgabe\n1;Asked", options=["--mapping", str(tmp_path / "mapping.json")])
+    found = tickets()
+    assert set(found) == {"Asked", "Guessed", "1"}
+    assert "Imported from 1" in found["Asked"]["body"]
+    assert (found["Guessed"]["priority"], len(found["Guessed"]["labels"])) == ("high", 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("a,b\n1,2\n", [], "Which column is the title?"),
+        ("a,b\n1,2\n", ["--map", "title=c"], "There is no column c"),
+        ("a,b\n1,2\n", ["--map", "titel=a"], "There is no field titel"),
+        ("title\nT\xe4\n".encode("latin-1"), [], "is not utf-8-sig; say --encoding"),
+        ("", [], "has no header"),
+        (b'["\xff"]', [], "Nothing was imported"),
+    ],
+)
+def test_files_that_are_refused_whole(run, tickets, content, options, sentence):
+    assert sentence in run(content, options=options, code=1)
+    assert tickets() == {}
+
+
+def test_odd_files(run, tickets):
+    run("title\nT\xe4\n".encode("latin-1"), options=["--encoding", "latin-1"])
+    long = "word " * 50
+    report = run(f'title,description\n{long},"{"x" * 70_000}"\n"open,\n')
+    assert {note["reason"] for note in report["notes"]} == {
+        "has a title over the limit; the text begins with it",
+        "has a body over the limit; its end was cut off",
+        "is not CSV, nor what follows it",
+    }
+    assert len(tickets()) == 2
+    run("title\nT\n", options=["--time-zone", "Mars"], code=2)
+    run("title\nT\n", options=["--user", "x"], code=2)
+    refused = run("title\nT\n", options=["--user", "x=nobody"], code=1)
+    assert "No active user who may see OPEN is called nobody" in refused
+
+
+def test_the_columns_of_well_known_trackers_are_guessed(run, tickets):
+    """Headers as Trello, Linear, Asana, GitLab and Redmine write them."""
+    files = [
+        "Card ID,Card Name,Card Description,Labels,Members,Due Date,List Name\n"
+        "t1,Trello,Words,ui (green),bo,2026-10-01T09:00:00.000Z,Doing\n",
+        "ID,Team,Title,Description,Status,Priority,Creator,Assignee,Labels,Created,Completed,"
+        "Due Date,Parent issue\nL-1,L,Linear,Words,Done,Urgent,Zed,bo,ui,"
+        "Tue Jul 01 2025 10:00:00 GMT+0200 (CEST),,,\n",
+        "Task ID,Created At,Completed At,Last Modified,Name,Section/Column,Assignee,Due Date,Tags,"
+        "Notes,Parent task\n1,2025-01-02,,,Asana,Doing,bo,,ui,Words,\n2,,,,Below,,,,,,Asana\n",
+        "Title,Description,Issue ID,State,Author,Author Username,Assignee,Assignee Username,"
+        "Due Date,Created At (UTC),Labels\nGitLab,Words,7,Open,Jane Roe,zed,Bo Bo,bo,,"
+        "2025-01-02 10:00:00,ui\n",
+        "#,Tracker,Status,Priority,Subject,Author,Assignee,Description,Created\n"
+        "9,Bug,In Progress,Urgent,Redmine,zed,bo,Words,6/21/2025 16:14\n"
+        "10,Bug,New,Low,Later,zed,bo,Words,6/7/2025 4:05 PM\n",
+    ]
+    for content in files:
+        assert run(content)["notes"] == []
+    found = tickets()
+    for name in ("Trello", "Linear", "Asana", "GitLab", "Redmine"):
+        assert found[name]["body"].startswith("Words"), name
+        assert found[name]["assignee"]["username"] == "bo", name
+    assert (found["Trello"]["due_date"], found["Trello"]["state"]["category"]) == (
+        "2026-10-01",
+        "active",
+    )
+    assert found["Linear"]["created_at"] == "2025-07-01T08:00:00.000Z"
+    assert found["Below"]["parent"]["title"] == "Asana"
+    assert "created by zed" in found["GitLab"]["body"]
+    # The one shows how the other is meant.
+    assert found["Redmine"]["created_at"] == "2025-06-21T16:14:00.000Z"
+    assert found["Later"]["created_at"] == "2025-06-07T16:05:00.000Z"
+
+
+def test_days_that_could_be_months_are_not_guessed(run, tickets):
+    content = "title,created\nA,6/7/2025\n"
+    reasons = [note["reason"] for note in run(content)["notes"]]
+    assert reasons == ["has a time that cannot be read; say --date-format"]
+    run(content.replace("A", "B"), options=["--date-format", "%d/%m/%Y"])
+    assert tickets()["B"]["created_at"] == "2025-07-06T00:00:00.000Z"

@@ -1,0 +1,145 @@
+"""``flask import-issues`` of what GitHub returns over REST and its command line."""
+
+import json
+
+from tests.tickets.importing.reading import comments
+
+REPO = "https://api.github.com/repos/octo/lamp"
+
+
+def github_issue(number, **fields):
+    return {
+        "url": f"{REPO}/issues/{number}",
+        "repository_url": REPO,
+        "comments_url": f"{REPO}/issues/{number}/comments",
+        "html_url": f"https://github.com/octo/lamp/issues/{number}",
+        "id": 2_000_000_000 + number,
+        "node_id": "I_kw",
+        "number": number,
+        "title": f"Issue {number}",
+        "user": {"login": "octocat", "id": 1, "type": "User"},
+        "labels": [],
+        "state": "open",
+        "locked": False,
+        "assignee": None,
+        "assignees": [],
+        "milestone": None,
+        "comments": 0,
+        "created_at": "2024-03-01T10:00:00Z",
+        "updated_at": "2024-03-02T10:00:00Z",
+        "closed_at": None,
+        "author_association": "NONE",
+        "body": None,
+        "reactions": {"total_count": 0},
+        "state_reason": None,
+        **fields,
+    }
+
+
+def github_comment(number, body, login="hubot"):
+    return {
+        "url": f"{REPO}/issues/comments/9{number}",
+        "issue_url": f"{REPO}/issues/{number}",
+        "html_url": f"https://github.com/octo/lamp/issues/{number}#issuecomment-9{number}",
+        "user": {"login": login},
+        "created_at": "2024-03-01T12:00:00Z",
+        "updated_at": "2024-03-01T12:00:00Z",
+        "body": body,
+    }
+
+
+MILESTONE = {
+    "url": f"{REPO}/milestones/3",
+    "number": 3,
+    "title": "v1.0",
+    "description": "The first one",
+    "state": "open",
+    "creator": {"login": "octocat"},
+    "created_at": "2024-01-01T00:00:00Z",
+    "updated_at": "2024-01-02T00:00:00Z",
+    "due_on": "2024-06-01T07:00:00Z",
+    "closed_at": None,
+}
+
+
+def test_github_as_its_rest_api_returns_it(cast, run, tickets):
+    first = github_issue(
+        1,
+        title="Lamp is dark",
+        body="It is.\r\nSince today.",
+        labels=[{"id": 5, "name": "bug", "color": "f29513"}, "help wanted"],
+        assignee={"login": "bo"},
+        assignees=[{"login": "bo"}, {"login": "stranger"}],
+        milestone=MILESTONE,
+        comments=1,
+        state="closed",
+        state_reason="not_planned",
+        closed_at="2024-03-02T10:00:00Z",
+    )
+    second = github_issue(2, user={"login": "Ada"}, parent_issue_url=f"{REPO}/issues/3")
+    third = github_issue(3, milestone=MILESTONE, type={"name": "Bug"})
+    pull = github_issue(4, pull_request={"url": f"{REPO}/pulls/4"})
+    # As `gh api --paginate` writes them: one page after another; and the comments in a second file.
+    pages = json.dumps([first, second], indent=2) + "\n" + json.dumps([third, pull])
+    said = json.dumps([[github_comment(1, "Same here")], [github_comment(2, "")]])
+    report = run(pages, said)
+    assert report["made"] == {
+        "labels": 2,
+        "tickets of type epic": 1,
+        "tickets of type story": 2,
+        "tickets of type subtask": 1,
+        "comments": 1,
+    }
+    found = tickets()
+    lamp = found["Lamp is dark"]
+    assert lamp["body"] == (
+        "It is.\nSince today.\n\n---\n\nImported from octo/lamp#1, created by octocat, "
+        "closed 2024-03-02: not planned, also assigned to stranger"
+    )
+    assert (lamp["state"]["category"], lamp["assignee"]["username"]) == ("done", "bo")
+    assert [label["name"] for label in lamp["labels"]] == ["bug", "help wanted"]
+    assert lamp["created_at"] == "2024-03-01T10:00:00.000Z"
+    assert lamp["parent"]["title"] == "v1.0"
+    (comment,) = comments(cast, lamp)
+    assert comment["body"] == "**hubot** wrote:\n\nSame here"
+    assert comment["created_at"] == "2024-03-01T12:00:00.000Z"
+    epic = found["v1.0"]
+    assert (epic["type"], epic["due_date"]) == ("epic", "2024-06-01")
+    assert found["Issue 2"]["parent"]["title"] == "Issue 3"
+    # Whoever is a user here is one there as well.
+    assert found["Issue 2"]["reporter"]["username"] == "ada"
+    assert "created by" not in found["Issue 2"]["body"]
+    reasons = {note["reason"] for note in report["notes"]}
+    assert "is a pull request; left out" in reasons
+    again = run(pages, said)
+    assert again["made"] == {}
+    assert {row["outcome"] for row in again["rows"]} == {"there already"}
+
+
+def test_github_of_the_command_line_and_bad_entries(cast, run, tickets):
+    entries = [
+        {
+            "number": 7,
+            "title": "From gh",
+            "state": "CLOSED",
+            "stateReason": "COMPLETED",
+            "author": {"login": "octocat"},
+            "assignees": [],
+            "labels": [{"name": "ui"}],
+            "body": "Text",
+            "comments": [
+                {"author": {"login": "x"}, "body": "Yes", "createdAt": "2024-01-01T00:00:00Z"}
+            ],
+            "createdAt": "2024-01-01T00:00:00Z",
+            "url": "https://github.com/octo/lamp/issues/7",
+        },
+        {"number": 8, "title": " "},
+        {"title": "no number"},
+        17,
+    ]
+    report = run(json.dumps(entries, indent=1))
+    assert [note["issue"] for note in report["notes"]] == ["line 36", "line 29", "line 33"]
+    (ticket,) = tickets().values()
+    assert (ticket["title"], ticket["state"]["category"]) == ("From gh", "done")
+    assert len(comments(cast, ticket)) == 1
+    assert "line 3: " in run('[\n{"number": 1,\n', code=1, options=["--format", "github"])
