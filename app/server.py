@@ -38,6 +38,7 @@ from app.config import Settings
 from app.core.db import db, reading, session
 from app.core.engines import writer_lock
 from app.gate import gate
+from app.search import reindexing
 
 # A thread per request that is not complete yet; waiting costs a thread little, and they come and
 # go with the requests. How many work at a time is THREADS (app/gate.py).
@@ -79,7 +80,7 @@ def serve(app: Flask) -> None:
     os.umask(0o077)
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
-        needs_setup = _prepare_database(app)
+        needs_setup = prepare_database(app)
         _raise_file_limit()
         _deliver_signals()
         nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -189,14 +190,17 @@ def _check_address(host: str, port: int) -> None:
             raise click.ClickException(reason) from None
 
 
-def _prepare_database(app: Flask) -> bool:
-    """Bring the schema up to date; True while no human exists. Leaves no connection open.
+def prepare_database(app: Flask) -> bool:
+    """Bring the schema up to date, and the search index where it has none of what is there.
+
+    True while no human exists. Leaves no connection open.
 
     Raises ClickException where the database is out of reach or made by a newer release.
     """
     with app.app_context():
         try:
             schema.upgrade()
+            reindexing.build_lost()
             with reading():
                 human = select(User.id).where(User.type == UserType.HUMAN).limit(1)
                 return session.scalar(human) is None

@@ -4,15 +4,18 @@ A change made meanwhile is indexed by its own verb; a batch locks the rows it re
 the two writes what is newer.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 
 from sqlalchemy import select, text
 
-from app.core.db import run_write, session
+from app.core.db import reading, run_write, session
 from app.search import index
 from app.search.documents import Kind
 from app.search.models import SearchDocument
 from app.search.sources import source, sources
+
+log = logging.getLogger(__name__)
 
 BATCH = 200
 # Before all ids.
@@ -22,6 +25,16 @@ FIRST = "00000000-0000-0000-0000-000000000000"
 def total() -> int:
     """How many documents there are to index; in a unit of work."""
     return sum(one.count() for one in sources())
+
+
+def build_lost() -> None:
+    """Index everything where nothing is indexed: what is older than the index, or a lost one."""
+    with reading():
+        is_lost = session.scalar(select(SearchDocument.place).limit(1)) is None and total() > 0
+    if is_lost:
+        log.warning("the search index is empty and is built anew")
+        for _ in reindex():
+            pass
 
 
 def reindex() -> Iterator[int]:
