@@ -26,7 +26,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "public": (("own",), """
         accounts_pages.login_page accounts_pages.log_in accounts_pages.log_out
         accounts_pages.setup_page accounts_pages.set_up
-        assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint openapi.openapi_json
+        assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
+        openapi.openapi_json
     """),
     "everything": (("own",), """
         accounts_pages.people accounts_pages.add_person accounts_pages.profile

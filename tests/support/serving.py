@@ -127,7 +127,7 @@ def start(
         )
     served = Served(process, port, log)
     try:
-        until(lambda: READY.search(served.output()[before:]) or process.poll() is not None)
+        until(lambda: READY.search(served.output()[before:]) or process.poll() is not None, 60)
         assert process.poll() is None, served.output()
     except BaseException:
         end(served)

@@ -107,7 +107,7 @@ class Stage:
         )
 
 
-def until_ready(stage: Stage, seconds: float = 30) -> float:
+def until_ready(stage: Stage, seconds: float = 60) -> float:
     """How long it took until /readyz says 200."""
     began = time.monotonic()
     while stage.status("/readyz", 5) != 200:

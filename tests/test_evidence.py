@@ -1,0 +1,47 @@
+"""What SECURITY.md and RELIABILITY.md call evidence exists."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+NAMED = re.compile(r"`((?:\w+/)*\w+\.py)::(\w+)`")
+
+
+@cache
+def names_of(path):
+    """The names of a file's tests, those below an ``if`` too."""
+    tree = ast.parse((TESTS / path).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def rows(name):
+    """The rows of a document's tables."""
+    text = (TESTS.parent / name).read_text()
+    return [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
+
+
+@pytest.mark.parametrize("name", ["SECURITY.md", "RELIABILITY.md"])
+def test_every_test_that_is_named_exists(name):
+    named = NAMED.findall((TESTS.parent / name).read_text())
+    assert len(named) > 20
+    missing = [
+        f"{path}::{test}"
+        for path, test in named
+        if not (TESTS / path).exists() or test not in names_of(path)
+    ]
+    assert missing == []
+
+
+def test_every_item_that_is_met_names_its_test():
+    unproven = [row for row in rows("SECURITY.md") if "| met |" in row and not NAMED.search(row)]
+    assert unproven == []
+
+
+def test_every_promise_has_its_row():
+    text = (TESTS.parent / "RELIABILITY.md").read_text()
+    promised = re.findall(r"^\| P(\d+) \|.*::", text, re.MULTILINE)
+    assert promised == [str(number) for number in range(1, 20)]
