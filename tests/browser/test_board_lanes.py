@@ -243,6 +243,8 @@ def test_the_board_of_all_projects(desk, furnished):
     desk.go("/board")
     drag(desk, reference, "Active")
     expect(desk.card_at("Active", reference)).to_have_count(1)
+    # The card moves at once; the server has it when it says so.
+    expect(desk.toast()).to_contain_text(f"{reference} moved")
     assert furnished.call("GET", f"/tickets/{reference}")["state"]["name"] == "To do"
     desk.card(reference).locator(".card-title").focus()
     desk.press("m")
