@@ -197,15 +197,25 @@ def reading() -> Iterator[None]:
         try:
             yield
         finally:
-            if db.session.registry.has():
-                session.close()
+            # First of all: whatever fails below, this thread is no longer in a unit of work.
             _reader.reset(token)
+            if db.session.registry.has():
+                _end_session()
 
 
 def _close() -> None:
     """Give the connection back; objects stay readable for the rest of the request."""
-    session.close()
     session.info.pop(WRITES, None)
+    _end_session()
+
+
+def _end_session() -> None:
+    """Close the session; one that cannot be, its connection being lost, gives way to another."""
+    try:
+        session.close()
+    except DBAPIError:
+        db.session.registry.clear()
+        raise
 
 
 @contextmanager
