@@ -40,7 +40,8 @@ torture: $(V)/.stamp-test ## Faults of every kind against the real server (MINUT
 	@$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),20) $(if $(SHORT),--short) $(ARGS)
 
 fuzz: $(V)/.stamp-test ## Long fuzzing (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
-	@$(BIN)/python -m pytest -q tests/contract/test_fuzz.py tests/properties tests/fuzz $(ARGS)
+	@CASES=$(or $(CASES),50000) RUNS=$(or $(RUNS),2000) STEPS=$(or $(STEPS),50) \
+		$(BIN)/python -m pytest --numprocesses 2 tests/contract/test_fuzz.py tests/fuzz $(ARGS)
 
 bench: $(V)/.stamp-test ## Measure the real server (ARGS="--seconds 5 --clients 1 16", see --help)
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -7,7 +7,6 @@ runs it long; the default is a few seconds.
 import os
 from dataclasses import dataclass, field
 
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
@@ -283,27 +282,3 @@ def test_rest_and_mcp_do_what_the_model_does(database):
             suppress_health_check=list(HealthCheck),
         ),
     )
-
-
-@pytest.mark.parametrize("door", DOORS)
-def test_every_door_leads_through(app, cast, door):
-    """What the machine calls succeeds at all: it could pass by being refused."""
-    doors = Doors(cast, cast.open_project)
-    first, second = (doors.create(door, "T").answer["id"] for _ in range(2))
-    page = doors.make_page(door, "one", "x").answer["id"]
-    notes = [doors.make_note(door, "N").answer["id"] for _ in range(2)]
-    relation = doors.relate(door, first, "blocks", second)
-    done = [
-        relation,
-        doors.patch(door, first, title="U"),
-        doors.claim(door, first),
-        doors.transition(door, first, state_ids(cast.ada, cast.open_project)[1]),
-        doors.comment(door, first, "C"),
-        doors.unrelate(door, first, relation.answer["id"]),
-        doors.put_page(door, page, "y"),
-        doors.drop_page(door, page),
-        doors.convert(door, notes[0]),
-        doors.drop_note(door, notes[1]),
-        doors.delete(door, first),
-    ]
-    assert [one.refusal for one in done] == [(None, None)] * len(done)
