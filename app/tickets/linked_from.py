@@ -3,17 +3,35 @@
 The little that a ticket's page must know of the wiki and of notes, which stand above in the stack.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Text, and_, cast, column, func, literal, or_, select, table, union_all
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    table,
+)
 
-from app.core.actor import Actor
-from app.core.db import Id, Moment, session
+from app.core.db import AnySelect, Id, Moment
 from app.projects.models import Project
 
 # Pages of a project that links itself all over would crowd out the ticket.
 SHOWN = 20
 FIRST_WORDS = 200
+PAGE, NOTE = "page", "note"
+_MOST: ColumnElement[int] = literal_column(str(SHOWN))
 
 _pages = table(
     "wiki_pages",
@@ -45,46 +63,65 @@ class Source:
     key: str | None
 
 
-def linked_from(actor: Actor, ticket_id: str, display_id: str, project_id: str) -> list[Source]:
-    """What a person sees of it, in one statement: notes first, then pages by title."""
+def queries() -> list[AnySelect]:
+    """What a person sees of it, in the columns of ``page_queries``.
+
+    They take ``display_id``, ``ticket_id``, ``project_id`` and ``user_id``.
+    """
     live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
+    nothing = (cast(null(), Id).label("ticket_id"), literal(0, BigInteger), literal(""))
     pages = (
         select(
-            literal("page").label("kind"),
-            _pages.c.slug.label("name"),
-            _pages.c.title.label("title"),
-            Project.key.label("key"),
+            literal(PAGE),
+            _pages.c.id,
+            _pages.c.title,
+            _pages.c.slug,
+            func.coalesce(Project.key, ""),
+            *nothing,
         )
         .select_from(_links)
         .join(_pages, _pages.c.id == _links.c.page_id)
         .outerjoin(Project, live)
         .where(
-            _links.c.display_id == display_id,
+            _links.c.display_id == bindparam("display_id"),
             _pages.c.deleted_at.is_(None),
             or_(_pages.c.project_id.is_(None), Project.id.is_not(None)),
         )
+        .order_by(_pages.c.title, _pages.c.id)
+        .limit(_MOST)
     )
     # A note of a project becomes a ticket of that project; a personal one is its owner's alone.
-    own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == actor.id)
+    own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
     notes = (
         select(
-            literal("note"),
-            cast(_notes.c.id, Text),
+            literal(NOTE),
+            _notes.c.id,
             func.substr(_notes.c.body, 1, FIRST_WORDS),
-            Project.key,
+            literal(""),
+            func.coalesce(Project.key, ""),
+            *nothing,
         )
         .outerjoin(Project, Project.id == _notes.c.project_id)
         .where(
-            _notes.c.converted_to_ticket_id == ticket_id,
-            or_(_notes.c.project_id == project_id, own),
+            _notes.c.converted_to_ticket_id == bindparam("ticket_id", type_=Id()),
+            or_(_notes.c.project_id == bindparam("project_id", type_=Id()), own),
         )
+        .limit(_MOST)
     )
-    every = union_all(pages, notes).subquery()
-    ordered = select(every).order_by(every.c.kind, every.c.title, every.c.name).limit(SHOWN)
-    return [_source(row.kind, row.name, row.title, row.key) for row in session.execute(ordered)]
+    return [select(pages.subquery()), select(notes.subquery())]
 
 
-def _source(kind: str, name: str, title: str, key: str | None) -> Source:
+def sources(rows: Iterable[Any]) -> list[Source]:
+    """Of the rows of ``page_queries``: notes first, then pages by title."""
+    found = [
+        _source(row.kind, row.id if row.kind == NOTE else row.second, row.name, row.place)
+        for row in rows
+        if row.kind in (PAGE, NOTE)
+    ]
+    return sorted(found, key=lambda one: (one.kind, one.title.casefold(), one.address))[:SHOWN]
+
+
+def _source(kind: str, name: str, title: str, key: str) -> Source:
     below = f"/projects/{key}" if key else ""
-    place = f"/wiki/{name}" if kind == "page" else f"/sticky-notes#note-{name}"
-    return Source(kind, title, below + place, key)
+    place = f"/wiki/{name}" if kind == PAGE else f"/sticky-notes#note-{name}"
+    return Source(kind, title, below + place, key or None)

@@ -3,6 +3,7 @@
 The API's lists come one by one; a page shows them all at once, so it joins what it can.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,20 +28,23 @@ from app.core.actor import Access, Actor, operation
 from app.core.db import Id, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Label, Project, StateCategory, WorkflowState
-from app.tickets import queries
+from app.tickets import linked_from, queries
 from app.tickets.builders import state_summary, ticket_json, watcher_json
+from app.tickets.linked_from import Source
 from app.tickets.models import Ticket, TicketLabel, TicketWatcher
 from app.tickets.stream_queries import actor_of
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A ticket with its project, all labels of the project by name, and who watches it."""
+    """A ticket with its project, all labels of the project by name, and what stands around it."""
 
     ticket: dict[str, Any]
     project: dict[str, str]
     labels: list[dict[str, str]]
     watchers: list[dict[str, Any]]
+    # What leads to it from elsewhere, for people.
+    sources: list[Source]
 
 
 _SUBJECT = Prepared(
@@ -60,16 +64,23 @@ def subject(actor: Actor, reference: str) -> Subject:
         raise Gone("project", row.project_id)
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
-    labels, carried, watchers = _labels_and_watchers(row.project_id, row.id)
+    around = _AROUND.all(
+        project_id=row.project_id,
+        ticket_id=row.id,
+        display_id=row.display_id,
+        user_id=actor.id,
+    )
+    labels, carried, watchers = _labels_and_watchers(around)
     ticket = ticket_json(row[: len(queries.COLUMNS)], carried)  # type: ignore[arg-type]  # plain dicts of that shape
     project = {"id": row.project_id, "key": row.key, "name": row.name}
-    return Subject(ticket, project, labels, watchers)
+    return Subject(ticket, project, labels, watchers, linked_from.sources(around))
 
 
 Rows = list[dict[str, Any]]
 
 
-def _all_labels_and_watchers() -> Prepared:
+def _around() -> Prepared:
+    """The project's labels, those on the ticket, its watchers, and what leads to it."""
     ticket_id: BindParameter[str] = bindparam("ticket_id", type_=Id())
     labels = (
         select(
@@ -101,17 +112,16 @@ def _all_labels_and_watchers() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == ticket_id)
     )
-    both = union_all(labels, watchers)
-    columns = both.selected_columns
-    return Prepared(both.order_by(columns.kind, columns.place, columns.id))
+    every = union_all(labels, watchers, *linked_from.queries())
+    columns = every.selected_columns
+    return Prepared(every.order_by(columns.kind, columns.place, columns.id))
 
 
-_LABELS_AND_WATCHERS = _all_labels_and_watchers()
+_AROUND = _around()
 
 
-def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, Rows]:
-    """The project's labels, those on the ticket, and its watchers, in one statement."""
-    rows = _LABELS_AND_WATCHERS.all(project_id=project_id, ticket_id=ticket_id)
+def _labels_and_watchers(rows: Iterable[Any]) -> tuple[Rows, Rows, Rows]:
+    """The project's labels, those on the ticket, and its watchers."""
     of_project: Rows = []
     carried: Rows = []
     watching: Rows = []
@@ -119,6 +129,7 @@ def _labels_and_watchers(project_id: str, ticket_id: str) -> tuple[Rows, Rows, R
         if row.kind == "watcher":
             user = user_summary(row.id, row.type, row.second, row.name)
             watching.append(watcher_json(user, row.created_at))
+        if row.kind != "label":
             continue
         label = {"id": row.id, "name": row.name, "color": row.second}
         of_project.append(label)

@@ -9,7 +9,6 @@ from app.config import Settings
 from app.core.db import reading
 from app.core.errors import Gone
 from app.tickets import page_queries, relations, stream_queries
-from app.tickets.linked_from import linked_from
 from app.tickets.page_queries import Subject
 from app.tickets.pages import stream
 from app.tickets.pages.blueprint import FACTS, pages
@@ -32,7 +31,6 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         ticket_id = subject.ticket["id"]
         children = page_queries.children(ticket_id)
         related = relations.of_ticket(actor(), ticket_id)
-        sources = linked_from(actor(), ticket_id, reference, subject.project["id"])
         shown = stream.read(subject, stream.chosen(request.args.get("show")))
     return page(
         "tickets/show.html",
@@ -42,7 +40,7 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         facts=FACTS,
         copies=copies(subject.ticket, _base_url()),
         **below(children),
-        linked=sources,
+        linked=subject.sources,
         relations=grouped(related),
         relation_types=RELATION_TYPES,
         relation_form=None,
