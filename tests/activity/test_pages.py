@@ -1,5 +1,6 @@
 """The pages of the audit log and of the tool log."""
 
+import csv
 import html
 import json
 
@@ -107,3 +108,15 @@ def test_pausing_on_the_page(cast, browser):
 def test_bots_and_strangers_see_no_log(cast, client):
     for path in ("/audit", "/audit/tools", "/audit/export"):
         assert client.get(path, headers={"Accept": "text/html"}).status_code in (302, 303)
+
+
+def test_the_export_for_spreadsheets_runs_nothing(cast):
+    make_ticket(cast.ada, cast.open_project, "=1+1")
+    response = cast.ada.get("//audit/export?format=csv&event_type=ticket.created")
+    head, row = csv.reader(response.get_data(as_text=True).splitlines())
+    told = dict(zip(head, row, strict=True))
+    assert told["actor"] == "ada"
+    assert told["sentence"] == "created OPEN-1, =1+1"
+    assert json.loads(told["payload"])["title"] == "=1+1"
+    assert not any(cell.startswith("=") for cell in row)
+    assert "attachment" in response.headers["Content-Disposition"]

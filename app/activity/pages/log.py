@@ -33,7 +33,6 @@ CATEGORIES = [
     (Category.ACTIVITY.value, "Shown in feeds"),
     (Category.AUDIT_ONLY.value, "Audit only"),
 ]
-EXPORTED = 10_000
 # New events are counted up to here.
 COUNTED = 100
 # Matches nothing: a name in a filter that means nothing.
@@ -48,7 +47,7 @@ def index() -> Response:
     with reading():
         try:
             found = service.list_events(
-                actor(), limit=ROWS, cursor=request.args.get("cursor") or None, **_wanted(chosen)
+                actor(), limit=ROWS, cursor=request.args.get("cursor") or None, **wanted_by(chosen)
             )
         except InvalidField:
             # A cursor that was cut off on its way: start at the top.
@@ -65,7 +64,10 @@ def index() -> Response:
         types=sorted(EVENTS),
         first_url=address("/audit", chosen) if is_older else "",
         next_url=address("/audit", chosen, cursor=found.next_cursor) if found.next_cursor else "",
-        export_url=address("/audit/export", chosen),
+        exports=[
+            (name, address("/audit/export", chosen, format=kind))
+            for kind, name in (("jsonl", "JSON lines"), ("csv", "CSV"))
+        ],
         news_url=_news_url(chosen, shown[0]["id"]) if shown and not is_older else "",
     )
 
@@ -80,7 +82,7 @@ def news() -> Response:
     chosen = asked(*FILTERS)
     newest = as_uuid(request.args.get("newest", "")) or NOTHING
     with reading():
-        found = service.list_events(actor(), limit=COUNTED, cursor=None, **_wanted(chosen)).data
+        found = service.list_events(actor(), limit=COUNTED, cursor=None, **wanted_by(chosen)).data
     count = sum(event["id"] > newest for event in found)
     if not count:
         return Response(status=204)
@@ -95,7 +97,7 @@ def news() -> Response:
     )
 
 
-def _wanted(chosen: dict[str, str]) -> dict[str, Any]:
+def wanted_by(chosen: dict[str, str]) -> dict[str, Any]:
     """The filters of the verb: names become ids, and one that means nothing matches nothing."""
     wanted: dict[str, Any] = {"since": since(chosen)}
     event_type = chosen.get("event_type")
@@ -166,23 +168,3 @@ def show_event(event_id: str) -> Response:
         changes=changes if isinstance(changes, dict) else {},
         written=written,
     )
-
-
-@pages.get("/audit/export")
-def export() -> Response:
-    """The newest events of the filter as JSON lines; `flask audit export` has all of them."""
-    chosen = asked(*FILTERS)
-    lines: list[bytes] = []
-    cursor: str | None = None
-    with reading():
-        wanted = _wanted(chosen)
-        while len(lines) < EXPORTED:
-            found = service.list_events(actor(), limit=200, cursor=cursor, **wanted)
-            lines += [orjson.dumps(event) for event in found.data]
-            cursor = found.next_cursor
-            if cursor is None:
-                break
-    response = Response(b"".join(line + b"\n" for line in lines), mimetype="application/x-ndjson")
-    response.headers["Content-Disposition"] = 'attachment; filename="audit.jsonl"'
-    response.headers["Cache-Control"] = "no-store"
-    return response

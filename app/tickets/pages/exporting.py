@@ -4,8 +4,6 @@ Written batch by batch along the index, each in a unit of work of its own, so th
 nor a transaction grows with the list.
 """
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +20,7 @@ from app.tickets.listing import Row
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.listing import Asked, asked, conditions_of
 from app.web.guard import actor
+from app.web.spreadsheets import line
 
 BATCH = 500
 FIELDS = (
@@ -39,8 +38,6 @@ FIELDS = (
     "updated_at",
 )
 TYPES = {"csv": "text/csv", "json": "application/json"}
-# What a spreadsheet would take for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @pages.get("/projects/<key>/tickets.<kind>")
@@ -105,17 +102,6 @@ def _json(wanted: Asked, project: Project | None) -> Iterator[bytes]:
 
 
 def _csv(wanted: Asked, project: Project | None) -> Iterator[str]:
-    yield _line(FIELDS)
+    yield line(FIELDS)
     for row in _rows(wanted, project):
-        yield _line([_cell(row[name]) for name in FIELDS])
-
-
-def _cell(value: Any) -> str:
-    text = ", ".join(value) if isinstance(value, list) else value or ""
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _line(cells: Any) -> str:
-    written = io.StringIO()
-    csv.writer(written).writerow(cells)
-    return written.getvalue()
+        yield line(row[name] for name in FIELDS)
