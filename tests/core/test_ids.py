@@ -9,6 +9,12 @@ from app.core import ids
 from app.core.clock import now_ms
 
 
+@pytest.fixture(autouse=True)
+def _mark_of_now(monkeypatch):
+    """Ids never go back behind the last one: tests that set the clock ahead would leave it there."""
+    monkeypatch.setattr(ids, "_last_ms", ids._last_ms)
+
+
 def test_an_id_is_a_uuid_of_version_7_in_canonical_text():
     made = ids.new_id()
     known = uuid.UUID(made)
