@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, g, request
 
 from app.accounts.builders import bot_json
-from app.bots import pausing, releasing, service
+from app.bots import pausing, pulse, releasing, service
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.bots.wording import may_do
@@ -34,6 +34,7 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         bots = service.list_bots(actor(), limit=SHOWN, cursor=None).data
         known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
         pause = pausing.current_pause(actor())
+        pulses = pulse.of_all(actor())
     keys = {one["id"]: one["key"] for one in known}
     return page(
         "bots/index.html",
@@ -42,6 +43,7 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         form=form,
         reveal=reveal_of(issued) if issued is not None else None,
         pause=pause,
+        pulses=pulses,
         status=status,
     )
 

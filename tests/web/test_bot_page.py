@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from app.core.clock import MINUTE_MS, now_ms
+from app.bots import pulse
+from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
 from app.tickets import quiet
 from tests.support.agent import Agent
 from tests.support.cast import Caller
@@ -153,3 +154,24 @@ def test_new_events_are_counted_and_move_nothing(ada, cast, ticket):
     cast.smith.patch(f"/tickets/{ticket['id']}", {"title": "Not of this filter"})
     assert "1 new event<" in ada.get(address).text
     assert 'href="/audit?event_type=comment."' in ada.get(address).text
+
+
+def test_the_list_shows_the_pulse_of_each_bot(ada, cast):
+    assert '<svg class="pulse"' not in ada.get("/bots").text
+    agent = Agent(cast.smith)
+    for _ in range(3):
+        agent.call("get_self")
+    agent.refused("get_ticket", ticket="OPEN-9")
+    shown = ada.get("/bots").text
+    assert shown.count('<svg class="pulse"') == 1
+    assert "4 calls in 24 hours, 1 of them refused or failed" in shown
+    assert '<rect x="92" y="0" width="3" height="20"/>' in shown
+
+
+def test_a_pulse_is_of_a_day(ada, cast, monkeypatch):
+    Agent(cast.smith).call("get_self")
+    moment = now_ms()
+    monkeypatch.setattr(pulse, "now_ms", lambda: moment + 23 * HOUR_MS)
+    assert '<rect x="0" y="0"' in ada.get("/bots").text
+    monkeypatch.setattr(pulse, "now_ms", lambda: moment + 25 * HOUR_MS)
+    assert '<svg class="pulse"' not in ada.get("/bots").text
