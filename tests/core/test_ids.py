@@ -11,7 +11,7 @@ from app.core.clock import now_ms
 
 @pytest.fixture(autouse=True)
 def _mark_of_now(monkeypatch):
-    """Ids never go back behind the last one: tests that set the clock ahead would leave it there."""
+    """Ids never go back behind the last one: a test that sets the clock ahead would leave it so."""
     monkeypatch.setattr(ids, "_last_ms", ids._last_ms)
 
 
