@@ -14,6 +14,8 @@ from tests.accounts.helpers import (
     new_bot,
 )
 
+pytestmark = pytest.mark.at_the_door
+
 ME = f"{API}/auth/me"
 
 

@@ -5,6 +5,8 @@ import pytest
 from tests.support.agent import MODERN, envelope
 from tests.support.story import events
 
+pytestmark = pytest.mark.at_the_door
+
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 

@@ -9,6 +9,8 @@ from app.core.errors import RequestTooLarge
 from app.core.strict_json import MAX_DEPTH
 from tests.support.story import invalid, make_ticket, malformed, ok, refused
 
+pytestmark = pytest.mark.at_the_door
+
 JSON = "application/json"
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from app.web.guard import safe_next
 
+pytestmark = pytest.mark.at_the_door
+
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'"
 OTHER = {"Origin": "https://evil.example"}
 
