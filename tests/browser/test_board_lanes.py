@@ -227,6 +227,7 @@ def test_a_view_is_saved_and_opened(desk):
     desk.page.click(".view-menu summary")
     desk.page.fill("#view-name", "In the way")
     desk.press("Enter")
+    expect(desk.page.locator(".view-menu")).to_contain_text("In the way")
     expect(desk.page).to_have_url(f"{desk.base}/projects/DEMO/board?blocked=true")
     desk.go("/projects/DEMO/tickets")
     desk.page.click(".view-menu summary")
