@@ -11,8 +11,15 @@ RULES = {
     "runOnly": {
         "type": "tag",
         "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-    }
+    },
+    "resultTypes": ["violations"],
 }
+# In the dark colours alone are others; all else is judged in the light.
+RULES_OF_COLOURS = {
+    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
+    "resultTypes": ["violations"],
+}
+DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 PAGES = (
     "/",
     "/projects",
@@ -95,7 +102,8 @@ def findings(page) -> list[str]:
     """What axe finds, one line each."""
     # Colours are judged at rest.
     page.emulate_media(reduced_motion="reduce")
-    found = Axe().run(page, options=RULES).response["violations"]
+    rules = RULES_OF_COLOURS if page.evaluate(DARK) else RULES
+    found = Axe().run(page, options=rules).response["violations"]
     return [
         f"{page.url}: {one['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
         for one in found
