@@ -13,7 +13,6 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from app.webhooks import connecting
 from tests.support.receiver import SECRET, receiving
 from tests.support.serving import serving, start, until
 from tests.support.workspace import Owner, owner_of
@@ -88,10 +87,9 @@ def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
             time.sleep(0.1)
         receiver.wait_for(9 * EVENTS, 60)
         late = [one.at - committed[one.body["payload"]["title"]] for one in receiver.received]
-        # The machine does everything here: server, ten receivers, other tests. Whoever waited for
-        # the hole would be late by all of an attempt's time limit.
+        # The machine does everything here: server, ten receivers and the test.
         print(f"median {statistics.median(late) * 1000:.0f} ms")
-        assert statistics.median(late) < connecting.WRITE_SECONDS / 5
+        assert statistics.median(late) < 0.5
         assert all(count == 9 for count in titles(receiver).values())
 
 
