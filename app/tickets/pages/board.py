@@ -12,7 +12,7 @@ from app.projects import service as projects
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.tickets import board as boards
-from app.tickets import changes
+from app.tickets import changes, furniture
 from app.tickets.board import Shape
 from app.tickets.builders import LabelSummary
 from app.tickets.cards import GROUPINGS
@@ -89,9 +89,9 @@ def _show(project: Project | None) -> Response:
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
-    around = boards.furniture(shape.project_id, actor().id)
-    users = boards.all_users()
-    people = boards.summaries(users)
+    around = furniture.furniture(shape.project_id, actor().id)
+    users = furniture.all_users()
+    people = furniture.summaries(users)
     columns = boards.columns(shape, filters.conditions(wanted.chosen, actor()), people)
     groups = filters.offered(
         wanted.chosen,
@@ -161,7 +161,7 @@ def _live(key: str | None) -> Response:
             words = f"{many}{'+' if news.is_cut else ''}"
             return _told(news.token, pill="" if news.is_frame else words)
         shape = wanted.shape(visible_by_key(actor(), key).id if key else None)
-        people = boards.summaries(boards.all_users())
+        people = furniture.summaries(furniture.all_users())
         conditions = filters.conditions(wanted.chosen, actor())
         cards = boards.cards_among(shape, conditions, sorted(news.ticket_ids), people)
         shown = {one["id"] for one in cards}

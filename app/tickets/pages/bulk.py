@@ -18,7 +18,7 @@ from app.projects import states
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.rest.fields import load
-from app.tickets import board, bulk, listing, loaders
+from app.tickets import bulk, furniture, listing, loaders
 from app.tickets.bulk import BATCH, MOST_TICKETS, Changes, Outcome
 from app.tickets.lanes import CATEGORIES
 from app.tickets.pages.blueprint import PRIORITIES, pages, user_options
@@ -107,7 +107,7 @@ def choices(project: Project | None) -> dict[str, Any]:
     labels = project_labels.by_name(project.id) if project else ()
     return {
         "places": [(one.id, one.name) for one in ordered] or words(sorted(CATEGORIES)),
-        "people": user_options(board.all_users(), project_id),
+        "people": user_options(furniture.all_users(), project_id),
         "priorities": words(PRIORITIES),
         "label_options": [(one.id, one.name) for one in labels],
     }

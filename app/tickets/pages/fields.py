@@ -18,7 +18,7 @@ from app.core.merging import Merged, merge
 from app.projects import states
 from app.rest.fields import load
 from app.tickets import loaders, page_queries, queries, service
-from app.tickets.board import all_users
+from app.tickets.furniture import all_users
 from app.tickets.models import Ticket, TicketType
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show

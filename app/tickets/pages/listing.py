@@ -13,7 +13,7 @@ from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
-from app.tickets import board, listing, queries, tree
+from app.tickets import furniture, listing, queries, tree
 from app.tickets.lanes import CATEGORIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
 from app.tickets.models import Ticket
@@ -105,8 +105,8 @@ def _show(project: Project | None) -> Response:
     # "Load more" brings rows alone.
     if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
         return html(render("tickets/_rows.html", **shown))
-    around = board.furniture(project.id if project else None, actor().id)
-    users = board.all_users()
+    around = furniture.furniture(project.id if project else None, actor().id)
+    users = furniture.all_users()
     people = user_options(users, project.id if project else None)
     ordered = states.ordered(project.id) if project else ()
     labels = [(one["id"], one["name"]) for one in around.labels] if project else []

@@ -10,7 +10,7 @@ from app.audit.models import AuditEvent
 from app.core.db import reading, session
 from app.projects import states
 from app.projects.models import WorkflowState
-from app.tickets import board, lanes, loaders, page_queries
+from app.tickets import board, furniture, lanes, loaders, page_queries
 from app.tickets.board import Shape
 from app.tickets.cards import GROUPINGS
 from app.tickets.lanes import CATEGORIES, Spot
@@ -79,7 +79,7 @@ def shown_card(reference: str, *, fresh: bool = True) -> str:
     ticket = loaders.visible(actor(), reference)
     everywhere = bool(sent.get("everywhere"))
     shape = Shape(None if everywhere else ticket.project_id, grouping=grouping_of(sent))
-    one = board.card(shape, ticket.id, board.summaries(board.all_users()))
+    one = board.card(shape, ticket.id, furniture.summaries(furniture.all_users()))
     return render("tickets/_card.html", one=one, fresh=fresh)
 
 

@@ -13,7 +13,7 @@ from app.projects import states
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.tickets import loaders, page_queries, service
-from app.tickets.board import all_users
+from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
 from app.tickets.pages.blueprint import PRIORITIES, pages, user_options, words
 from app.tickets.pages.board import label_summaries

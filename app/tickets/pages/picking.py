@@ -12,7 +12,7 @@ from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import NotFound
 from app.rest.fields import load
-from app.tickets import board, loaders, page_queries, service
+from app.tickets import furniture, loaders, page_queries, service
 from app.tickets.label_links import label_ids_of
 from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import PRIORITIES, may_be_assigned, pages
@@ -47,7 +47,7 @@ def _choose(reference: str, name: str, form: Form) -> Response:
         subject = page_queries.subject(actor(), reference)
         users = [
             user_summary(row.id, row.type, row.username, row.display_name)
-            for row in board.all_users()
+            for row in furniture.all_users()
             if may_be_assigned(row, subject.project["id"])
         ]
     users.sort(key=lambda one: one["id"] != actor().id)
@@ -132,7 +132,7 @@ def _words(ticket: Ticket, name: str) -> str:
     if name == "labels":
         found = [label["name"] for label in labels_of([ticket.id])[ticket.id]]
         return f"labels {', '.join(found)}" if found else "no labels"
-    user = board.summaries(board.all_users()).get(ticket.assignee_user_id or "")
+    user = furniture.summaries(furniture.all_users()).get(ticket.assignee_user_id or "")
     return f"assigned to {user['display_name']}" if user else "assigned to nobody"
 
 

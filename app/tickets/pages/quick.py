@@ -9,7 +9,7 @@ from app.core.db import reading
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.tickets import quick, service
-from app.tickets.board import all_users, furniture
+from app.tickets.furniture import all_users, furniture
 from app.tickets.pages.blueprint import may_be_assigned, pages
 from app.tickets.pages.moving import shown_card
 from app.tickets.schemas import TicketCreate
