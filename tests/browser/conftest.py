@@ -7,6 +7,7 @@ release whose pages nobody opened is not tested.
 import os
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -16,6 +17,12 @@ from tests.browser.furniture import furnish
 from tests.support.serving import Served, serving
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "has_touch": True,
+    "is_mobile": True,
+}
 
 
 def chromium_path() -> str | None:
@@ -50,16 +57,43 @@ def desk(browser, furnished) -> Iterator[Desk]:
     yield from open_desk(browser, furnished)
 
 
+@pytest.fixture(scope="module")
+def visiting(browser, furnished) -> Iterator[Desk]:
+    """One page for all tests of a module that only look: opening one costs more than a visit."""
+    yield from open_desk(browser, furnished)
+
+
+@pytest.fixture(scope="module")
+def visiting_by_phone(browser, furnished) -> Iterator[Desk]:
+    """One phone for all tests of a module that only look."""
+    yield from open_desk(browser, furnished, **PHONE)
+
+
+@pytest.fixture
+def visitor(visiting) -> Iterator[Desk]:
+    """Ada, who opens pages and changes nothing."""
+    yield from on_one_page(visiting)
+
+
+@pytest.fixture
+def phone_visitor(visiting_by_phone) -> Iterator[Desk]:
+    """Ada, who looks at pages on her phone."""
+    visiting_by_phone.page.set_viewport_size(PHONE["viewport"])
+    yield from on_one_page(visiting_by_phone)
+
+
+def on_one_page(shared: Desk) -> Iterator[Desk]:
+    """A page that others had before; what reaches the console fails the test it does so in."""
+    yield shared
+    found = shared.problems.copy()
+    shared.problems.clear()
+    assert found == []
+
+
 @pytest.fixture
 def phone(browser, furnished) -> Iterator[Desk]:
     """Ada with a phone in her hand."""
-    yield from open_desk(
-        browser,
-        furnished,
-        viewport={"width": 390, "height": 844},
-        has_touch=True,
-        is_mobile=True,
-    )
+    yield from open_desk(browser, furnished, **PHONE)
 
 
 @pytest.fixture

@@ -39,6 +39,6 @@ def test_one_asks_by_keyboard_what_a_bot_may(desk):
 
 
 @pytest.mark.parametrize("path", ["/bots", "/bots/bot-dev-1?reference=DEMO-2", "/tickets/DEMO-2"])
-def test_a_phone_shows_it_whole(phone, path):
-    phone.go(path)
-    assert phone.overflow() <= 0
+def test_a_phone_shows_it_whole(phone_visitor, path):
+    phone_visitor.go(path)
+    assert phone_visitor.overflow() <= 0

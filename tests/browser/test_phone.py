@@ -27,19 +27,21 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("width", [390, 320])
+# What one would press or read first, and cannot see the end of.
+CUT_OFF = """() => [...document.querySelectorAll(
+        "main :is(a, button, input, select, textarea, h1)")]
+    .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
+    .filter(one => one.getBoundingClientRect().right > document.body.clientWidth + 1)
+    .map(one => one.outerHTML.slice(0, 120))"""
+
+
 @pytest.mark.parametrize("path", PAGES)
-def test_no_page_scrolls_sideways(phone, path, width):
-    phone.page.set_viewport_size({"width": width, "height": 844})
-    phone.go(path)
-    assert phone.overflow() <= 0
-    cut = phone.page.evaluate(
-        """() => [...document.querySelectorAll("main :is(a, button, input, select, textarea, h1)")]
-            .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
-            .filter(one => one.getBoundingClientRect().right > document.body.clientWidth + 1)
-            .map(one => one.outerHTML.slice(0, 120))"""
-    )
-    assert cut == []
+def test_no_page_scrolls_sideways(phone_visitor, path):
+    phone_visitor.go(path)
+    for width in (390, 320):
+        phone_visitor.page.set_viewport_size({"width": width, "height": 844})
+        assert phone_visitor.overflow() <= 0
+        assert phone_visitor.page.evaluate(CUT_OFF) == []
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +71,9 @@ def endless(furnished):
     ],
 )
 @pytest.mark.usefixtures("endless")
-def test_words_without_end_widen_nothing(phone, path):
-    phone.go(path)
-    assert phone.overflow() <= 0
+def test_words_without_end_widen_nothing(phone_visitor, path):
+    phone_visitor.go(path)
+    assert phone_visitor.overflow() <= 0
 
 
 def touch(phone, kind: str, x: float = 0, y: float = 0) -> None:

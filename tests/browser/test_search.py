@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import open_desk
-from tests.browser.test_accessibility import findings
+from tests.browser.test_accessibility import findings_in_both
 
 # What the specification allows between the last key and the results.
 ALLOWED_MS = 100
@@ -192,19 +191,17 @@ def test_without_a_script_search_is_a_form(plain, gates):
     expect(plain.page.locator("h1")).to_contain_text("ates")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_search_is_accessible(browser, gates, scheme):
-    for desk in open_desk(browser, gates, color_scheme=scheme):
-        for path in ("/search", "/search?q=gate", "/search?q=zebra+x&type=ticket"):
-            desk.go(path)
-            assert findings(desk.page) == []
-            assert desk.page.locator("h1").count() == 1
-        typed(desk, "gate")
-        expect(desk.page.locator("#palette [role=option]")).to_have_count(9)
-        assert findings(desk.page) == []
-        desk.page.fill("#palette-q", "")
-        expect(desk.page.locator("#palette")).to_contain_text("My work")
-        assert findings(desk.page) == []
+def test_search_is_accessible(desk, gates):
+    for path in ("/search", "/search?q=gate", "/search?q=zebra+x&type=ticket"):
+        desk.go(path)
+        assert findings_in_both(desk.page) == []
+        assert desk.page.locator("h1").count() == 1
+    typed(desk, "gate")
+    expect(desk.page.locator("#palette [role=option]")).to_have_count(9)
+    assert findings_in_both(desk.page) == []
+    desk.page.fill("#palette-q", "")
+    expect(desk.page.locator("#palette")).to_contain_text("My work")
+    assert findings_in_both(desk.page) == []
 
 
 @pytest.mark.parametrize("width", [390, 320])

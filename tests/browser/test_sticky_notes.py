@@ -5,9 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import findings, themed
-
-__all__ = ["themed"]
+from tests.browser.test_accessibility import findings_in_both
 
 WALL = "/projects/DEMO/sticky-notes"
 
@@ -36,28 +34,28 @@ def furnished(furnished):
     "path",
     [WALL, "/sticky-notes", "{note}/edit", "{note}/convert", "{note}/delete"],
 )
-def test_a_wall_is_accessible(themed, furnished, path):
-    themed.go(path.format(note=f"/sticky-notes/{furnished.ids['note']}"))
-    assert findings(themed.page) == []
-    assert themed.page.locator("h1").count() == 1
-    assert themed.overflow() <= 0
+def test_a_wall_is_accessible(visitor, furnished, path):
+    visitor.go(path.format(note=f"/sticky-notes/{furnished.ids['note']}"))
+    assert findings_in_both(visitor.page) == []
+    assert visitor.page.locator("h1").count() == 1
+    assert visitor.overflow() <= 0
 
 
-def test_an_open_dialog_and_editor_are_accessible(themed, furnished):
-    themed.go(WALL)
-    themed.page.click(f"#convert-{furnished.ids['note']}")
-    expect(themed.page.locator("#dialog")).to_be_visible()
-    assert findings(themed.page) == []
-    themed.press("Escape")
-    themed.page.click(f"#edit-{furnished.ids['note']}")
-    expect(themed.page.locator(".note.editing textarea")).to_be_focused()
-    assert findings(themed.page) == []
+def test_an_open_dialog_and_editor_are_accessible(desk, furnished):
+    desk.go(WALL)
+    desk.page.click(f"#convert-{furnished.ids['note']}")
+    expect(desk.page.locator("#dialog")).to_be_visible()
+    assert findings_in_both(desk.page) == []
+    desk.press("Escape")
+    desk.page.click(f"#edit-{furnished.ids['note']}")
+    expect(desk.page.locator(".note.editing textarea")).to_be_focused()
+    assert findings_in_both(desk.page) == []
 
 
-def test_a_wall_fits_a_phone(phone):
-    phone.go(WALL)
-    assert phone.overflow() <= 0
-    expect(phone.page.locator(".bottom-bar [aria-current]")).to_have_text("Notes")
+def test_a_wall_fits_a_phone(phone_visitor):
+    phone_visitor.go(WALL)
+    assert phone_visitor.overflow() <= 0
+    expect(phone_visitor.page.locator(".bottom-bar [aria-current]")).to_have_text("Notes")
 
 
 def test_writing_changing_and_deleting_by_keys(desk):

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.furniture import furnish
-from tests.browser.test_accessibility import findings
+from tests.browser.test_accessibility import findings, findings_in_both
 from tests.support.receiver import receiving
 from tests.support.serving import serving, until
 
@@ -61,8 +61,9 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(desk, receiver, furnished
     desk.page.check('input[value="ticket.*"]')
     assert findings(desk.page) == []
     desk.page.click("text=Make webhook")
-    secret = desk.page.locator("#secret").input_value()
-    assert len(secret) >= 32
+    # The form has an empty field of that name.
+    expect(desk.page.locator("#secret")).to_have_value(re.compile(".{32}"))
+    secret = desk.page.input_value("#secret")
     assert findings(desk.page) == []
     assert desk.page.url.endswith("/webhooks")
     desk.page.click("text=Send a test event")
@@ -89,32 +90,30 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(desk, receiver, furnished
     expect(desk.page.locator("h1")).to_have_text("Webhooks")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_log_of_failures_is_accessible_and_leads_to_what_was_sent(
-    desk, scheme, hook, receiver, furnished
+    desk, hook, receiver, furnished
 ):
-    desk.page.emulate_media(color_scheme=scheme)
     receiver.answer = 404
     furnished.ticket("Missed")
     logged(furnished, hook)
     desk.go(f"/webhooks/{hook}")
     row = desk.page.locator(".delivery-row")
     expect(row).to_contain_text("HTTP 404")
-    assert findings(desk.page) == []
+    assert findings_in_both(desk.page) == []
     desk.page.click(".delivery-row a")
     expect(desk.page.locator("pre").last).to_contain_text('"title": "Missed"')
-    assert findings(desk.page) == []
+    assert findings_in_both(desk.page) == []
     receiver.answer = 200
     desk.page.click("text=Send once more now")
     expect(desk.page.locator("text=Attempt 2, this one")).to_be_visible()
     expect(desk.page.locator(".badge.good").first).to_be_visible()
-    assert findings(desk.page) == []
+    assert findings_in_both(desk.page) == []
     desk.go(f"/webhooks/{hook}")
     expect(desk.page.locator(".strip").first).to_have_attribute(
         "aria-label", re.compile("Last 2 attempts: 1 arrived, 1 did not")
     )
     desk.go("/webhooks")
-    assert findings(desk.page) == []
+    assert findings_in_both(desk.page) == []
 
 
 def test_two_clicks_send_once(desk, hook, receiver, furnished):

@@ -3,9 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import findings, themed
-
-__all__ = ["themed"]
+from tests.browser.test_accessibility import findings, findings_in_both
 
 WIKI = "/projects/DEMO/wiki"
 
@@ -54,22 +52,22 @@ PAGES = (
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_of_the_wiki_is_accessible(themed, path):
-    themed.go(path)
-    assert findings(themed.page) == []
-    assert themed.page.locator("h1").count() >= 1
-    assert themed.overflow() <= 0
+def test_a_page_of_the_wiki_is_accessible(visitor, path):
+    visitor.go(path)
+    assert findings_in_both(visitor.page) == []
+    assert visitor.page.locator("h1").count() >= 1
+    assert visitor.overflow() <= 0
 
 
-def test_a_page_that_is_missing_is_accessible(themed):
-    themed.go(f"{WIKI}/nope", 404)
-    assert findings(themed.page) == []
+def test_a_page_that_is_missing_is_accessible(visitor):
+    visitor.go(f"{WIKI}/nope", 404)
+    assert findings_in_both(visitor.page) == []
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_of_the_wiki_fits_a_phone(phone, path):
-    phone.go(path)
-    assert phone.overflow() <= 0
+def test_a_page_of_the_wiki_fits_a_phone(phone_visitor, path):
+    phone_visitor.go(path)
+    assert phone_visitor.overflow() <= 0
 
 
 def test_a_link_is_completed_by_keys(desk):
