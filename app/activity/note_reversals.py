@@ -1,13 +1,15 @@
 """Undoing what happened to sticky notes: to one's own, and to those on a project's wall.
 
 Events of personal notes say nothing of what they held, so only putting one up can be undone, by
-whoever did. A note that became a ticket stays so: the ticket's creation can be undone.
+whoever did. A note that became a ticket stays so for good, so undoing that takes both away and puts
+a note like it up.
 """
 
 from sqlalchemy import select
 
 from app.activity.project_reversals import fields_back
 from app.activity.reversals import NOTHING_LEFT, Difference, Plan, impossible
+from app.activity.ticket_reversals import later
 from app.audit.catalogue import UNDO_OF
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
@@ -15,6 +17,8 @@ from app.core.db import by_id, session
 from app.core.errors import NotFound
 from app.sticky_notes import service
 from app.sticky_notes.models import StickyNote
+from app.tickets import loaders
+from app.tickets import service as tickets
 
 UNSAID = "What a personal note held is not written down, so nothing can bring it back."
 
@@ -66,3 +70,29 @@ def deleted(actor: Actor, event: AuditEvent) -> Plan:
             actor, project_id, body=payload["body"], color=payload["color"]
         )
     )
+
+
+def converted(actor: Actor, event: AuditEvent) -> Plan:
+    """Delete the ticket, and put up a note like the one that it was made of, in place of that one.
+
+    Whatever else happened to the ticket since is a reason to ask.
+    """
+    ticket = loaders.find(event.ticket_id or "", lock=True)
+    lives = ticket is not None and not ticket.is_deleted
+    stays = by_id(StickyNote, event.target_id or "") is not None
+    if not (lives or stays):
+        return NOTHING_LEFT
+    note = service.writable(actor, event.target_id or "") if stays else None
+
+    def act() -> None:
+        if ticket is not None and lives:
+            tickets.delete_ticket(actor, ticket.id)
+        if note is not None:
+            body, color = note.body, note.color
+            if note.project_id is None:
+                service.create_personal(actor, body=body, color=color)
+            else:
+                service.create_in_project(actor, note.project_id, body=body, color=color)
+            service.delete_note(actor, note.id)
+
+    return Plan(act, later(event) if lives else ())

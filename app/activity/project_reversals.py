@@ -1,7 +1,7 @@
 """Undoing what happened to a project's labels and states.
 
-A deleted label is not put back: the tickets that carried it lost it, and nothing says which those
-were. Nor is an order of states, as the event names only the new one.
+What was deleted is made anew, under another id. Events from before their payload named the tickets
+of a label, or the earlier order of states, cannot be undone.
 """
 
 from collections.abc import Mapping
@@ -9,14 +9,17 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.activity.reversals import NOTHING_LEFT, Difference, Plan
+from app.activity.reversals import NOTHING_LEFT, Difference, Plan, impossible, one_value
 from app.audit.models import AuditEvent
 from app.core import text
 from app.core.actor import Actor
 from app.core.db import by_id, session
 from app.core.errors import NotFound
 from app.projects import labels, states, ticket_rows
+from app.projects.loaders import writable
 from app.projects.models import Label, WorkflowState
+from app.tickets import loaders, service
+from app.tickets.label_links import label_ids_of
 
 # Of ``Difference.field``: how many tickets carry the label that the event created.
 TICKETS = "tickets"
@@ -64,6 +67,29 @@ def label_updated(actor: Actor, event: AuditEvent) -> Plan:
     )
 
 
+def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
+    """Add it again, on the tickets that carried it. One of its name takes its place."""
+    project_id, payload = event.project_id or "", event.payload
+    same = select(Label.id).where(
+        Label.project_id == project_id, Label.name_key == text.same_name(payload["name"])
+    )
+    if session.scalar(same) is not None:
+        return NOTHING_LEFT
+    carried = payload.get("ticket_ids")
+    if carried is None:
+        raise impossible("Which tickets carried this label was not written down.")
+
+    def act() -> None:
+        made = labels.create_label(actor, project_id, name=payload["name"], color=payload["color"])
+        for ticket_id in carried:
+            ticket = loaders.find(ticket_id, lock=True)
+            if ticket is not None and not ticket.is_deleted:
+                wanted = [*label_ids_of(ticket), made.id]
+                service.update_ticket(actor, ticket.id, label_ids=wanted)
+
+    return Plan(act)
+
+
 def state_created(actor: Actor, event: AuditEvent) -> Plan:
     """Delete it; the verb refuses while tickets are in it."""
     state = by_id(WorkflowState, event.payload["state_id"])
@@ -84,6 +110,25 @@ def state_updated(actor: Actor, event: AuditEvent) -> Plan:
         return NOTHING_LEFT
     return Plan(
         lambda: states.update_state(actor, state.project_id, state.id, **wanted), differences
+    )
+
+
+def states_reordered(actor: Actor, event: AuditEvent) -> Plan:
+    """Put them back into the order they had; those added since stay at the end."""
+    project_id, payload = event.project_id or "", event.payload
+    before = payload.get("previous_state_ids")
+    if before is None:
+        raise impossible("The order before was not written down.")
+    # Locks the project: the order that is compared is the one that will be changed.
+    writable(actor, project_id, lock=True)
+    now = [state.id for state in states.ordered(project_id)]
+    back = [one for one in before if one in now] + [one for one in now if one not in before]
+    return one_value(
+        "state_ids",
+        back,
+        [one for one in payload["state_ids"] if one in now],
+        now,
+        lambda: states.reorder_states(actor, project_id, state_ids=back),
     )
 
 

@@ -113,9 +113,13 @@ def created(actor: Actor, event: AuditEvent) -> Plan:
     ticket = _ticket(event, deleted=True)
     if ticket.is_deleted:
         return NOTHING_LEFT
-    later = _later(event)
-    differences = (Difference(SINCE, None, 0, later),) if later else ()
-    return Plan(lambda: service.delete_ticket(actor, ticket.id), differences)
+    return Plan(lambda: service.delete_ticket(actor, ticket.id), later(event))
+
+
+def later(event: AuditEvent) -> tuple[Difference, ...]:
+    """What the event's ticket has seen since, as a difference if it was anything."""
+    count = _later(event)
+    return (Difference(SINCE, None, 0, count),) if count else ()
 
 
 def _later(event: AuditEvent) -> int:

@@ -47,10 +47,13 @@ REVERSALS: dict[str, Reversal] = {
     "sticky_note.created": notes.created,
     "sticky_note.updated": notes.updated,
     "sticky_note.deleted": notes.deleted,
+    "sticky_note.converted": notes.converted,
     "label.created": projects.label_created,
     "label.updated": projects.label_updated,
+    "label.deleted": projects.label_deleted,
     "workflow_state.created": projects.state_created,
     "workflow_state.updated": projects.state_updated,
+    "workflow_state.reordered": projects.states_reordered,
     "workflow_state.deleted": projects.state_deleted,
 }
 # Events of one request that are undone at once, as one transaction holds them all.

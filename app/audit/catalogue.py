@@ -50,15 +50,16 @@ REVERSIBLE = frozenset(
         "sticky_note.created",
         "sticky_note.updated",
         "sticky_note.deleted",
+        "sticky_note.converted",
         "label.created",
         "label.updated",
+        "label.deleted",
         "workflow_state.created",
         "workflow_state.updated",
+        "workflow_state.reordered",
         "workflow_state.deleted",
     }
 )
-# What undoing writes besides.
-WRITTEN_BY_UNDO = frozenset({"label.deleted", "workflow_state.reordered"})
 # Of those to undo, only by whoever did it: only its author may edit a comment.
 OWN_ONLY = frozenset({"comment.updated"})
 
@@ -67,7 +68,7 @@ def _events(category: Category, *lines: tuple[str, str]) -> dict[str, EventType]
     made = (EventType(name, category, tuple(keys.split())) for name, keys in lines)
     return {
         kind.name: replace(kind, payload=(*kind.payload, UNDO_OF))
-        if kind.name in REVERSIBLE | WRITTEN_BY_UNDO
+        if kind.name in REVERSIBLE
         else kind
         for kind in made
     }
@@ -103,11 +104,11 @@ EVENTS: dict[str, EventType] = _events(
     ("project.restored", "key name"),
     ("workflow_state.created", "state_id name category position"),
     ("workflow_state.updated", "state_id changes"),
-    ("workflow_state.reordered", "state_ids"),
+    ("workflow_state.reordered", "state_ids previous_state_ids"),
     ("workflow_state.deleted", "state_id name category position"),
     ("label.created", "label_id name color"),
     ("label.updated", "label_id changes"),
-    ("label.deleted", "label_id name color"),
+    ("label.deleted", "label_id name color ticket_ids"),
     ("wiki.render_failed", "revision_number error"),
     ("webhook.created", "url event_types is_active"),
     ("webhook.updated", "changes"),

@@ -19,6 +19,8 @@ from app.projects.builders import label_json
 from app.projects.models import Label, Project
 
 DEFAULT_COLOR = "#64748b"
+# Tickets that the event of a deletion names: as many as can be undone at once.
+MOST_NAMED = 500
 
 
 def _target(label: Label) -> Target:
@@ -122,10 +124,11 @@ def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any)
 
 @operation(Access.HUMAN)
 def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
-    """Delete a label for good; the database takes it off every ticket."""
+    """Delete a label for good; it comes off its tickets, and the event names those."""
     project = loaders.writable(actor, project_id)
     label = _of_path(project, label_id)
     ticket_rows.touch_labelled(label.id)
+    carried = ticket_rows.labelled(label.id, MOST_NAMED + 1)
     session.delete(label)
     session.flush()
     record(
@@ -135,4 +138,5 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
         label_id=label.id,
         name=label.name,
         color=label.color,
+        ticket_ids=carried if len(carried) <= MOST_NAMED else None,
     )

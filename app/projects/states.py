@@ -208,4 +208,5 @@ def reorder_states(actor: Actor, project_id: str, *, state_ids: list[str]) -> No
         "workflow_state.reordered",
         loaders.target(project),
         state_ids=state_ids,
+        previous_state_ids=current,
     )

@@ -72,3 +72,9 @@ def touch_labelled(label_id: str) -> None:
     session.execute(
         update(_tickets).where(_tickets.c.id.in_(labelled)).values(updated_at=next_version)
     )
+
+
+def labelled(label_id: str, limit: int) -> list[str]:
+    """The ids of tickets that carry this label, deleted ones too, at most so many."""
+    carrying = select(_ticket_labels.c.ticket_id).where(_ticket_labels.c.label_id == label_id)
+    return list(session.scalars(carrying.order_by(_ticket_labels.c.ticket_id).limit(limit)))

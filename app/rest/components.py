@@ -60,6 +60,12 @@ _PAYLOAD: dict[str, Json] = {
     "duration_ms": {"type": "integer"},
     "project_ids": {"type": "array", "items": {"type": "string", "format": "uuid"}},
     "state_ids": {"type": "array", "items": {"type": "string", "format": "uuid"}},
+    "previous_state_ids": {"type": "array", "items": {"type": "string", "format": "uuid"}},
+    "ticket_ids": {
+        "type": ["array", "null"],
+        "items": {"type": "string", "format": "uuid"},
+        "description": "The tickets that carried it; null if they were more than 500.",
+    },
     "edit_history": {"type": "array", "items": {"type": "object"}},
 }
 _TEXT: Json = {"type": ["string", "null"]}

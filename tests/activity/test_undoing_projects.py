@@ -39,7 +39,7 @@ class Wall:
         return {one["name"]: one["color"] for one in found}
 
     def notes(self, path=None):
-        found = self.call("GET", f"{path or self.project}/sticky-notes")["data"]
+        found = self.call("GET", f"{self.project if path is None else path}/sticky-notes")["data"]
         return [(one["body"], one["color"]) for one in found]
 
     def last(self, kind):
@@ -71,8 +71,35 @@ def test_a_label_comes_and_goes_and_gets_its_name_back(wall):
     assert wall.undo("label.created").ending is Ending.NOTHING_LEFT
     with pytest.raises(NotFound):
         wall.undo("label.updated")
-    # What the tickets lost cannot be known.
-    with pytest.raises(Conflict, match="cannot be undone"):
+
+
+def test_a_deleted_label_comes_back_on_the_tickets_that_carried_it(wall):
+    label, kept = wall.add("labels", name="bug", color="#d1242f"), wall.add("labels", name="ui")
+    both = wall.add("tickets", title="Both", label_ids=[label["id"], kept["id"]])
+    gone = wall.add("tickets", title="Deleted since", label_ids=[label["id"]])
+    wall.add("tickets", title="Without it")
+    wall.call("DELETE", f"{wall.project}/labels/{label['id']}")
+    assert set(wall.last("label.deleted")["payload"]["ticket_ids"]) == {both["id"], gone["id"]}
+    wall.call("DELETE", f"/tickets/{gone['id']}")
+    assert wall.undo("label.deleted").is_done
+    assert wall.labels() == {"bug": "#d1242f", "ui": kept["color"]}
+    found = wall.call("GET", f"{wall.project}/tickets")["data"]
+    labels = {one["title"]: {label["name"] for label in one["labels"]} for one in found}
+    assert labels == {"Both": {"bug", "ui"}, "Without it": set()}
+    deletion = wall.last("label.deleted")["id"]
+    for kind in ("label.created", "ticket.updated"):
+        assert wall.last(kind)["payload"][UNDO_OF] == deletion
+    assert wall.undo("label.deleted").ending is Ending.NOTHING_LEFT
+
+
+def test_a_label_of_too_many_tickets_does_not_come_back(wall, monkeypatch):
+    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
+    label = wall.add("labels", name="bug")
+    for title in ("One", "Two"):
+        wall.add("tickets", title=title, label_ids=[label["id"]])
+    wall.call("DELETE", f"{wall.project}/labels/{label['id']}")
+    assert wall.last("label.deleted")["payload"]["ticket_ids"] is None
+    with pytest.raises(Conflict, match="not written down"):
         wall.undo("label.deleted")
 
 
@@ -107,6 +134,33 @@ def test_a_state_comes_back_to_its_place(wall):
     assert wall.undo("workflow_state.deleted").is_done
     assert wall.states() == before
     assert wall.undo("workflow_state.deleted").ending is Ending.NOTHING_LEFT
+
+
+def reorder(wall, change):
+    found = [one["id"] for one in wall.call("GET", f"{wall.project}/workflow-states")["data"]]
+    path = f"{wall.project}/workflow-states/reorder"
+    wall.call("POST", path, {"state_ids": change(found)})
+
+
+def test_an_order_of_states_goes_back(wall):
+    before = wall.states()
+    reorder(wall, lambda found: found[::-1])
+    assert wall.undo("workflow_state.reordered").is_done
+    assert wall.states() == before
+    # The undo is a reordering like any other, and goes back too.
+    assert wall.undo("workflow_state.reordered").is_done
+    assert wall.states() == before[::-1]
+
+
+def test_an_order_of_states_that_changed_since_asks_and_keeps_newcomers(wall):
+    before = wall.states()
+    reorder(wall, lambda found: found[::-1])
+    wall.add("workflow-states", name="Blocked", category="active")
+    asked = wall.undo("workflow_state.reordered")
+    assert asked.ending is Ending.CHANGED_SINCE
+    assert [one.field for one in asked.differences] == ["state_ids"]
+    assert wall.undo("workflow_state.reordered", force=True).is_done
+    assert wall.states() == [*before, ("Blocked", "active")]
 
 
 def test_a_state_with_tickets_stays(wall):
@@ -148,3 +202,40 @@ def test_a_personal_note_is_its_owners_alone(wall):
     assert wall.notes("") == []
     with pytest.raises(Conflict, match="not written down"):
         wall.undo("sticky_note.deleted")
+
+
+def became(wall, path):
+    return wall.call("POST", f"{path}/convert-to-ticket", {})
+
+
+def test_a_note_that_became_a_ticket_is_a_note_again(wall):
+    note = wall.add("sticky-notes", body="One", color="#ffee00")
+    ticket = became(wall, f"/sticky-notes/{note['id']}")
+    converted = wall.last("sticky_note.converted")["id"]
+    assert wall.undo("sticky_note.converted").is_done
+    assert wall.notes() == [("One", "#ffee00")]
+    (fresh,) = wall.call("GET", f"{wall.project}/sticky-notes")["data"]
+    assert fresh["converted_to_ticket_id"] is None
+    assert wall.cast.ada.get(f"/tickets/{ticket['id']}").status_code == 410
+    for kind in ("ticket.deleted", "sticky_note.created", "sticky_note.deleted"):
+        assert wall.last(kind)["payload"][UNDO_OF] == converted
+    assert wall.undo("sticky_note.converted").ending is Ending.NOTHING_LEFT
+
+
+def test_a_ticket_of_a_note_that_others_worked_on_is_not_deleted_unasked(wall):
+    note = wall.add("sticky-notes", body="One")
+    ticket = became(wall, f"/sticky-notes/{note['id']}")
+    wall.call("POST", f"/tickets/{ticket['id']}/comments", {"body": "On it"}, wall.cast.smith)
+    (difference,) = wall.undo("sticky_note.converted").differences
+    assert (difference.field, difference.now) == ("since", 1)
+    assert wall.call("GET", f"/tickets/{ticket['id']}")["id"] == ticket["id"]
+
+
+def test_a_personal_note_that_became_a_ticket_is_its_owners_to_have_back(wall):
+    note = wall.call("POST", "/sticky-notes", {"body": "Mine"})
+    path = f"/sticky-notes/{note['id']}/convert-to-ticket"
+    wall.call("POST", path, {"project_id": wall.cast.open_project})
+    with pytest.raises(NotFound):
+        wall.undo("sticky_note.converted", who=wall.cast.bo)
+    assert wall.undo("sticky_note.converted").is_done
+    assert wall.notes("") == [("Mine", None)]

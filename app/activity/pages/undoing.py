@@ -35,6 +35,7 @@ FIELDS = {
     "color": "Colour",
     "category": "Category",
     "tickets": "Tickets that carry it",
+    "state_ids": "Order",
 }
 NOTHING = "nothing"
 
@@ -110,7 +111,8 @@ def _choices(differences: tuple[Difference, ...]) -> list[Choice]:
     values = {
         value
         for one in found
-        for value in (one.back, one.now)
+        for side in (one.back, one.now)
+        for value in (side if isinstance(side, list) else [side])
         if isinstance(value, str) and as_uuid(value)
     }
     names = stream_queries.names_of(values)
@@ -134,6 +136,8 @@ def _word(field: str, value: Any, names: dict[str, str]) -> str:
         return NOTHING
     if field == "due_date":
         return day(value)
+    if isinstance(value, list):
+        return ", ".join(names.get(one) or one for one in value)
     return names.get(value, str(value))
 
 
