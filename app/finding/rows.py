@@ -10,7 +10,7 @@ from app.projects.models import Project
 from app.search.documents import Kind
 from app.search.service import Hit
 from app.search.snippets import Snippet
-from app.wiki.addresses import address_of
+from app.web.wiki_addresses import address_of
 
 # A stretch of text, and whether it matches.
 Piece = tuple[str, bool]

@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from app.core.db import AnySelect, Id, Moment
 from app.projects.models import Project
+from app.web.wiki_addresses import address_of
 
 # Pages of a project that links itself all over would crowd out the ticket.
 SHOWN = 20
@@ -114,14 +115,15 @@ def queries() -> list[AnySelect]:
 def sources(rows: Iterable[Any]) -> list[Source]:
     """Of the rows of ``page_queries``: notes first, then pages by title."""
     found = [
-        _source(row.kind, row.id if row.kind == NOTE else row.second, row.name, row.place)
+        _source(row.kind, row.id, row.name, row.second, row.place)
         for row in rows
         if row.kind in (PAGE, NOTE)
     ]
     return sorted(found, key=lambda one: (one.kind, one.title.casefold(), one.address))[:SHOWN]
 
 
-def _source(kind: str, name: str, title: str, key: str) -> Source:
+def _source(kind: str, identifier: str, title: str, slug: str, key: str) -> Source:
+    if kind == PAGE:
+        return Source(kind, title, address_of(key or None, slug, identifier), key or None)
     below = f"/projects/{key}" if key else ""
-    place = f"/wiki/{name}" if kind == PAGE else f"/sticky-notes#note-{name}"
-    return Source(kind, title, below + place, key or None)
+    return Source(kind, title, f"{below}/sticky-notes#note-{identifier}", key or None)

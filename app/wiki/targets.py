@@ -10,8 +10,8 @@ from app.core.db import AnySelect, Prepared
 from app.markdown import Broken, Links, Resolved, Target, Targets
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Ticket
+from app.web.wiki_addresses import address_of, address_of_new
 from app.wiki import loaders
-from app.wiki.addresses import address_of, address_of_new
 from app.wiki.models import WikiPage
 
 # Of each kind; a body of a megabyte could name many more, and nobody would read them.

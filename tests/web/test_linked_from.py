@@ -36,6 +36,12 @@ def test_pages_that_link_here_are_named_until_they_do_not(ada, cast, ticket, pag
     assert [title for _, title in linked(ada)] == ["Of the project"]
 
 
+def test_a_page_whose_slug_is_an_address_of_its_own_is_reached_by_its_id(ada, cast, ticket, page):
+    named = page("Broken links", "See OPEN-1.")
+    assert linked(ada) == [(f"/wiki/{named}", "Broken links")]
+    assert "See OPEN-1" in re.sub(r"<[^>]+>", "", ada.get(f"/wiki/{named}").text)
+
+
 def test_a_page_of_a_deleted_project_is_not_named(ada, cast, ticket, page):
     page("Fenced in", "OPEN-1", project_id=cast.fenced_project)
     assert len(linked(ada)) == 1

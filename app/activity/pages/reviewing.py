@@ -19,7 +19,7 @@ from app.tickets import stream_queries
 from app.tickets.pages import feed
 from app.web.guard import actor, write
 from app.web.render import go, page
-from app.wiki.addresses import address_of
+from app.web.wiki_addresses import address_of
 
 # Types whose sentence the page of a ticket says better.
 OF_TICKETS = ("ticket.", "comment.")

@@ -10,8 +10,8 @@ from app.core.errors import Gone, NotFound
 from app.projects.loaders import visible_by_key
 from app.projects.models import Project
 from app.web.guard import actor
+from app.web.wiki_addresses import address_of
 from app.wiki import page_queries, slugs
-from app.wiki.addresses import address_of
 from app.wiki.page_queries import Found, SeenPage
 
 pages = Blueprint("wiki_pages", __name__)

@@ -17,8 +17,8 @@ from app.markdown import Html
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page
+from app.web.wiki_addresses import address_of, title_of
 from app.wiki import page_queries, service
-from app.wiki.addresses import address_of, title_of
 from app.wiki.page_queries import Found, SeenPage
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (

@@ -8,8 +8,8 @@ from app.core.db import reading
 from app.core.errors import InvalidField
 from app.web.guard import actor
 from app.web.render import go, page
+from app.web.wiki_addresses import address_of, address_of_new, title_of
 from app.wiki import links, page_queries
-from app.wiki.addresses import address_of, address_of_new, title_of
 from app.wiki.pages.blueprint import pages
 
 SHOWN = 200

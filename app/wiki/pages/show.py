@@ -6,8 +6,8 @@ from app.core.db import reading
 from app.core.errors import Gone, NotFound
 from app.web.guard import actor
 from app.web.render import page
+from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, page_queries
-from app.wiki.addresses import address_of, title_of
 from app.wiki.page_queries import Found
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
