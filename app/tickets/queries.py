@@ -225,19 +225,19 @@ _INDEXED = {
 }
 
 
-class _Unindexed(FunctionElement[Any]):
+class Unindexed(FunctionElement[Any]):
     """A column that no index is used for: SQLite takes the first that fits, not the best."""
 
     inherit_cache = True
 
 
-@compiles(_Unindexed)
-def _as_it_is(element: _Unindexed, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(Unindexed)
+def _as_it_is(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
     return str(compiler.process(element.clauses, **options))
 
 
-@compiles(_Unindexed, "sqlite")
-def _behind_a_plus(element: _Unindexed, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(Unindexed, "sqlite")
+def _behind_a_plus(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
     return f"+{compiler.process(element.clauses, **options)}"
 
 
@@ -248,7 +248,7 @@ def _filtered(names: frozenset[str]) -> AnySelect:
     statement = FULL
     for name in sorted(names):
         if name in _INDEXED and name != first:
-            statement = statement.where(_Unindexed(_INDEXED[name]) == bindparam(name))
+            statement = statement.where(Unindexed(_INDEXED[name]) == bindparam(name))
         else:
             statement = statement.where(CONDITIONS[name])
     return statement
