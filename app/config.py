@@ -23,6 +23,11 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 __all__ = ["ROOT", "VERSION", "Settings", "SettingsError"]
 
 
+def _cores() -> int:
+    """One server process for each core; more than four is for whoever asks for them."""
+    return min(len(os.sched_getaffinity(0)), 4)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """What one installation is told; ``from_env`` makes and checks it."""
@@ -72,8 +77,9 @@ class Settings:
     docs_enabled: bool = False
     # LOG_LEVEL: DEBUG, INFO, WARNING or ERROR.
     log_level: str = "INFO"
-    # WORKERS: server processes. SQLite allows one; with PostgreSQL, one per processor core.
-    workers: int = 1
+    # WORKERS: server processes. Absent: one per processor core that this process may use, four at
+    # most.
+    workers: int = field(default_factory=_cores)
     # THREADS: requests that one process works on at a time.
     threads: int = 4
 
@@ -127,7 +133,7 @@ class Settings:
             webhook_ca_bundle=read.pem_file(environ, "WEBHOOK_CA_BUNDLE"),
             docs_enabled=read.flag(environ, "DOCS_ENABLED", default=False),
             log_level=read.one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
-            workers=read.whole(environ, "WORKERS", 1, 1, 64),
+            workers=read.whole(environ, "WORKERS", _cores(), 1, 64),
             threads=read.whole(environ, "THREADS", 4, 1, 64),
         )
         settings._check_together()
@@ -135,11 +141,6 @@ class Settings:
 
     def _check_together(self) -> None:
         """Check what one value alone cannot show."""
-        if self.is_sqlite and self.workers > 1:
-            raise SettingsError(
-                "WORKERS must be 1 with SQLite, which has one server process; "
-                "set DATABASE_URL to a PostgreSQL database for more."
-            )
         if self.docs_enabled and not all(importlib.util.find_spec(name) for name in RENDERERS):
             raise SettingsError(
                 "DOCS_ENABLED needs the API documentation's renderers: run `make docs-renderers`, "

@@ -1,6 +1,6 @@
 """Serving Docket: what is checked and done before the first request, and how the server runs.
 
-One parent process checks, migrates and watches; one worker process answers (more with PostgreSQL).
+One parent process checks, migrates and watches; worker processes answer, one per processor core.
 A worker that dies is replaced at once; two deaths within seconds end the server with an error. A
 worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
 """
@@ -35,10 +35,11 @@ from sqlalchemy.exc import OperationalError
 from app import schema
 from app.accounts.models import User, UserType
 from app.config import Settings
-from app.core.db import db, reading, session
+from app.core.db import db, reading, run_write, session
 from app.core.engines import writer_lock
 from app.gate import gate
 from app.search import reindexing
+from app.webhooks import outbox
 
 # A thread per request that is not complete yet; waiting costs a thread little, and they come and
 # go with the requests. How many work at a time is THREADS (app/gate.py).
@@ -191,7 +192,8 @@ def _check_address(host: str, port: int) -> None:
 
 
 def prepare_database(app: Flask) -> bool:
-    """Bring the schema up to date, and the search index where it has none of what is there.
+    """Bring the schema up to date, the search index where it has none of what is there, and the
+    outbox where a server ended in the middle of attempts.
 
     True while no human exists. Leaves no connection open.
 
@@ -201,6 +203,10 @@ def prepare_database(app: Flask) -> bool:
         try:
             schema.upgrade()
             reindexing.build_lost()
+            if db.engine.dialect.name == "sqlite":
+                # This is its only server and no worker runs yet, so no lease need run out.
+                while run_write(partial(outbox.recover, is_alone=True)):
+                    pass
             with reading():
                 human = select(User.id).where(User.type == UserType.HUMAN).limit(1)
                 return session.scalar(human) is None

@@ -1,5 +1,6 @@
 """Settings: defaults, forms that are accepted, and the sentence for each that is not."""
 
+import os
 import re
 import stat
 import threading
@@ -48,7 +49,6 @@ def test_defaults_are_those_of_the_specification(read, tmp_path):
     assert settings.tool_invocation_log_retention_days == 90
     assert settings.docs_enabled is False
     assert settings.log_level == "INFO"
-    assert settings.workers == 1
     assert settings.threads == 4
     assert settings.user_agent == f"docket/{VERSION}"
 
@@ -121,7 +121,6 @@ def test_user_agent_is_one_token(read):
             "DATABASE_URL names a file in a directory",
         ),
         ({"DATABASE_URL": "postgresql://u@h/d"}, "SECRET_KEY must be set with PostgreSQL"),
-        ({"WORKERS": "2"}, "WORKERS must be 1 with SQLite"),
         ({"APP_NAME": "a\nb"}, "APP_NAME must be one line of at most 60 printable characters."),
     ],
 )
@@ -160,8 +159,12 @@ def test_no_sentence_repeats_a_database_password(read):
     assert "hidden-password" not in raised.value.message
 
 
-def test_postgresql_may_have_several_workers(read):
-    assert read(**on_postgresql(WORKERS="4")).workers == 4
+def test_there_is_a_process_for_each_core_up_to_four(read, monkeypatch):
+    for cores, workers in ((1, 1), (3, 3), (16, 4)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        assert read().workers == workers
+        assert read(**on_postgresql()).workers == workers
+        assert read(WORKERS="7").workers == 7
 
 
 def test_the_renderers_of_the_docs_must_be_there_to_be_enabled(read, monkeypatch):

@@ -23,6 +23,8 @@ WRITES = "docket_writes"
 HASTY = "docket_hasty"
 
 LOCK_SECONDS = 10.0
+# Between two looks at whether another process is done writing.
+LOCK_NAP_SECONDS = 0.0005
 
 # A connection that was used less than this ago is not asked whether it still lives.
 FRESH_SECONDS = 1.0
@@ -166,11 +168,15 @@ class WriterLock:
 
     SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset bug,
     reliability.md section 0); commits checkpoint inside this lock, so the two never overlap.
+
+    A process asks for the file's lock with one thread at a time, and only when it holds the turn:
+    who writes all the time does not get it again before others that wait.
     """
 
     def __init__(self, path: str) -> None:
         self._thread = threading.Lock()
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._turn = _opened(f"{path}-next")
+        self._write = _opened(path)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -182,21 +188,34 @@ class WriterLock:
             try:
                 yield
             finally:
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+                fcntl.flock(self._write, fcntl.LOCK_UN)
         finally:
             self._thread.release()
 
     def _lock_file(self) -> None:
         deadline = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() > deadline:
-                    raise Unavailable from error
-                time.sleep(0.001)
-            else:
-                return
+        _wait_for(self._turn, deadline)
+        try:
+            _wait_for(self._write, deadline)
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+
+
+def _wait_for(descriptor: int, deadline: float) -> None:
+    """Lock a file alone; the system's own wait knows no deadline. Raises Unavailable after it."""
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise Unavailable from error
+            time.sleep(LOCK_NAP_SECONDS)
+        else:
+            return
+
+
+def _opened(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 _locks: dict[str, WriterLock] = {}

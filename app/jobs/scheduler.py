@@ -25,9 +25,8 @@ class Jobs:
     """Everything that one process does in the background, from ``start`` to ``stop``."""
 
     def __init__(self, app: Flask) -> None:
-        settings: Settings = app.config["SETTINGS"]
         self._app = app
-        self._worker = Worker(app, alone=settings.is_sqlite)
+        self._worker = Worker(app)
         self._ended = threading.Lock()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
@@ -64,7 +63,7 @@ class Jobs:
         with self._app.app_context():
             request_id.set(None)
             try:
-                settings = self._app.config["SETTINGS"]
+                settings: Settings = self._app.config["SETTINGS"]
                 sweep(name, settings, may_go_on=lambda: not self._stopping.is_set())
             except Unavailable:
                 log.warning("a sweep did not run: the database is unavailable")

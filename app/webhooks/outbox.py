@@ -190,18 +190,15 @@ def _settle(
     entry.owner = entry.attempt_id = entry.lease_until = None
 
 
-def recover(*, all_of_others: str | None = None) -> int:
+def recover(*, is_alone: bool = False) -> int:
     """Take back what was being sent when its sender ended; how many entries that were.
 
-    Entries past their lease; with ``all_of_others``, every entry that another than this owner
-    holds, which is right where no other process can be sending (SQLite, at the start).
+    Entries past their lease; all of them where no process can be sending (SQLite, at the start).
     """
     hold(Lock.OUTBOX)
     statement = select(OutboxEntry).where(_SENDING)
-    if all_of_others is None:
+    if not is_alone:
         statement = statement.where(OutboxEntry.lease_until < database_ms())
-    else:
-        statement = statement.where(OutboxEntry.owner != all_of_others)
     lost = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
     events = attempts.events_of([entry.audit_event_id for entry in lost])
     active = frozenset(session.scalars(_ACTIVE))

@@ -43,11 +43,9 @@ STOP_SECONDS = PATIENCE_SECONDS + 5.0
 class Worker:
     """Delivers what is due until it is stopped."""
 
-    def __init__(self, app: Flask, *, sender: Sender = send, alone: bool = False) -> None:
+    def __init__(self, app: Flask, *, sender: Sender = send) -> None:
         self._app = app
         self._sender = sender
-        # Whether no other process can be sending.
-        self._alone = alone
         self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._limits: Limits = limits(app)
         # A result; True where something was put into the outbox; False to have a look.
@@ -126,15 +124,11 @@ class Worker:
                 return
 
     def _recover(self) -> None:
-        """Take back what others left in their hands: all of it where there can be no others."""
+        """Take back what others left in their hands."""
         moment = time.monotonic()
-        if self._recovered_at is None and self._alone:
-            run_write(lambda: outbox.recover(all_of_others=self._owner))
-        elif self._recovered_at is None or moment - self._recovered_at > RECOVERY_MS / 1000:
+        if self._recovered_at is None or moment - self._recovered_at > RECOVERY_MS / 1000:
             run_write(outbox.recover)
-        else:
-            return
-        self._recovered_at = moment
+            self._recovered_at = moment
 
     def _has_due(self) -> bool:
         """Whether anything is due, without a write: an idle worker must cost nothing."""

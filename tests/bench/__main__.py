@@ -95,7 +95,7 @@ def _filled(url: str, directory: Path, tickets: int) -> World:
 def _measured(
     kind: str, url: str, directory: Path, world: World, asked: argparse.Namespace
 ) -> report.Table:
-    settings = {"DATABASE_URL": url, "SECRET_KEY": SECRET}
+    settings = {"DATABASE_URL": url, "SECRET_KEY": SECRET, "WORKERS": ""}
     settings |= dict(one.split("=", 1) for one in asked.set)
     with serving(directory / "instance", **settings) as served:
         workers = len(served.workers())

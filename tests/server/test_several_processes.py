@@ -1,4 +1,4 @@
-"""Four servers on one PostgreSQL, behind a balancer that needs no stickiness, are one Docket."""
+"""Processes are one Docket: servers on one PostgreSQL with a balancer, workers on one SQLite."""
 
 import re
 import signal
@@ -28,17 +28,21 @@ def receiver(tmp_path):
 
 
 @pytest.fixture
-def servers(cluster, tmp_path, receiver):
-    """Four servers that start at once, on a database in which there is nothing yet."""
-    name = unused_name()
-    settings = {
-        "DATABASE_URL": cluster.create_database(name),
+def settings(receiver):
+    return {
         "SECRET_KEY": KEY,
         "THREADS": 2,
         "FIRST_SWEEP_SECONDS": 5,
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEBHOOK_CA_BUNDLE": receiver.ca_file,
     }
+
+
+@pytest.fixture
+def servers(cluster, tmp_path, settings):
+    """Four servers that start at once, on a database in which there is nothing yet."""
+    name = unused_name()
+    settings |= {"DATABASE_URL": cluster.create_database(name)}
     with ExitStack() as held, ThreadPoolExecutor(SERVERS) as starting:
         held.callback(cluster.drop_database, name)
 
@@ -53,18 +57,7 @@ def servers(cluster, tmp_path, receiver):
 def test_four_processes_are_one_docket(servers, receiver):
     with balancing([served.port for served in servers]) as balancer:
         front = Served(servers[0].process, balancer.port, servers[0].log)
-        owner = owner_of(front)
-        sessions_are_shared(front, owner)
-        project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
-        given = {"url": receiver.url, "secret": SECRET, "event_types": ["ticket.created"]}
-        hook = owner.call("POST", "/webhooks", given)["id"]
-        a_key_creates_once(front, owner, project)
-        numbers_have_no_holes(owner, project)
-        boards_are_live(front, owner, project)
-        bots_stop_everywhere(front, owner, project)
-        deliveries_come_once(owner, receiver, hook)
-        logins_are_counted_together(front)
-        sweeps_run_once(owner)
+        owner, project = is_one_docket(front, receiver)
         assert min(balancer.served.values()) > 10
         # One goes; nobody notices, and what was its to deliver is delivered by the others.
         assert servers[0].stop(signal.SIGTERM) == 0
@@ -72,6 +65,34 @@ def test_four_processes_are_one_docket(servers, receiver):
             owner.call("POST", f"/projects/{project}/tickets", {"title": f"After {number}"})
         until(lambda: len(titles(receiver)) == TICKETS + 2 + SERVERS)
         assert set(titles(receiver).values()) == {1}
+
+
+def test_workers_on_one_sqlite_are_one_docket(tmp_path, receiver, settings):
+    """The system spreads connections over them, and each request here makes its own."""
+    served = start(tmp_path / "instance", command=CRASHING, WORKERS=3, **settings)
+    try:
+        assert len(served.workers()) == 3
+        is_one_docket(served, receiver)
+        assert served.stop() == 0
+    finally:
+        end(served)
+
+
+def is_one_docket(front, receiver):
+    """Whichever process answers; who asked, and the project in which it did."""
+    owner = owner_of(front)
+    sessions_are_shared(front, owner)
+    project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
+    given = {"url": receiver.url, "secret": SECRET, "event_types": ["ticket.created"]}
+    hook = owner.call("POST", "/webhooks", given)["id"]
+    a_key_creates_once(front, owner, project)
+    numbers_have_no_holes(owner, project)
+    boards_are_live(front, owner, project)
+    bots_stop_everywhere(front, owner, project)
+    deliveries_come_once(owner, receiver, hook)
+    logins_are_counted_together(front)
+    sweeps_run_once(owner)
+    return owner, project
 
 
 def titles(receiver):

@@ -88,10 +88,11 @@ class Served:
 
 
 def environment(instance: Path, port: int, **settings: Any) -> dict[str, str]:
-    """This process's environment without settings of ours but those given."""
+    """This process's environment without settings of ours but those given, and one worker."""
     inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     given = {name: str(value) for name, value in settings.items()}
-    return inherited | {"INSTANCE_DIR": str(instance), "PORT": str(port)} | given
+    own = {"INSTANCE_DIR": str(instance), "PORT": str(port), "WORKERS": "1"}
+    return inherited | own | given
 
 
 def unused_port() -> int:

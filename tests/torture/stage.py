@@ -157,6 +157,7 @@ def staged(kind: str, directory: Path) -> Iterator[Stage]:
             | {
                 "SECRET_KEY": "k" * 32,
                 "LOG_LEVEL": "WARNING",
+                "WORKERS": 2,
                 # Shorter leases, so that what a kill interrupted is taken up soon.
                 "LEASE_MS": 6_000,
                 "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",

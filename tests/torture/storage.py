@@ -19,21 +19,23 @@ def disk_full(stage: Stage) -> Figures:
     """No file may grow any more: writes are 503, reads go on; then they may, without a restart."""
     assert stage.site is not None
     assert stage.served is not None
-    (worker,) = stage.served.workers()
+    workers = stage.served.workers()
     database = stage.directory / "instance" / "docket.db"
     wal = database.with_name("docket.db-wal")
     forever = resource.RLIM_INFINITY
     with load(stage.site, stage.ledger, 2):
         time.sleep(0.5)
         limit = max(database.stat().st_size, wal.stat().st_size) + 65_536
-        resource.prlimit(worker, resource.RLIMIT_FSIZE, (limit, forever))
+        for worker in workers:
+            resource.prlimit(worker, resource.RLIMIT_FSIZE, (limit, forever))
         before = stage.ledger.answers[503]
         until(lambda: stage.ledger.answers[503] > before + 5, 60)
         for path in (f"/projects/{stage.site.project}", "/tickets?limit=5"):
             read = stage.site.ask("GET", path)
             expect(read.status == 200, f"a read was {read.status} on a full disk")
         full = stage.ledger.answers[503] - before
-        resource.prlimit(worker, resource.RLIMIT_FSIZE, (forever, forever))
+        for worker in workers:
+            resource.prlimit(worker, resource.RLIMIT_FSIZE, (forever, forever))
         made = stage.ledger.answers[201]
         until(lambda: stage.ledger.answers[201] > made + 5, 30)
     return {"writes refused": full, "limit KiB": limit // 1024}

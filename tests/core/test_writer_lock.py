@@ -1,0 +1,48 @@
+"""SQLite's writer lock between processes; two locks of one file stand for two processes."""
+
+import fcntl
+import threading
+
+import pytest
+
+from app.core import engines
+from app.core.engines import WriterLock
+from app.core.errors import Unavailable
+from tests.support.serving import until
+
+
+def is_locked(path):
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_who_writes_all_the_time_lets_others_write_between(tmp_path):
+    busy, other = (WriterLock(str(tmp_path / "write")) for _ in range(2))
+    order = []
+
+    def write_once():
+        with other.hold():
+            order.append("other")
+
+    thread = threading.Thread(target=write_once)
+    with busy.hold():
+        thread.start()
+        until(lambda: is_locked(tmp_path / "write-next"))
+    with busy.hold():
+        order.append("busy")
+    thread.join()
+    assert order == ["other", "busy"]
+
+
+def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "LOCK_SECONDS", 0.05)
+    holder, waiter = (WriterLock(str(tmp_path / "write")) for _ in range(2))
+    with holder.hold(), pytest.raises(Unavailable), waiter.hold():
+        pass
+    assert not is_locked(tmp_path / "write-next")
+    with waiter.hold():
+        assert is_locked(tmp_path / "write")
