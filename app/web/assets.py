@@ -12,6 +12,7 @@ import importlib.util
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from flask import Blueprint, Flask, Response, abort, current_app, request
@@ -72,7 +73,7 @@ def read_all(static: Path = STATIC) -> dict[str, Asset]:
 
 
 def install(app: Flask) -> None:
-    """Read the assets, serve them, and give templates ``asset`` and ``color_sheet``."""
+    """Read the assets, serve them, and give templates ``asset``, ``icon``, ``color_sheet``."""
     found = read_all()
     version = hashlib.sha256(b"".join(found[name].content for name in sorted(found))).hexdigest()
     app.extensions["docket_assets"] = found
@@ -82,7 +83,14 @@ def install(app: Flask) -> None:
         found[name]
         return f"/assets/{version[:12]}/{name}"
 
+    @cache
+    def icon(name: str) -> Markup:
+        """An icon of the sprite; a page shows some forty, so none is a macro."""
+        drawn = '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="{}#{}"/></svg>'
+        return Markup(drawn).format(asset("icons.svg"), name)  # noqa: S704 - our own text
+
     app.jinja_env.globals["asset"] = asset
+    app.jinja_env.globals["icon"] = icon
     app.jinja_env.globals["color_sheet"] = color_sheet
     app.register_blueprint(assets)
     app.config["ASSET_VERSION"] = version[:12]

@@ -34,6 +34,8 @@ PAGE_HEADERS = {
 }
 # Below this, packing costs more than it saves.
 WORTH_PACKING = 2048
+# The next level takes twice as long and saves a fifteenth.
+PACKING = 3
 
 
 class Client(Protocol):
@@ -116,7 +118,7 @@ def _pack(response: Response) -> None:
         return
     content = response.get_data()
     if len(content) >= WORTH_PACKING:
-        response.set_data(gzip.compress(content, 4, mtime=0))
+        response.set_data(gzip.compress(content, PACKING, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
         response.headers["Vary"] = "HX-Request, Accept-Encoding"
 

@@ -5,6 +5,7 @@ partial file. Both work without a script first: the same address answers the who
 """
 
 import uuid
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -43,6 +44,10 @@ HTMX = {
 HTMX_CONFIG = Markup(orjson.dumps(HTMX).decode().replace("'", "&#39;"))  # noqa: S704 - our own text
 
 
+# Pieces of the frame by project, tab and person; some 6 KB each.
+STILL_KEPT = 500
+
+
 def install(app: Flask) -> None:
     """Give every template what all pages show, and the macros of ``macros/ui.html`` as ``ui``."""
     env = app.jinja_env
@@ -50,6 +55,13 @@ def install(app: Flask) -> None:
     env.lstrip_blocks = True
     env.globals["htmx_config"] = HTMX_CONFIG
     env.globals["new_key"] = lambda: str(uuid.uuid4())
+
+    @lru_cache(maxsize=STILL_KEPT)
+    def still(template: str, **shown: str) -> Markup:
+        """A piece that sees these values alone, so it is written once for each of them."""
+        return Markup(env.get_template(template).render(shown))  # noqa: S704 - a template made it
+
+    env.globals["still"] = still
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 

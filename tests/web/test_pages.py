@@ -1,5 +1,7 @@
 """What pages answer to browsers, to htmx, and to what does not exist."""
 
+import re
+
 import pytest
 from sqlalchemy import update
 
@@ -61,6 +63,24 @@ def test_htmx_gets_the_block_and_others_the_page(ada, ticket):
 def test_going_back_gets_the_page(ada):
     answer = ada.get("/projects/OPEN/board", htmx=True, **{"HX-History-Restore-Request": "true"})
     assert "<html" in answer.text
+
+
+def test_the_frame_follows_what_it_shows(ada, cast):
+    """It is written once for a project, a tab and a person, and anew when one of them changes."""
+
+    def frame(path):
+        return re.search(r"<header.*?</header>", ada.get(path).text, re.DOTALL)[0]
+
+    before = frame("/projects/OPEN/board")
+    assert frame("/projects/OPEN/tickets").count('aria-current="page">Tickets') == 1
+    assert 'aria-current="page">Tickets' not in before
+    cast.ada.patch(f"/projects/{cast.open_project}", {"name": "A new <name>"})
+    cast.ada.patch(f"/users/{cast.ada.user_id}", {"display_name": "Zoe Zett"})
+    after = frame("/projects/OPEN/board")
+    assert "<span>A new &lt;name&gt;</span>" in after
+    assert "A new" not in before
+    assert ">ZZ</span>" in after
+    assert ">ZZ</span>" not in before
 
 
 def test_what_people_write_is_never_markup(ada, ticket):
