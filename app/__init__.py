@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Request, Response, g, request
+from flask.sessions import SessionInterface, SessionMixin
 from flask_migrate import Migrate
 
 from app import cli, doors
@@ -35,11 +36,23 @@ ROOT = Path(__file__).resolve().parent.parent
 log = logging.getLogger("docket.access")
 
 
+class NoSessions(SessionInterface):
+    """Sessions are rows (accounts/sessions.py); Flask's signed cookie is neither read nor set."""
+
+    def open_session(self, app: Flask, request: Request) -> None:
+        """None, so that Flask makes one that refuses to be used."""
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """There is nothing to keep."""
+
+
 class Docket(Flask):
-    """Flask without its question, at every call of a hook or view, whether that is a coroutine."""
+    """Flask without what every request would pay for and none of ours uses."""
+
+    session_interface = NoSessions()
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """None of ours is one."""
+        """Not asked, at every hook and view, whether it is a coroutine: none of ours is one."""
         return func
 
 

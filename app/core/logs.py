@@ -47,6 +47,9 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    # Of what a line does not show, nothing is looked up (the manual of logging, Optimization).
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None
     # These print request lines, which hold credentials; our own line replaces them.
     for name in ("werkzeug", "granian.access", "urllib3"):
         logging.getLogger(name).setLevel(logging.WARNING)
