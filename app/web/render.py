@@ -25,6 +25,9 @@ HTMX = {
     "refreshOnHistoryMiss": True,
     "historyRestoreAsHxRequest": False,
     "defaultSwapStyle": "outerHTML",
+    # What was swapped in is made ready at once. In the usual 20 ms a click on it would go to the
+    # plain link, and leave the page, and what opens would have no focus yet.
+    "defaultSettleDelay": 0,
     "timeout": 15000,
     "responseHandling": [
         {"code": "204", "swap": False},

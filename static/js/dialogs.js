@@ -38,7 +38,9 @@ export function watchDialogs() {
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.xhr.status === 409 && event.detail.target.id === "dialog-body" && !dialog.open) dialog.showModal();
   });
-  document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.successful && event.detail.elt.matches("[data-closes]")) dialog.close();
+  // Before the answer is in place: what stands below the dialog cannot have the focus.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { isError, xhr, requestConfig } = event.detail;
+    if (!isError && xhr.status !== 422 && requestConfig.elt.matches("[data-closes]")) dialog.close();
   });
 }

@@ -1,15 +1,13 @@
-// Writing: editors that open in place, drafts that survive, lists of options.
+// Writing: editors that open in place, lists of options.
 
 import { speak, step } from "./page.js";
 
-const KEPT_FOR = 500;
 // Where writing begins in an editor: the first of these that it has.
 const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", "button.option, .option input"];
 
 export function watchEditing() {
   watchEditors();
   watchOptions();
-  watchDrafts();
 }
 
 function watchEditors() {
@@ -60,80 +58,4 @@ function watchOptions() {
       one.hidden = !one.textContent.toLowerCase().includes(wanted);
     }
   });
-}
-
-// Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
-function watchDrafts() {
-  settleDrafts();
-  restoreDrafts(document);
-  let timer = 0;
-  document.addEventListener("input", (event) => {
-    const area = event.target;
-    if (!area.matches("[data-draft]")) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => keep(area), KEPT_FOR);
-  });
-  document.addEventListener("submit", ({ target }) => {
-    clearTimeout(timer);
-    for (const area of draftsOf(target)) keep(area, !target.hasAttribute("hx-post"));
-  });
-  document.addEventListener("htmx:afterRequest", (event) => {
-    const { successful, elt, requestConfig } = event.detail;
-    if (successful && requestConfig?.verb === "post") draftsOf(elt).forEach(forget);
-  });
-  document.addEventListener("click", (event) => {
-    draftsOf(event.target.closest("[data-cancel]")?.closest("form")).forEach(forget);
-  });
-  document.addEventListener("htmx:load", (event) => restoreDrafts(event.detail.elt));
-}
-
-const draftsOf = (within) => [...(within?.querySelectorAll("[data-draft]") ?? [])];
-const forget = (area) => sessionStorage.removeItem(area.dataset.draft);
-
-/** Keep a text; one that is `sent` goes as soon as a page says that it arrived. */
-function keep(area, sent) {
-  if (area.value.trim() === "") forget(area);
-  else sessionStorage.setItem(area.dataset.draft, JSON.stringify([area.value, Date.now(), sent]));
-}
-
-/** Text that a form took along is dropped, unless an error or the same form came back. */
-function settleDrafts() {
-  for (const [key, kept] of Object.entries(sessionStorage)) {
-    const [text, at, sent] = kept.startsWith("[") ? JSON.parse(kept) : [];
-    const back = document.querySelector(".door") || draftsOf(document).some((one) => one.value === text);
-    if (sent && back) sessionStorage.setItem(key, JSON.stringify([text, at]));
-    else if (sent) sessionStorage.removeItem(key);
-  }
-}
-
-function restoreDrafts(within) {
-  for (const area of draftsOf(within)) {
-    const found = sessionStorage.getItem(area.dataset.draft);
-    if (!found || area.dataset.restored) continue;
-    area.dataset.restored = "yes";
-    const [text, at] = JSON.parse(found);
-    if (text === area.value) continue;
-    const before = area.value;
-    area.value = text;
-    area.after(draftNote(area, before, at));
-  }
-}
-
-function draftNote(area, before, at) {
-  const note = document.createElement("p");
-  note.className = "hint";
-  const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  note.append(`Draft from ${time} · `);
-  const discard = document.createElement("button");
-  discard.type = "button";
-  discard.className = "button quiet tiny";
-  discard.textContent = "Discard";
-  discard.addEventListener("click", () => {
-    area.value = before;
-    forget(area);
-    note.remove();
-    area.focus();
-  });
-  note.append(discard);
-  return note;
 }

@@ -1,0 +1,113 @@
+// What was typed and not sent: kept, brought back, listed.
+
+import { speak } from "./page.js";
+
+// Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
+
+const KEPT_AFTER = 500;
+
+export function watchDrafts() {
+  settleDrafts();
+  restoreDrafts(document);
+  listDrafts();
+  let timer = 0;
+  document.addEventListener("input", (event) => {
+    const area = event.target;
+    if (!area.matches("[data-draft]")) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => keep(area), KEPT_AFTER);
+  });
+  document.addEventListener("submit", ({ target }) => {
+    clearTimeout(timer);
+    for (const area of draftsOf(target)) keep(area, !target.hasAttribute("hx-post"));
+  });
+  // Before a fresh form is in place, which would bring the draft back; an answer may also lead away.
+  for (const name of ["htmx:beforeSwap", "htmx:afterRequest"]) {
+    document.addEventListener(name, ({ detail: { xhr, isError, failed, requestConfig } }) => {
+      const arrived = xhr.status && !isError && !failed;
+      if (arrived && requestConfig?.verb === "post") draftsOf(requestConfig.elt).forEach(forget);
+    });
+  }
+  document.addEventListener("click", (event) => {
+    draftsOf(event.target.closest("[data-cancel]")?.closest("form")).forEach(forget);
+  });
+  document.addEventListener("htmx:load", (event) => restoreDrafts(event.detail.elt));
+}
+
+const draftsOf = (within) => [...(within?.querySelectorAll("[data-draft]") ?? [])];
+const forget = (area) => sessionStorage.removeItem(area.dataset.draft);
+
+/** Keep a text; one that is `sent` goes as soon as a page says that it arrived. */
+function keep(area, sent) {
+  if (area.value.trim() === "") forget(area);
+  else {
+    const here = [location.pathname + location.search, document.title];
+    sessionStorage.setItem(area.dataset.draft, JSON.stringify([area.value, Date.now(), sent, ...here]));
+  }
+}
+
+/** Of each draft its key, text, time, whether it was sent, and the address and title of its page. */
+const everyDraft = () =>
+  Object.entries(sessionStorage).flatMap(([key, kept]) => (kept.startsWith("[") ? [[key, ...JSON.parse(kept)]] : []));
+
+/** Text that a form took along is dropped, unless an error or the same form came back. */
+function settleDrafts() {
+  for (const [key, text, at, sent, ...where] of everyDraft()) {
+    const back = document.querySelector(".door") || draftsOf(document).some((one) => one.value === text);
+    if (sent && back) sessionStorage.setItem(key, JSON.stringify([text, at, false, ...where]));
+    else if (sent) sessionStorage.removeItem(key);
+  }
+}
+
+function restoreDrafts(within) {
+  for (const area of draftsOf(within)) {
+    const found = sessionStorage.getItem(area.dataset.draft);
+    if (!found || area.dataset.restored) continue;
+    area.dataset.restored = "yes";
+    const [text, at] = JSON.parse(found);
+    if (text === area.value) continue;
+    const before = area.value;
+    area.value = text;
+    area.after(draftNote(area, before, at));
+  }
+}
+
+function draftNote(area, before, at) {
+  const note = document.createElement("p");
+  note.className = "hint";
+  const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  note.append(`Draft from ${time} · `);
+  const discard = document.createElement("button");
+  discard.type = "button";
+  discard.className = "button quiet tiny";
+  discard.textContent = "Discard";
+  discard.addEventListener("click", () => {
+    area.value = before;
+    forget(area);
+    note.remove();
+    area.focus();
+  });
+  note.append(discard);
+  return note;
+}
+
+/** On the profile: what was written in this tab and not sent, where, and a way to be rid of it. */
+function listDrafts() {
+  const list = document.getElementById("drafts");
+  for (const [key, text, at, , address, title] of list ? everyDraft() : []) {
+    const row = document.getElementById("draft").content.cloneNode(true).firstElementChild;
+    const [link, words, time, discard] = row.querySelectorAll("a, .draft-words, time, button");
+    link.href = address ?? "/";
+    link.textContent = title?.split(" · ")[0] ?? "Text";
+    words.textContent = text.trim().slice(0, 200);
+    time.dateTime = new Date(at).toISOString();
+    time.textContent = new Date(at).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
+    discard.addEventListener("click", () => {
+      sessionStorage.removeItem(key);
+      row.remove();
+      speak("Draft discarded");
+      list.closest("section").querySelector("h2").focus();
+    });
+    list.append(row);
+  }
+}
