@@ -137,10 +137,14 @@ function mark() {
 function onClick(event) {
   if (event.ctrlKey || event.metaKey) return;
   const more = event.target.closest(".card-more");
-  const card = event.shiftKey && event.target.closest(".card");
+  // From the sheet of a card, or by a tap once some are chosen.
+  const sheet = event.target.id === "choose-card" && event.target.form.dataset.move;
+  const taps = event.shiftKey || (chosen.size && matchMedia("(pointer: coarse)").matches);
+  const card = sheet ? document.getElementById(`card-${sheet}`) : taps && event.target.closest(".card");
   const add = event.target.closest("[data-add]");
   const fold = event.target.closest("[data-fold]");
   if (card || more || add) event.preventDefault();
+  if (sheet) closeSheet();
   if (card) choose(card);
   else if (more) openSheet(more.href);
   else if (add) openQuickAdd(add.dataset.add);
