@@ -1,4 +1,4 @@
-// Small help with forms: a key made out of a name, forms that send themselves.
+// Small help with forms: a key made out of a name, forms that send themselves, rows that move by key.
 
 export function watchForms() {
   document.addEventListener("input", (event) => {
@@ -10,8 +10,20 @@ export function watchForms() {
     const target = field.dataset.suggests && document.querySelector(field.dataset.suggests);
     if (target && !target.dataset.typed) target.value = suggestKey(field.value);
   });
+  // By key one passes over values on the way to another; those are sent with Enter.
+  let isKey = false;
+  for (const name of ["keydown", "pointerdown"]) {
+    document.addEventListener(name, () => (isKey = name === "keydown"), true);
+  }
   document.addEventListener("change", (event) => {
-    event.target.closest("form[data-autosubmit]")?.requestSubmit();
+    if (!isKey) event.target.closest("form[data-autosubmit]")?.requestSubmit();
+  });
+  document.addEventListener("keydown", (event) => {
+    const way = event.altKey && { ArrowUp: "up", ArrowDown: "down" }[event.key];
+    const row = way && event.target.closest("[data-moves]");
+    if (!row) return;
+    event.preventDefault();
+    row.querySelector(`[name=to][value=${way}]`).click();
   });
 }
 
