@@ -13,6 +13,7 @@ from flask import Flask, Response, current_app, g, request
 from markupsafe import Markup
 
 from app.config import Settings
+from app.core.context import request_id
 from app.web import choices
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
@@ -138,6 +139,12 @@ def toast(text: str, kind: str = "", href: str = "", action: str = "") -> str:
     """A short message as an out-of-band fragment."""
     ui: Any = current_app.jinja_env.globals["ui"]
     return oob(str(ui.toast(text, kind, href, action)), "#toasts")
+
+
+def undo_toast(text: str, back: str) -> str:
+    """A short message with the way back from what this request did, which leads to ``back``."""
+    ui: Any = current_app.jinja_env.globals["ui"]
+    return oob(str(ui.toast(text, href=back, undo=request_id.get())), "#toasts")
 
 
 def go(url: str) -> Response:

@@ -143,9 +143,14 @@ def _word(field: str, value: Any, names: dict[str, str]) -> str:
 
 @pages.post("/audit/requests/<request_id>/undo")
 def undo_request(request_id: str) -> Response:
-    """Undo all that a request did, and say what of it was left."""
+    """Undo all that a request did, and say what of it was left.
+
+    Where it was asked for beside what happened, and nothing was left, this leads straight back.
+    """
     back = safe_next(request.form.get("back"))
     outcome: RequestOutcome = write(lambda present: undoing.undo_request(present, request_id))
+    if request.form.get("straight") and not (outcome.skipped or outcome.left_out):
+        return go(back)
     with reading():
         rows = [_row(one) for one in (*outcome.undone, *outcome.skipped)]
     return page(

@@ -12,7 +12,7 @@ from app.projects.models import Project
 from app.projects.pages.blueprint import pages, project_of
 from app.projects.schemas import LabelCreate, LabelPatch
 from app.web.forms import Form, load_form, submit
-from app.web.render import go, is_htmx, page
+from app.web.render import go, is_htmx, page, undo_toast
 
 ADDRESS = "/projects/<key>/settings/labels"
 
@@ -39,10 +39,17 @@ def _show(project: Project, form: Form | None = None) -> Response:
     )
 
 
-def _done(project: Project, form: Form, work: Callable[[Actor], Any]) -> Response:
+def _done(
+    project: Project, form: Form, work: Callable[[Actor], Any], *, said: str = ""
+) -> Response:
+    """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
+    address = f"/projects/{project.key}/settings/labels"
     if submit(form, work) and not is_htmx():
-        return go(f"/projects/{project.key}/settings/labels")
-    return _show(project, form if form.errors else None)
+        return go(address)
+    shown = _show(project, form if form.errors else None)
+    if said and not form.errors:
+        shown.set_data(shown.get_data(as_text=True) + undo_toast(said, address))
+    return shown
 
 
 @pages.get(ADDRESS)
@@ -80,5 +87,8 @@ def delete_label(key: str, label_id: str) -> Response:
     """Delete a label; it comes off its tickets."""
     project = project_of(key)
     return _done(
-        project, Form(), lambda present: labels.delete_label(present, project.id, label_id)
+        project,
+        Form(),
+        lambda present: labels.delete_label(present, project.id, label_id),
+        said="Label deleted",
     )

@@ -8,7 +8,7 @@ from app.sticky_notes.pages.blueprint import choices, coloured, pages, shown, wa
 from app.sticky_notes.schemas import StickyNotePatch
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, write
-from app.web.render import go, html, is_htmx, page, partial, toast
+from app.web.render import go, html, is_htmx, page, partial, toast, undo_toast
 
 
 @pages.get("/sticky-notes/<note_id>")
@@ -75,4 +75,6 @@ def delete(note_id: str) -> Response:
     if not is_htmx():
         return go(wall_of(project))
     gone = f'<li id="note-{note["id"]}" hx-swap-oob="delete"></li>'
-    return html(gone + toast("Note deleted"))
+    told = "Note deleted"
+    # What a personal note held is not written down.
+    return html(gone + (undo_toast(told, wall_of(project)) if project else toast(told)))
