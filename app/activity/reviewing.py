@@ -24,6 +24,9 @@ from app.wiki.models import WikiPage, WikiRevision
 FIRST_LOOK_DAYS = 7
 # Events on one page; what comes after them is the next page, once these look good.
 EVENTS_SHOWN = 100
+# What lies in a project beside tickets and pages; few events are about it.
+OF_PROJECTS = ("label", "workflow_state", "sticky_note", "project")
+_OF_PROJECT = AuditEvent.target_kind.in_(OF_PROJECTS)
 OF_PAGES = sorted(one for one in REVERSIBLE if one.startswith("wiki."))
 # What is left is counted up to here.
 COUNTED = 1000
@@ -154,7 +157,7 @@ def _around(events: Sequence[AuditEvent]) -> Around:
         labels=_labels(events),
         tools={row.request_id: row.tool_name for row in calls},
         bodies=_bodies(events),
-        undone=_undone(events),
+        undone=undone_of(events),
     )
 
 
@@ -202,7 +205,7 @@ def _bodies(events: Iterable[AuditEvent]) -> dict[tuple[str, int], str]:
     return {(row.page_id, row.revision_number): row.body for row in rows}
 
 
-def _undone(events: Sequence[AuditEvent]) -> frozenset[str]:
+def undone_of(events: Sequence[AuditEvent]) -> frozenset[str]:
     """Those of the events that were undone, and not again since, by anyone."""
     since = events[0].created_at
     of = AuditEvent.payload[UNDO_OF].as_string()
@@ -211,9 +214,11 @@ def _undone(events: Sequence[AuditEvent]) -> frozenset[str]:
     )
     tickets = {one.ticket_id for one in events if one.ticket_id}
     pages = {one.target_id for one in events if one.target_kind == "wiki_page"}
+    projects = {one.project_id for one in events if one.target_kind in OF_PROJECTS}
     asked = [
         *([undoing.where(AuditEvent.ticket_id.in_(tickets))] if tickets else []),
         *([undoing.where(AuditEvent.event_type.in_(OF_PAGES), _among(pages))] if pages else []),
+        *([undoing.where(AuditEvent.project_id.in_(projects), _OF_PROJECT)] if projects else []),
     ]
     if not asked:
         return frozenset()

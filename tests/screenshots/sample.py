@@ -89,7 +89,23 @@ def fill(served: Served, instance: Path) -> Furnished:
     # Last, so that what it fails to send does not crowd the audit log.
     hook = {"url": "https://hooks.example.org/docket", "event_types": ["ticket.*"]}
     made.ids["webhook"] = made.call("POST", "/webhooks", {**hook, "secret": "s" * 32})["id"]
+    _details(made, project)
     return made
+
+
+def _details(made: Furnished, project: str) -> None:
+    """What pages of one thing show: a note, an event, a deleted ticket, an empty project."""
+    made.ids["note"] = made.call("GET", f"/projects/{project}/sticky-notes")["data"][1]["id"]
+    gone = made.ticket("Deleted since")
+    made.call("DELETE", f"/tickets/{gone}")
+    made.ids["gone"] = gone
+    # A change of a text, so that its page has something to compare.
+    changes = made.call("GET", "/audit?event_type=ticket.updated")["data"]
+    made.ids["event"] = next(one["id"] for one in changes if "body" in one["payload"]["changes"])
+    comment = made.call("GET", "/tickets/DEMO-5/comments")["data"][0]
+    made.ids["comment"] = comment["id"]
+    made.call("PATCH", f"/comments/{comment['id']}", {"body": "@ada, which of both?"}, as_bot=True)
+    made.call("POST", "/projects", {"key": "EMPTY", "name": "Empty project"})
 
 
 def _flask(instance: Path, served: Served, *arguments: object) -> None:

@@ -41,3 +41,20 @@ def test_a_deletion_is_undone_from_its_message(ada, cast, kind, mark):
     answer = ada.client.post(undo, data=form)
     assert (answer.status_code, answer.headers["Location"]) == (303, place)
     assert mark in ada.get(place).text
+
+
+def test_an_event_is_undone_from_the_audit_log_and_says_so(ada, cast):
+    path, place = things(cast)["label"]
+    ada.client.post(path, headers=HX)
+    (event,) = cast.ada.get("/audit?event_type=label.deleted").json["data"]
+    page = f"/audit/events/{event['id']}"
+    assert f'action="{page}/undo"' in ada.get(page).text
+    answer = ada.client.post(f"{page}/undo", data={"back": page})
+    assert (answer.status_code, answer.headers["Location"]) == (303, page)
+    assert "bug" in ada.get(place).text
+    shown = ada.get(page).text
+    assert 'badge">undone' in shown
+    assert f'action="{page}/undo"' not in shown
+    # What cannot be undone offers nothing.
+    (login, *_) = cast.ada.get("/audit?event_type=project.created").json["data"]
+    assert "/undo" not in ada.get(f"/audit/events/{login['id']}").text

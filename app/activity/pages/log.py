@@ -8,7 +8,7 @@ from flask import Response, request
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.activity import service
+from app.activity import reviewing, service
 from app.activity.pages.blueprint import (
     DEFAULT_SPAN,
     ROWS,
@@ -19,7 +19,8 @@ from app.activity.pages.blueprint import (
     since,
 )
 from app.activity.sentences import sentence
-from app.audit.catalogue import EVENTS, Category
+from app.audit.catalogue import EVENTS, Category, may_be_undone
+from app.audit.models import AuditEvent
 from app.core.db import reading, session
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid, is_display_id
@@ -159,6 +160,8 @@ def show_event(event_id: str) -> Response:
     """Show one event with its payload."""
     with reading():
         (event,) = rows([service.get_event(actor(), event_id)])
+        is_undone = bool(reviewing.undone_of([session.get_one(AuditEvent, event["id"])]))
+    reader = actor().user_id
     changes = event["payload"].get("changes")
     written = orjson.dumps(event["payload"], option=orjson.OPT_INDENT_2).decode()
     return page(
@@ -167,4 +170,6 @@ def show_event(event_id: str) -> Response:
         event=event,
         changes=changes if isinstance(changes, dict) else {},
         written=written,
+        is_undone=is_undone,
+        may_be_undone=may_be_undone(event["event_type"], event["actor_user_id"], reader),
     )
