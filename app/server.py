@@ -6,7 +6,6 @@ worker whose parent dies finishes its requests and ends, so nothing serves unwat
 """
 
 import errno
-import fcntl
 import gc
 import os
 import resource
@@ -37,6 +36,7 @@ from app.accounts.models import User, UserType
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
 from app.core.engines import writer_lock
+from app.core.server_lock import ServerRuns, sole_use_of
 from app.gate import gate
 from app.search import reindexing
 from app.webhooks import outbox
@@ -145,31 +145,15 @@ def _server(settings: Settings) -> MPServer:
 
 @contextmanager
 def _only_server_on(database: Path | None) -> Iterator[None]:
-    """Hold the server's lock beside a SQLite file; raises ClickException where another holds it.
-
-    The workers hold it with their parent, so it is free only when the last of them has ended.
-    """
-    if database is None:
-        yield
-        return
-    with Path(f"{database}.server").open("a+") as lock:
-        deadline = time.monotonic() + TAKEOVER_SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    lock.seek(0)
-                    raise click.ClickException(
-                        f"Another server (process {lock.read().strip() or 'unknown'}) already "
-                        f"serves {database}; SQLite allows one."
-                    ) from None
-                time.sleep(0.1)
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
-        yield
+    """Hold the server's lock beside a SQLite file; raises ClickException where another holds it."""
+    try:
+        with sole_use_of(database, patience=TAKEOVER_SECONDS):
+            yield
+    except ServerRuns as error:
+        raise click.ClickException(
+            f"Another server (process {error.process}) already serves {database}; "
+            "SQLite allows one."
+        ) from error
 
 
 def _check_address(host: str, port: int) -> None:

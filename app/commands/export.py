@@ -18,6 +18,7 @@ from app.commands.exporting import layout
 from app.commands.exporting.pages import write_pages
 from app.commands.exporting.reading import Export, opened
 from app.commands.exporting.writing import Folder, snapshot, write_data, write_manifest
+from app.commands.stopped import server_stopped
 from app.config import Settings
 from app.core.db import reading, session, transaction
 from app.search import reindexing
@@ -70,6 +71,11 @@ def import_export(folder: Path, reset_webhooks: bool) -> None:
     All of it comes in, or nothing does. Sessions, login limits and kept answers do not come along.
     """
     settings: Settings = current_app.config["SETTINGS"]
+    with server_stopped(settings):
+        _import(settings, folder, reset_webhooks=reset_webhooks)
+
+
+def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     schema.upgrade()
     found = opened(folder, schema.newest_revision() or "")
     keep_secrets = found.secret_key_mark == layout.key_mark(settings.secret_key)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app import schema
 from app.commands.backup import copy_database
 from app.commands.copying import copy_table, count, tables
+from app.commands.stopped import server_stopped
 from app.config import Settings
 from app.core.db import db, reading
 from app.environment import database_url
@@ -33,15 +34,16 @@ def restore_backup(file: Path) -> None:
     place = settings.database_path
     if place is None:
         raise click.ClickException("The database is PostgreSQL: use pg_restore.")
-    if place.exists() and _holds_users(place):
-        raise click.ClickException(f"{place} is not empty; move it away first.")
-    if not _holds_users(file):
-        raise click.ClickException(f"{file} is no backup of an installation in use.")
-    db.engine.dispose()
-    copy_database(file, place)
-    for name in (f"{place}-wal", f"{place}-shm"):
-        Path(name).unlink(missing_ok=True)
-    schema.upgrade()
+    with server_stopped(settings):
+        if place.exists() and _holds_users(place):
+            raise click.ClickException(f"{place} is not empty; move it away first.")
+        if not _holds_users(file):
+            raise click.ClickException(f"{file} is no backup of an installation in use.")
+        db.engine.dispose()
+        copy_database(file, place)
+        for name in (f"{place}-wal", f"{place}-shm"):
+            Path(name).unlink(missing_ok=True)
+        schema.upgrade()
     click.echo(f"{place} is restored from {file}.")
 
 
@@ -70,7 +72,7 @@ def copy_to(url: str) -> None:
     make: Callable[[Settings], Flask] = current_app.config[FACTORY]
     target = make(replace(settings, database_url=wanted))
     try:
-        with reading():
+        with server_stopped(settings), reading():
             source = db.session.connection()
             total = sum(count(source, table) for table in tables())
             with click.progressbar(length=total, label="Copying") as bar:

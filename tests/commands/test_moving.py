@@ -99,6 +99,18 @@ def test_what_copy_to_refuses(used):
     )
 
 
+def test_nothing_is_moved_while_the_server_writes(used, tmp_path):
+    instance, _ = used
+    file = tmp_path / "copy.db"
+    with serving(instance, SECRET_KEY=KEY) as served:
+        command(instance, "backup", str(file))
+        command(instance, "export", str(tmp_path / "exported"))
+        said = f"The server (process {served.process.pid}) still runs on this installation"
+        assert said in command(instance, "copy-to", "postgresql://127.0.0.1:1/x", code=1)
+        assert said in command(instance, "restore-backup", str(file), code=1)
+        assert said in command(instance, "import-export", str(tmp_path / "exported"), code=1)
+
+
 def test_a_backup_is_restored(used, tmp_path):
     instance, cookie = used
     file = tmp_path / "copy.db"
