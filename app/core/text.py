@@ -74,3 +74,9 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, dict[str
 def unique(values: Iterable[str]) -> list[str]:
     """The values in their order, each once."""
     return list(dict.fromkeys(values))
+
+
+def named(count: int, what: str) -> str:
+    """What is counted, given as a plural such as ``pages made``, as it is called: ``page made``."""
+    noun, blank, rest = what.partition(" ")
+    return f"{noun.removesuffix('s') if count == 1 else noun}{blank}{rest}"

@@ -32,6 +32,7 @@ SUMMARY = "Imported"
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):[ \t]*(.*)")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_TITLE_LINE = re.compile(r"\A\s*^#[ \t]+(.+?)[ \t]*#*(?:\n\s*^|\Z)", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 # A code span, which stays as it is, or a link whose target has no scheme and no blank.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
@@ -60,7 +61,9 @@ class Report:
 
     def as_text(self) -> str:
         """The report for a person."""
-        lines = [f"{count:6d} {what}" for what, count in sorted(self.made.items())]
+        lines = [
+            f"{count:6d} {text.named(count, what)}" for what, count in sorted(self.made.items())
+        ]
         return "\n".join([*lines, *(f"{path}: {note}" for path, note in self.notes)])
 
 
@@ -99,8 +102,14 @@ def _source(name: str, content: str) -> SourceFile:
         path=path,
         title=title.strip()[: text.NAME_LENGTH] or path,
         slug=slugs.from_words(matter.get("slug", "").strip("/") or path),
-        body=content,
+        body=_without_title(content, title.strip()),
     )
+
+
+def _without_title(content: str, title: str) -> str:
+    """The text without a first line that is the title again, which the page shows anyway."""
+    first = _TITLE_LINE.match(content)
+    return content[first.end() :] if first and first.group(1) == title else content
 
 
 def _unquoted(value: str) -> str:

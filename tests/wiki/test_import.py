@@ -46,19 +46,22 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
         "\n\n```\n[code](go-on.md)\n```\n",
     )
     write(tmp_path, "guide--go-on.md", "No heading. [up](set-up.md)")
+    write(tmp_path, "named.md", "---\ntitle: Named\n---\n# Otherwise\n\n# Named\n")
     output = run(app, tmp_path)
     found = pages(cast)
-    assert set(found) == {"index", "guide-set-up", "guide-go-on"}
+    assert set(found) == {"index", "guide-set-up", "guide-go-on", "named"}
     assert found["index"]["title"] == "Start here"
     assert found["index"]["body"] == "See [[guide-set-up|set up]]."
     assert found["guide-set-up"]["title"] == "Setting *up*"
     assert found["guide-set-up"]["body"] == (
-        "# Setting *up*\n\n[[index|back]] [[guide-go-on|next]] [web](https://a.b/c.md) "
+        "[[index|back]] [[guide-go-on|next]] [web](https://a.b/c.md) "
         "[gone](nope.md) ![i](x.md) `[code](go-on.md)` conf (`a.conf`) LICENSE (`../../LICENSE`)"
         "\n\n```\n[code](go-on.md)\n```\n"
     )
     assert found["guide-go-on"]["title"] == "go-on"
-    assert "3 pages made" in output
+    # A first heading that says the title is not shown twice; another one stays.
+    assert found["named"]["body"] == "# Otherwise\n\n# Named\n"
+    assert "4 pages made" in output
     assert "guide/set-up: links to a file that is not there (nope.md)" in output
 
 
@@ -68,7 +71,7 @@ def test_again_changes_nothing_and_a_change_is_a_revision(cast: Cast, app, tmp_p
     run(app, tmp_path, "--project", "OPEN")
     assert "2 pages unchanged" in run(app, tmp_path, "--project", "OPEN")
     write(tmp_path, "a.md", "# A\ntwo")
-    assert "1 pages with a new revision" in run(app, tmp_path, "--project", "OPEN")
+    assert "1 page with a new revision" in run(app, tmp_path, "--project", "OPEN")
     page = pages(cast)["a"]
     assert (page["revision_number"], page["project_id"]) == (2, cast.open_project)
 
