@@ -16,6 +16,7 @@ from app.tickets.importing.people import People
 from app.tickets.importing.planning import plan
 from app.tickets.importing.report import Report
 from app.tickets.importing.running import Importer
+from app.tickets.importing.trying import Trial
 
 NONE = "-"
 
@@ -124,12 +125,10 @@ def import_issues(
     except ValueError as error:
         raise click.ClickException(f"Nothing was imported: {error}") from error
     planned = plan(issues, report)
-    importer = Importer(actor, project_id, report, known_as)
-    if dry_run:
-        importer.check(planned)
-    else:
-        with click.progressbar(length=len(planned), label="Importing", file=sys.stderr) as bar:
-            importer.run(planned, bar.update)
+    importer = (Trial if dry_run else Importer)(actor, project_id, report, known_as)
+    label = "Trying" if dry_run else "Importing"
+    with click.progressbar(length=len(planned), label=label, file=sys.stderr) as bar:
+        importer.run(planned, bar.update)
     if as_json:
         click.echo(json.dumps(report.as_json()))
         return

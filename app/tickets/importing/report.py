@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from app.core import text
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -64,12 +66,14 @@ class Report:
                 f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
             ]
         # The sum stands last, where it is seen.
-        lines += [f"{count:6d} {what}" for what, count in self.made.items()] or ["nothing to add"]
+        lines += [f"{count:6d} {text.named(count, what)}" for what, count in self.made.items()] or [
+            "nothing to add"
+        ]
         reasons = Counter(reason for _, reason, _ in self.notes)
         if reasons:
-            lines.append("Not mapped as it was:")
+            lines.append("Not mapped as it was, by reason:")
         for reason, count in reasons.most_common():
             issue, _, detail = next(entry for entry in self.notes if entry[1] == reason)
             example = f"{issue} {detail}".strip()
-            lines.append(f"{count:6d} {reason} (such as {example})")
+            lines.append(f"{count:6d} x {reason} (such as {example})")
         return "\n".join(lines)

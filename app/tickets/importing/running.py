@@ -40,15 +40,6 @@ class Importer:
         self.ticket_ids: dict[str, str] = {}
         self._display_ids: dict[str, str] = {}
 
-    def check(self, planned: Sequence[Planned]) -> None:
-        """Say what a run would do, and do nothing."""
-        with reading():
-            self._remember_former_runs()
-            self._load_project()
-            for entry in planned:
-                if not self._is_passed_over(entry):
-                    self._made(entry, self._drafter.draft(entry), "")
-
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
         """Write tickets, then the relations between them; ``progress`` hears of each issue."""
         with reading():
@@ -98,21 +89,23 @@ class Importer:
         issue = entry.issue
         known_labels = dict(self._labels)
         draft = self._drafter.draft(entry)
+        kind, parent_id = self._place(entry)
         try:
             with session.begin_nested():
-                ticket, labels_made = self._write(draft)
+                self._make(entry, draft, kind, parent_id)
         except DomainError as error:
             self._labels = known_labels
             self.report.note(issue.id, "was refused", error.message)
             self.report.rows.append(Row(issue.where, issue.id, "left out", issue.title))
-            return
-        self.ticket_ids[issue.id] = ticket.id
-        if labels_made:
-            self.report.made["labels"] += labels_made
-        self._made(entry, draft, ticket.display_id)
 
-    def _made(self, entry: Planned, draft: Draft, display_id: str) -> None:
-        self.report.made[f"tickets of type {entry.type}"] += 1
+    def _make(self, entry: Planned, draft: Draft, kind: TicketType, parent_id: str | None) -> None:
+        """Write the ticket and say so."""
+        labels_before = len(self._labels)
+        ticket_id, display_id = self._write(draft, kind, parent_id)
+        self.ticket_ids[entry.issue.id] = ticket_id
+        if len(self._labels) > labels_before:
+            self.report.made["labels"] += len(self._labels) - labels_before
+        self.report.made[f"tickets of type {kind}"] += 1
         if draft.comments:
             self.report.made["comments"] += len(draft.comments)
         self.report.rows.append(
@@ -121,7 +114,7 @@ class Importer:
                 entry.issue.id,
                 "ticket",
                 draft.title,
-                str(entry.type),
+                str(kind),
                 draft.state.name,
                 str(draft.priority),
                 self._drafter.people.names.get(draft.assignee_user_id or "", ""),
@@ -129,10 +122,8 @@ class Importer:
             )
         )
 
-    def _write(self, draft: Draft) -> tuple[Ticket, int]:
-        """The ticket, and how many labels had to be made for it."""
-        kind, parent_id = self._place(draft.planned)
-        before = len(self._labels)
+    def _write(self, draft: Draft, kind: TicketType, parent_id: str | None) -> tuple[str, str]:
+        """Write the ticket with all that is its own; its id and display id."""
         ticket = service.create_ticket(
             self.actor,
             self.project_id,
@@ -159,7 +150,7 @@ class Importer:
                 created_at=ids.created_ms(ticket.id),
             )
         )
-        return ticket, len(self._labels) - before
+        return ticket.id, ticket.display_id
 
     def _place(self, entry: Planned) -> tuple[TicketType, str | None]:
         """The type and parent as planned; a story where the parent could not be imported."""
@@ -175,8 +166,11 @@ class Importer:
         shown = name.strip()[: text.NAME_LENGTH]
         key = text.same_name(shown)
         if key not in self._labels:
-            self._labels[key] = labels.create_label(self.actor, self.project_id, name=shown).id
+            self._labels[key] = self._new_label(shown)
         return self._labels[key]
+
+    def _new_label(self, name: str) -> str:
+        return labels.create_label(self.actor, self.project_id, name=name).id
 
     def _import_relations(self, entry: Planned) -> None:
         here = entry.issue.id
@@ -206,14 +200,15 @@ class Importer:
         if self._is_related(source_id, target_id, kind):
             return
         try:
-            with session.begin_nested():
-                relations.create_relation(
-                    self.actor, source_id, type=kind, target_ticket_id=target_id
-                )
+            self._store_relation(source_id, target_id, kind)
         except DomainError as error:
             self.report.note(about, f"has a relation that was refused: {error.message}", target)
             return
         self.report.made[f"relations of type {kind}"] += 1
+
+    def _store_relation(self, source_id: str, target_id: str, kind: RelationType) -> None:
+        with session.begin_nested():
+            relations.create_relation(self.actor, source_id, type=kind, target_ticket_id=target_id)
 
     def _is_related(self, source_id: str, target_id: str, kind: RelationType) -> bool:
         pairs = [(source_id, target_id)]

@@ -183,3 +183,36 @@ def test_the_real_export(cast: Cast, app, database) -> None:
     assert report(run(app, REAL, "--json"))["made"] == {}
     with app.app_context(), reading():
         assert session.scalar(select(func.count()).select_from(AuditEvent)) == events
+
+
+def test_a_dry_run_counts_and_notes_what_the_run_will(cast: Cast, app, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        issue("gone", status="tombstone", deleted_at="2025-01-01T00:00:00Z"),
+        issue("orphan", dependencies=under("gone"), labels=["lamp", "Lamp"], issue_type="bug"),
+        issue(
+            "both",
+            labels=["lamp"],
+            comments=[{"author": "eve", "text": "Hm", "created_at": "2025-01-01T00:00:00Z"}],
+            dependencies=[
+                {"depends_on_id": "orphan", "type": "blocks"},
+                {"depends_on_id": "orphan", "type": "related"},
+                {"depends_on_id": "nowhere", "type": "blocks"},
+            ],
+        ),
+        issue("back", dependencies=[{"depends_on_id": "both", "type": "related"}]),
+        issue("again", dependencies=[{"depends_on_id": "back", "type": "related"}] * 2),
+    )
+    told = report(run(app, path, "--dry-run", "--json"))
+    assert tickets(cast) == {}
+    done = report(run(app, path, "--json"))
+    assert told["made"] == done["made"]
+    assert told["notes"] == done["notes"]
+    assert {"labels", "comments", "relations of type blocks"} < set(told["made"])
+    assert told["made"]["tickets of type story"] == 4
+    assert {note["reason"] for note in told["notes"]} == {
+        "was deleted where it comes from; left out",
+        "has a parent that was not imported",
+        "depends on an issue that was not imported",
+    }
+    assert report(run(app, path, "--dry-run", "--json"))["made"] == {}
