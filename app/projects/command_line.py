@@ -21,7 +21,7 @@ def acting_human(username: str | None) -> Actor:
     if not found:
         raise click.ClickException("There is no such active human; run 'flask setup-admin' first.")
     if len(found) > 1:
-        raise click.ClickException("There are several humans; say who imports with --as USERNAME.")
+        raise click.ClickException("There are several humans; say as whom with --as USERNAME.")
     return Actor(kind=ActorKind.HUMAN, user_id=found[0].id, username=found[0].username)
 
 

@@ -79,10 +79,11 @@ class Drafter:
 
     def _state(self, issue: Issue) -> WorkflowState:
         """The state of the same name, else the first one of the category that the status means."""
-        wanted = text.same_name(issue.status.replace("_", " "))
-        for state in self.states:
-            if state.name_key == wanted:
-                return state
+        said = text.same_name(issue.status)
+        for wanted in (_word(said), words.STATE_NAMES.get(said)):
+            for state in self.states:
+                if _word(state.name_key) == wanted:
+                    return state
         category = words.category(issue.status_meaning) or words.category(issue.status)
         if category is None:
             category = StateCategory.ACTIVE
@@ -115,12 +116,18 @@ class Drafter:
             day = f" {iso(issue.closed_at)[:10]}" if issue.closed_at is not None else ""
             origin.append(f"closed{day}" + (f": {issue.closing}" if issue.closing else ""))
         origin += issue.origins
-        ending = f"\n\n---\n\n{', '.join(origin)}"[: text.BODY_LENGTH]
         written = "\n\n".join(parts).replace("\x00", "")
+        rule = "\n\n---\n\n" if written.strip() else ""
+        ending = f"{rule}{', '.join(origin)}"[: text.BODY_LENGTH]
         room = text.BODY_LENGTH - len(ending)
         if len(written) > room:
             self.report.note(issue.id, "has a body over the limit; its end was cut off")
         return written[:room] + ending
+
+
+def _word(name: str) -> str:
+    """A status without what trackers write between its words: ``To Do``, ``todo``, ``to_do``."""
+    return name.replace(" ", "").replace("_", "").replace("-", "")
 
 
 def _label_names(issue: Issue) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ PRIORITIES = (Priority.URGENT, Priority.HIGH, Priority.MEDIUM, Priority.LOW, Pri
 _URGENCY = {
     **dict.fromkeys(("0", "p0", "urgent", "highest", "blocker", "critical", "immediate"), 0),
     **dict.fromkeys(("1", "p1", "high", "major", "important"), 1),
-    **dict.fromkeys(("2", "p2", "medium", "normal", "moderate", "default", "none", ""), MEDIUM),
+    **dict.fromkeys(("2", "p2", "medium", "normal", "moderate", "default"), MEDIUM),
+    **dict.fromkeys(("none", "no priority", "not set", ""), MEDIUM),
     **dict.fromkeys(("3", "p3", "low", "minor"), 3),
     **dict.fromkeys(("4", "p4", "lowest", "trivial", "backlog"), 4),
 }
@@ -33,6 +34,14 @@ _CATEGORIES = {
         ),
         StateCategory.ACTIVE,
     ),
+}
+
+# Words that mean a state of this name, where the project has it: "doing" is no mere "to do", though
+# both are active.
+STATE_NAMES = {
+    **dict.fromkeys(("doing", "started", "active", "wip", "indeterminate"), "inprogress"),
+    **dict.fromkeys(("review", "code review"), "inreview"),
+    **dict.fromkeys(("selected for development", "ready"), "todo"),
 }
 
 # Kinds that the ticket's type says already; all others are kept as a label.

@@ -28,7 +28,7 @@ def test_csv_by_a_mapping(run, tickets):
     assert found["Small"]["created_at"] == "2024-12-31T10:00:00.000Z"
     assert [label["name"] for label in found["Small"]["labels"]] == ["dark", "ui"]
     assert (found["Big"]["state"]["name"], found["Big"]["assignee"]["username"]) == (
-        "To do",
+        "In progress",
         "ada",
     )
     # What cannot be read is kept as it was, and told.
@@ -41,7 +41,7 @@ def test_a_dry_run_tells_of_each_row_and_writes_nothing(app, run, tickets):
     said = run(CSV, options=[*OPTIONS, "--dry-run"])
     assert tickets() == {}
     for line in (
-        "line 2: 1: ticket: story  To do  medium  ada  Big",
+        "line 2: 1: ticket: story  In progress  medium  ada  Big",
         "line 3: 2: ticket: subtask  Done  medium  Small",
         "line 5: ?: left out",
         "     2 tickets of type story",
@@ -137,3 +137,22 @@ def test_days_that_could_be_months_are_not_guessed(run, tickets):
     assert reasons == ["has a time that cannot be read; say --date-format"]
     run(content.replace("A", "B"), options=["--date-format", "%d/%m/%Y"])
     assert tickets()["B"]["created_at"] == "2025-07-06T00:00:00.000Z"
+
+
+def test_states_are_known_however_they_are_written(run, tickets):
+    report = run(
+        "Title,Status,Priority\nOne,Todo,No priority\nTwo,TO_DO,\nThree,Doing,\nFour,started,\n"
+        "Five,Selected for Development,\nSix,Canceled,\n",
+        options=["--no-ask"],
+    )
+    assert report["notes"] == []
+    # Without a text there is nothing to set apart.
+    assert tickets()["One"]["body"].startswith("Imported from ")
+    assert {title: row["state"]["name"] for title, row in tickets().items()} == {
+        "One": "To do",
+        "Two": "To do",
+        "Three": "In progress",
+        "Four": "In progress",
+        "Five": "To do",
+        "Six": "Done",
+    }
