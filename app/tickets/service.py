@@ -164,7 +164,7 @@ def check_assignee(ticket: Ticket, expected: str | None) -> None:
     holder = ticket.assignee_user_id
     raise Conflict(
         "assignee_mismatch",
-        "The ticket is assigned to someone else.",
+        "The ticket is not assigned to whom you expected; details.assignee says who has it.",
         assignee=lookup.summaries([holder])[holder] if holder else None,
     )
 
