@@ -7,6 +7,7 @@ drafts the next revision for a person to read and edit.
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,7 +21,7 @@ from app.core.engines import WRITES, writer_lock
 from app.core.locks import Lock
 
 log = logging.getLogger("docket.schema")
-# One line of ours for each revision is enough.
+# One line of ours is enough.
 logging.getLogger("alembic").setLevel(logging.WARNING)
 
 # How long a second starter waits for the first one's migration.
@@ -31,6 +32,7 @@ LOCK_TIMEOUT = "5s"
 
 def run() -> None:
     """Bring the schema up to date in one transaction."""
+    steps: list[str] = []
     with writer_lock(db.engine), db.engine.connect() as connection:
         options = connection.execution_options(**{WRITES: True})
         with _foreign_keys_off(options), options.begin():
@@ -45,10 +47,12 @@ def run() -> None:
                 include_object=_include_object,
                 render_item=_render_item,
                 process_revision_directives=_number,
-                on_version_apply=_log_revision,
+                on_version_apply=partial(_note_revision, steps),
             )
             context.run_migrations()
             _check_foreign_keys(options)
+    if steps:
+        log.info("schema upgraded", extra={"revision": steps[-1], "revisions": len(steps)})
 
 
 @contextmanager
@@ -89,8 +93,8 @@ def _take_turn(connection: sa.Connection) -> None:
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
 
 
-def _log_revision(*, step: MigrationInfo, **_context: Any) -> None:
-    log.info("schema upgraded", extra={"revision": step.up_revision_id})
+def _note_revision(steps: list[str], *, step: MigrationInfo, **_context: Any) -> None:
+    steps.append(str(step.up_revision_id))
 
 
 def _include_name(name: str | None, kind: str, _parents: object) -> bool:
