@@ -9,21 +9,19 @@ from app.accounts import setup
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.context import request_id
+from app.core.db import reading
 from app.core.errors import DomainError
 
 
 @click.command("setup-admin")
-@click.option("--username", prompt=True, help="2 to 64 of a-z, 0-9, dot, hyphen, underscore.")
+@click.option("--username", help="2 to 64 of a-z, 0-9, dot, hyphen, underscore.")
 @click.option("--display-name", help="The name people see; the username unless given.")
 @click.option(
     "--password",
-    prompt=True,
-    hide_input=True,
-    confirmation_prompt=True,
     help="At least 12 characters. Asked for unless given, which keeps it out of process lists.",
 )
 @with_appcontext
-def setup_admin(username: str, display_name: str | None, password: str) -> None:
+def setup_admin(username: str | None, display_name: str | None, password: str | None) -> None:
     """Create the first admin, under the rule of POST /setup/admin.
 
     Exit codes: 0 made, 1 refused (a human exists already, a password too short, a username that is
@@ -33,6 +31,11 @@ def setup_admin(username: str, display_name: str | None, password: str) -> None:
     # It may be the first command of all, before any start of the server.
     schema.upgrade()
     try:
+        # Before anything is asked for.
+        with reading():
+            setup.check_open()
+        username = username or click.prompt("Username")
+        password = password or click.prompt("Password", hide_input=True, confirmation_prompt=True)
         user = setup.create_admin(
             SYSTEM,
             username=username,

@@ -75,14 +75,15 @@ def _prepare(
 ) -> NewHuman:
     """Everything that needs no lock; a setup that is over is refused before any hashing."""
     with reading():
-        _check_open()
+        check_open()
     username = names.new_username(username)
     shown = text.line(display_name, "display_name") if display_name is not None else username
     passwords.check_new(password)
     return NewHuman(username, shown, passwords.hash_new(password, passwords.cost_of(settings)))
 
 
-def _check_open() -> None:
+def check_open() -> None:
+    """Raise Conflict ``invariant_violation`` once a human exists."""
     if not needs_setup():
         raise Conflict("invariant_violation", "Setup is over; log in.")
 
@@ -90,5 +91,5 @@ def _check_open() -> None:
 def _first_human(prepared: NewHuman, actor: Actor | None) -> User:
     """Count the humans and add the first under one lock (reliability.md, P5)."""
     hold(Lock.FIRST_SETUP)
-    _check_open()
+    check_open()
     return add_human(actor, prepared.username, prepared.display_name, prepared.password_hash)

@@ -85,7 +85,8 @@ def _database(settings: Settings) -> Iterator[Finding]:
             health = session.scalar(text("PRAGMA quick_check(1)"))
             yield Finding("database", "SQLite", "" if health == "ok" else "Restore a backup.")
         else:
-            yield Finding("database", str(session.scalar(text("SHOW server_version"))))
+            number = session.scalar(text("SHOW server_version"))
+            yield Finding("database", f"PostgreSQL {number}")
         behind = "" if version == newest else "Start the server, or run 'flask db upgrade'."
         yield Finding("schema", f"revision {version} of {newest}", behind)
         humans = session.scalar(select(func.count()).where(User.type == UserType.HUMAN.value))

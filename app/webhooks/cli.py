@@ -8,6 +8,7 @@ import click
 from flask import current_app
 from sqlalchemy import select
 
+from app.core import text
 from app.core.db import reading, session
 from app.core.errors import Conflict
 from app.projects.command_line import acting_human
@@ -40,7 +41,8 @@ def list_command(as_json: bool) -> None:
             types = ",".join(one.event_types)
             click.echo(f"{one.id}  {state:8}  {_said(health[one.id]):22}  {one.url}  {types}")
     if not as_json:
-        click.echo(f"{len(found)} webhooks; {due} deliveries are due.")
+        waiting = "delivery is" if due == 1 else "deliveries are"
+        click.echo(f"{len(found)} {text.named(len(found), 'webhooks')}; {due} {waiting} due.")
 
 
 def _counts(health: Health) -> dict[str, Any]:

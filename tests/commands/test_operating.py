@@ -51,8 +51,10 @@ def test_login_limits(cast, client, flask):
     assert flask("login-limits", "clear", "--all") == "2 emptied\n"
 
 
-def test_doctor_finds_a_well_installation_well(flask):
+def test_doctor_finds_a_well_installation_well(database, flask):
     said = flask("doctor")
+    name = "PostgreSQL" if database.kind == "postgresql" else "SQLite"
+    assert f"ok   database: {name}" in said
     assert "FAIL" not in said
     for about in ("version", "database", "schema", "people", "deliveries", "sweeps", "disk"):
         assert f" {about}: " in said

@@ -45,6 +45,7 @@ def test_what_fails_keeps_its_retry(run, cast, receiver, subscribe, deliveries):
 
 def test_the_list_says_how_it_went(run, cast, receiver, subscribe):
     webhook = subscribe("ticket.*", "wiki.created")
+    assert run("list").output.endswith("\n1 webhook; 0 deliveries are due.\n")
     off = subscribe("*", is_active=False)
     make_ticket(cast.ada, cast.open_project)
     run("deliver-due")
