@@ -12,7 +12,8 @@ from app.activity.service import list_project_activity
 from app.core.actor import Access, Actor, operation
 from app.core.db import session
 from app.projects import samples, ticket_rows
-from app.projects.models import Project, StateCategory
+from app.projects.loaders import SeenProject
+from app.projects.models import StateCategory
 
 EVENTS = 10
 
@@ -21,7 +22,7 @@ EVENTS = 10
 class Overview:
     """What the first page of a project shows."""
 
-    project: Project
+    project: SeenProject
     owner: UserSummary
     # By category, in the order of work.
     counts: dict[str, int]
@@ -32,7 +33,7 @@ class Overview:
 
 
 @operation(Access.HUMAN)
-def overview(actor: Actor, project: Project) -> Overview:
+def overview(actor: Actor, project: SeenProject) -> Overview:
     """The project, which its loader has found, at a glance."""
     found = ticket_rows.live_by_category(project.id).get(project.id, {})
     sample = samples.live_sample(actor) if project.key.startswith(samples.KEY) else None

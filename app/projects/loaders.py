@@ -3,6 +3,8 @@
 ``visible`` says what an actor can see (404, 410); ``writable`` what it may touch (403 too).
 """
 
+from dataclasses import dataclass, fields
+
 from sqlalchemy import bindparam, select
 
 from app.audit.service import Target
@@ -14,7 +16,6 @@ from app.projects.models import Project
 
 # Made once: making a statement costs more than running it.
 _BY_ID = select(Project).where(Project.id == bindparam("project_id"))
-_BY_KEY = select(Project).where(Project.key == bindparam("key"))
 _LOCKED_BY_ID = _BY_ID.with_for_update(key_share=True)
 
 
@@ -70,14 +71,32 @@ def check_writable(actor: Actor, project: Project) -> None:
         raise Gone("project", project.id)
 
 
-def visible_by_key(actor: Actor, key: str) -> Project:
+@dataclass(frozen=True, slots=True)
+class SeenProject:
+    """A project as its pages show it."""
+
+    id: str
+    key: str
+    name: str
+    description: str
+    owner_user_id: str
+    created_at: int
+    updated_at: int
+
+
+_SHOWN = [Project.__table__.c[one.name] for one in fields(SeenProject)]
+_BY_KEY = Prepared(select(*_SHOWN, Project.deleted_at).where(Project.key == bindparam("key")))
+
+
+def visible_by_key(actor: Actor, key: str) -> SeenProject:
     """The project of this key, as pages name it; raises NotFound or Gone."""
-    project = session.scalars(_BY_KEY, {"key": key}).first()
-    if project is None or not actor.sees_project(project.id):
+    row = _BY_KEY.first(key=key)
+    if row is None or not actor.sees_project(row.id):
         raise NotFound("project", key)
-    if project.is_deleted:
+    *shown, deleted_at = row
+    if deleted_at is not None:
         raise Gone("project", key)
-    return project
+    return SeenProject(*shown)
 
 
 def target(project: Project) -> Target:

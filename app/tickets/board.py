@@ -26,6 +26,7 @@ from sqlalchemy import (
 from app.accounts.builders import UserSummary
 from app.core.clock import DAY_MS, now_ms
 from app.core.db import AnyRow, AnySelect, Prepared, session
+from app.core.unindexed import Unindexed
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import cards, queries
 from app.tickets.builders import LabelSummary
@@ -237,9 +238,7 @@ def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
         )
         if is_cut:
             # Along the order of the column until there are enough, not through all that is recent.
-            recent = queries.Unindexed(Ticket.updated_at) >= bindparam(
-                "done_since", type_=BigInteger
-            )
+            recent = Unindexed(Ticket.updated_at) >= bindparam("done_since", type_=BigInteger)
             column = column.where(recent)
         columns.append(select(column.order_by(*_order).limit(_MOST).subquery().c.id))
     return Prepared(cards.SOURCE.where(Ticket.id.in_(union_all(*columns))).order_by(*_order))

@@ -9,16 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, exists, func, select
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
 
 from app.accounts.models import User
 from app.core.db import AnyRow, AnySelect, Prepared
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
 from app.core.pagination import Page, page
+from app.core.unindexed import Unindexed
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets.builders import LabelSummary, ticket_json
 from app.tickets.models import RelationType, Ticket, TicketLabel, TicketRelation, TicketType
@@ -223,22 +221,6 @@ _INDEXED = {
     "state_id": Ticket.state_id,
     "project_id": Ticket.project_id,
 }
-
-
-class Unindexed(FunctionElement[Any]):
-    """A column that no index is used for: SQLite takes the first that fits, not the best."""
-
-    inherit_cache = True
-
-
-@compiles(Unindexed)
-def _as_it_is(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
-    return str(compiler.process(element.clauses, **options))
-
-
-@compiles(Unindexed, "sqlite")
-def _behind_a_plus(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
-    return f"+{compiler.process(element.clauses, **options)}"
 
 
 @lru_cache(maxsize=512)

@@ -8,7 +8,7 @@ from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.db import by_id, session
 from app.core.errors import InvalidField, NotFound
-from app.projects.models import Project
+from app.projects.loaders import SeenProject
 from app.tickets.models import SavedView
 
 NAME_LENGTH = 80
@@ -17,7 +17,7 @@ MOST_VIEWS = 50
 
 
 @operation(Access.HUMAN)
-def save_view(actor: Actor, project: Project | None, *, name: str, query: str) -> SavedView:
+def save_view(actor: Actor, project: SeenProject | None, *, name: str, query: str) -> SavedView:
     """Save what an address shows; a view of the same name is replaced.
 
     Raises InvalidField for a name or query that is blank, too long, or one too many.

@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam, func, literal, or_, select, union_all
 
 from app.core.actor import Actor
-from app.core.db import AnySelect, Prepared
+from app.core.db import AnySelect, Id, Prepared
+from app.core.unindexed import Unindexed
 from app.markdown import Broken, Links, Resolved, Target, Targets
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Ticket
@@ -60,9 +61,11 @@ def _statement(asked: frozenset[str], in_project: bool, fenced: bool) -> Prepare
 
 
 def _pages(in_project: bool, fenced: bool) -> AnySelect:
-    scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
+    # A text names few slugs, and a slug has few pages; a scope may have thousands.
+    home: ColumnElement[str | None] = Unindexed(WikiPage.project_id)
+    scope: ColumnElement[bool] = home.is_(None)
     if in_project:
-        scope = or_(scope, WikiPage.project_id == bindparam("project_id"))
+        scope = or_(scope, home == bindparam("project_id", type_=Id()))
     return select(
         literal(PAGE).label("kind"),
         WikiPage.slug.label("name"),

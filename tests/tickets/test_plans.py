@@ -11,6 +11,7 @@ from app.core.actor import Actor, ActorKind
 from app.core.db import reading
 from app.tickets import board, queries
 from app.tickets import reading as tickets
+from tests.support.plans import plan_of
 from tests.support.story import make_ticket
 
 FILTERS = {
@@ -27,8 +28,6 @@ FILTERS = {
 FROM_LABEL = "SEARCH tickets USING INDEX sqlite_autoindex_tickets_1 (id=?)"
 # The columns of a new project; of two, those of category done, only what is recent is shown.
 COLUMNS = 5
-# On a few rows PostgreSQL would rather read and sort them all; what it has for many is the point.
-COSTS = ("seqscan", "sort", "bitmapscan", "hashjoin", "mergejoin")
 
 
 @pytest.fixture
@@ -38,18 +37,7 @@ def plans(app, monkeypatch):
 
     def run(connection, ready, given):
         if "FROM tickets" in ready.sql and "LIMIT" in ready.sql:
-            parameters = ready.parameters(dict(given))
-            driver = connection.connection.dbapi_connection
-            if ready.is_positional:
-                rows = driver.execute(f"EXPLAIN QUERY PLAN {ready.sql}", parameters).fetchall()
-                seen.append([row[3] for row in rows])
-            else:
-                for cost in COSTS:
-                    driver.execute(f"SET enable_{cost} = off")
-                rows = driver.execute(f"EXPLAIN {ready.sql}", parameters).fetchall()
-                for cost in COSTS:
-                    driver.execute(f"RESET enable_{cost}")
-                seen.append([row[0] for row in rows])
+            seen.append(plan_of(connection, ready, given))
         return prepared.run(connection, ready, given)
 
     with mock.patch.object(units, "run", run), app.app_context():

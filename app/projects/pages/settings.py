@@ -6,7 +6,7 @@ from sqlalchemy import select
 from app.accounts.models import User, UserType
 from app.core.db import reading, session
 from app.projects import service
-from app.projects.models import Project
+from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of
 from app.projects.schemas import ProjectPatch
 from app.web.forms import Form, load_form, submit
@@ -15,7 +15,7 @@ from app.web.render import go, page
 
 
 def _show(
-    project: Project, form: Form, *, delete_form: Form | None = None, status: int = 200
+    project: SeenProject, form: Form, *, delete_form: Form | None = None, status: int = 200
 ) -> Response:
     with reading():
         people = session.execute(

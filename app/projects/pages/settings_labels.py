@@ -8,7 +8,7 @@ from flask import Response
 from app.core.actor import Actor
 from app.core.db import reading
 from app.projects import labels, ticket_rows
-from app.projects.models import Project
+from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of
 from app.projects.schemas import LabelCreate, LabelPatch
 from app.web.forms import Form, load_form, submit
@@ -17,7 +17,7 @@ from app.web.render import go, is_htmx, page, undo_toast
 ADDRESS = "/projects/<key>/settings/labels"
 
 
-def _show(project: Project, form: Form | None = None) -> Response:
+def _show(project: SeenProject, form: Form | None = None) -> Response:
     with reading():
         counts = ticket_rows.live_by_label(project.id)
         shown = [
@@ -40,7 +40,7 @@ def _show(project: Project, form: Form | None = None) -> Response:
 
 
 def _done(
-    project: Project, form: Form, work: Callable[[Actor], Any], *, said: str = ""
+    project: SeenProject, form: Form, work: Callable[[Actor], Any], *, said: str = ""
 ) -> Response:
     """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
     address = f"/projects/{project.key}/settings/labels"

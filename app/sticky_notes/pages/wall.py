@@ -8,8 +8,7 @@ from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import InvalidField
 from app.core.pagination import Page
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.sticky_notes import page_queries, service
 from app.sticky_notes.pages.blueprint import choices, coloured, pages, shown, wall_of
 from app.sticky_notes.schemas import StickyNoteCreate
@@ -20,7 +19,7 @@ from app.web.render import go, html, is_htmx, oob, page, render, render_block
 SHOWN = 100
 
 
-def _notes(project: Project | None, cursor: str | None) -> Page:
+def _notes(project: SeenProject | None, cursor: str | None) -> Page:
     if project:
         return service.list_of_project(actor(), project.id, limit=SHOWN, cursor=cursor)
     return service.list_personal(actor(), limit=SHOWN, cursor=cursor)
@@ -82,7 +81,7 @@ def add_note(key: str | None = None) -> Response:
     return html(answer, 200 if made else 422)
 
 
-def _create(present: Actor, project: Project | None, data: dict[str, Any]) -> str:
+def _create(present: Actor, project: SeenProject | None, data: dict[str, Any]) -> str:
     if project:
         return service.create_in_project(present, project.id, **data).id
     return service.create_personal(present, **data).id

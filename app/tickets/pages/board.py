@@ -9,8 +9,7 @@ from app.core.actor import Actor
 from app.core.db import reading
 from app.projects import labels as project_labels
 from app.projects import service as projects
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
 from app.tickets import changes, furniture
 from app.tickets.board import Shape
@@ -84,7 +83,7 @@ def board_of_all() -> Response:
         return _show(None)
 
 
-def _show(project: Project | None) -> Response:
+def _show(project: SeenProject | None) -> Response:
     wanted = asked(everywhere=project is None)
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
@@ -130,7 +129,7 @@ def _projects(present: Actor) -> list[tuple[str, str]]:
     return [(one["id"], one["name"]) for one in found]
 
 
-def _to_list(project: Project | None, chosen: Chosen) -> Any:
+def _to_list(project: SeenProject | None, chosen: Chosen) -> Any:
     """Where the rest of a column is listed, with the same filters."""
     path = f"/projects/{project.key}/tickets" if project else "/tickets"
     name = "state_id" if project else "state_category"

@@ -15,8 +15,7 @@ from app.core.errors import DomainError, InvalidField
 from app.core.ids import as_uuid
 from app.projects import labels as project_labels
 from app.projects import states
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.rest.fields import load
 from app.tickets import bulk, furniture, listing, loaders
 from app.tickets.bulk import BATCH, MOST_TICKETS, Changes, Outcome
@@ -34,13 +33,13 @@ from app.web.render import go, html, is_htmx, page, render
 REASONS = 3
 
 
-def _project() -> Project | None:
+def _project() -> SeenProject | None:
     """The project whose list this is; needs a unit of work."""
     key = request.values.get("project")
     return visible_by_key(actor(), key) if key else None
 
 
-def _chosen_ids(project: Project | None) -> list[str]:
+def _chosen_ids(project: SeenProject | None) -> list[str]:
     """The tickets that were ticked, or all that the filters match; raises InvalidField."""
     if request.form.get("all") != "yes":
         named = [as_uuid(value) for value in request.form.getlist("id")]
@@ -100,7 +99,7 @@ def bar() -> Response:
         return page("tickets/board_bulk.html", project=project, back=_back(), **choices(project))
 
 
-def choices(project: Project | None) -> dict[str, Any]:
+def choices(project: SeenProject | None) -> dict[str, Any]:
     """What the bar offers for the tickets of a project, or of all; needs a unit of work."""
     project_id = project.id if project else None
     ordered = states.ordered(project.id) if project else ()
@@ -164,7 +163,7 @@ def _refused(message: str) -> Response:
     return page("tickets/bulk.html", refused=message, back=back, status=422)
 
 
-def _ask(project: Project | None, chosen: Sequence[str]) -> Response:
+def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     """Say how many tickets would go, and that what lies below them stays."""
     answer = page(
         "tickets/bulk_delete.html",
@@ -180,7 +179,7 @@ def _ask(project: Project | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _told(project: Project | None, outcomes: Sequence[Outcome], *, deleted: bool) -> Response:
+def _told(project: SeenProject | None, outcomes: Sequence[Outcome], *, deleted: bool) -> Response:
     changed = sum(one.is_changed for one in outcomes)
     skipped = [one for one in outcomes if not one.is_changed]
     text = f"{changed} {'deleted' if deleted else 'changed'}"

@@ -13,8 +13,7 @@ from flask import Response, request, stream_with_context
 from app.core.clock import iso
 from app.core.db import reading
 from app.core.errors import NotFound
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import listing
 from app.tickets.listing import Row
 from app.tickets.pages.blueprint import pages
@@ -53,7 +52,7 @@ def export_all(kind: str) -> Response:
     return _file(None, kind)
 
 
-def _file(project: Project | None, kind: str) -> Response:
+def _file(project: SeenProject | None, kind: str) -> Response:
     if kind not in TYPES:
         raise NotFound("route", request.path)
     wanted = asked(request.args, everywhere=project is None)
@@ -65,7 +64,7 @@ def _file(project: Project | None, kind: str) -> Response:
     return response
 
 
-def _rows(wanted: Asked, project: Project | None) -> Iterator[dict[str, Any]]:
+def _rows(wanted: Asked, project: SeenProject | None) -> Iterator[dict[str, Any]]:
     cursor: str | None = None
     while True:
         with reading():
@@ -92,7 +91,7 @@ def _flat(row: Row) -> dict[str, Any]:
     }
 
 
-def _json(wanted: Asked, project: Project | None) -> Iterator[bytes]:
+def _json(wanted: Asked, project: SeenProject | None) -> Iterator[bytes]:
     yield b"["
     before = b"\n"
     for row in _rows(wanted, project):
@@ -101,7 +100,7 @@ def _json(wanted: Asked, project: Project | None) -> Iterator[bytes]:
     yield b"\n]\n"
 
 
-def _csv(wanted: Asked, project: Project | None) -> Iterator[str]:
+def _csv(wanted: Asked, project: SeenProject | None) -> Iterator[str]:
     yield line(FIELDS)
     for row in _rows(wanted, project):
         yield line(row[name] for name in FIELDS)

@@ -11,8 +11,7 @@ from app.core.db import reading
 from app.core.errors import InvalidField
 from app.projects import service as projects
 from app.projects import states
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import furniture, listing, queries, tree
 from app.tickets.lanes import CATEGORIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
@@ -58,7 +57,7 @@ def asked(query: MultiDict[str, str], *, everywhere: bool) -> Asked:
     return Asked(chosen, SORTS[name if known else "created"], is_tree)
 
 
-def conditions_of(wanted: Asked, project: Project | None) -> list[ColumnElement[bool]]:
+def conditions_of(wanted: Asked, project: SeenProject | None) -> list[ColumnElement[bool]]:
     """Which tickets a list holds."""
     where = Ticket.project_id == project.id if project else queries.in_live_projects()
     return [where, *filters.conditions(wanted.chosen, actor())]
@@ -78,7 +77,7 @@ def tickets_of_all() -> Response:
         return _show(None)
 
 
-def _show(project: Project | None) -> Response:
+def _show(project: SeenProject | None) -> Response:
     wanted = asked(request.args, everywhere=project is None)
     path = f"/projects/{project.key}/tickets" if project else "/tickets"
     cursor = request.args.get("cursor") or None
@@ -146,7 +145,7 @@ def _show(project: Project | None) -> Response:
 
 
 def _find(
-    wanted: Asked, project: Project | None, cursor: str | None, *, backwards: bool
+    wanted: Asked, project: SeenProject | None, cursor: str | None, *, backwards: bool
 ) -> tuple[list[tree.Branch], listing.Found]:
     """The page, and in a tree its branches."""
     if wanted.is_tree and project:
@@ -175,7 +174,7 @@ def _projects() -> list[tuple[str, str]]:
     return [(one["id"], one["name"]) for one in found]
 
 
-def _heads(project: Project | None, wanted: Asked, address: Any) -> dict[str, Any]:
+def _heads(project: SeenProject | None, wanted: Asked, address: Any) -> dict[str, Any]:
     """Of each head that sorts: where a click leads, and what it says of the order now."""
     made = {}
     for label, (first, second) in HEADS.items():

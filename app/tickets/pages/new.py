@@ -10,8 +10,7 @@ from app.core.db import reading
 from app.core.ids import is_display_id
 from app.projects import service as projects
 from app.projects import states
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import loaders, page_queries, service
 from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
@@ -74,7 +73,7 @@ def _address(key: str) -> str:
     return "/tickets/new?" + urlencode({"project": key, **given})
 
 
-def _show(project: Project, form: Form) -> Response:
+def _show(project: SeenProject, form: Form) -> Response:
     with reading():
         ordered = states.ordered(project.id)
         labels = label_summaries(project.id)
@@ -94,7 +93,7 @@ def _show(project: Project, form: Form) -> Response:
     )
 
 
-def _project_of_form() -> Project:
+def _project_of_form() -> SeenProject:
     with reading():
         return visible_by_key(actor(), request.form.get("project", ""))
 
@@ -121,5 +120,5 @@ def create_ticket() -> Response:
     return go(f"/tickets/{target}") if target else _show(project, form)
 
 
-def _create(present: Actor, project: Project, data: dict[str, Any]) -> str:
+def _create(present: Actor, project: SeenProject, data: dict[str, Any]) -> str:
     return service.create_ticket(present, project.id, **data).display_id

@@ -6,8 +6,7 @@ from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.db import reading
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import quick, service
 from app.tickets.furniture import all_users, furniture
 from app.tickets.pages.blueprint import may_be_assigned, pages
@@ -21,12 +20,12 @@ from app.web.render import html, render
 LINE_LENGTH = 500
 
 
-def _project_of(sent: Any) -> Project:
+def _project_of(sent: Any) -> SeenProject:
     with reading():
         return visible_by_key(actor(), sent.get("project", ""))
 
 
-def _read(present: Actor, project: Project, line: str) -> quick.Draft:
+def _read(present: Actor, project: SeenProject, line: str) -> quick.Draft:
     """What the line says; needs a unit of work."""
     users = [one for one in all_users() if may_be_assigned(one, project.id)]
     labels: list[Any] = list(furniture(project.id, present.id).labels)
@@ -56,5 +55,5 @@ def quick_add() -> Response:
         return html(shown_card(reference), 201)
 
 
-def _create(present: Actor, project: Project, form: Form) -> str:
+def _create(present: Actor, project: SeenProject, form: Form) -> str:
     return service.create_ticket(present, project.id, **form.data).display_id

@@ -4,8 +4,7 @@ from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.db import reading
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import views
 from app.tickets.pages.blueprint import pages
 from app.web.forms import Form, submit
@@ -17,7 +16,7 @@ from app.web.render import go, page
 def save_view() -> Response:
     """Save what the reader looks at, and show it."""
     key = request.form.get("project")
-    project: Project | None = None
+    project: SeenProject | None = None
     if key:
         with reading():
             project = visible_by_key(actor(), key)

@@ -7,8 +7,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from app.core.errors import Gone, NotFound
-from app.projects.loaders import visible_by_key
-from app.projects.models import Project
+from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
 from app.web.wiki_addresses import address_of
 from app.wiki import page_queries, slugs
@@ -23,7 +22,7 @@ View = Callable[..., Response]
 class Scope:
     """The global wiki, or that of a project."""
 
-    project: Project | None
+    project: SeenProject | None
 
     @property
     def id(self) -> str | None:

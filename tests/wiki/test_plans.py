@@ -1,0 +1,29 @@
+"""Pages of the wiki are looked up by index, however many there are."""
+
+from unittest import mock
+
+from app.core import db as units
+from app.core import prepared
+from app.core.actor import Actor, ActorKind
+from app.core.db import reading
+from app.markdown import Links
+from app.wiki import targets
+from tests.support.plans import plan_of
+
+
+def test_the_links_of_a_text_are_looked_up_by_their_slugs(app, cast):
+    """Not among all pages of its project, which SQLite would read."""
+    plans = []
+
+    def run(connection, ready, given):
+        plans.append("\n".join(plan_of(connection, ready, given)))
+        return prepared.run(connection, ready, given)
+
+    ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
+    with mock.patch.object(units, "run", run), app.app_context(), reading():
+        targets.targets(ada, cast.open_project, "OPEN", Links(("home", "else"), ()))
+    (plan,) = plans
+    assert "slug" in plan, plan
+    assert "project_id_created_at_id" not in plan, plan
+    assert "SCAN wiki_pages" not in plan, plan
+    assert "Seq Scan on wiki_pages" not in plan, plan
