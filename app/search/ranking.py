@@ -53,7 +53,7 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
     """The tiers of a query, the best first; no document is in two of them."""
     if query.is_empty:
         return
-    unwanted = [_in_place(part, _ANYWHERE) for part in query.unwanted]
+    unwanted = _unwanted(query)
     if not query.wanted:
         yield Tier.ANYWHERE, without(Term(Mark.ALL), unwanted)
         return
@@ -61,7 +61,7 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
     if query.display_id is not None:
         shown.append(Term(display_mark(query.display_id)))
         yield Tier.DISPLAY_ID, shown[0]
-    matches = every(_in_place(part, _ANYWHERE) for part in query.wanted)
+    matches = _matches(query)
     in_title = [_in_place(part, _TITLE) for part in query.wanted]
     wanted = {
         Tier.EXACT_TITLE: Term(exact_mark(query.words)),
@@ -76,6 +76,19 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
     # All words in the title are some of them as well.
     shown = [one for one in shown if len(in_title) == 1 or one != wanted[Tier.ALL_IN_TITLE]]
     yield Tier.ANYWHERE, without(matches, [*unwanted, *shown])
+
+
+def all_tiers(query: Query) -> Expression | None:
+    """What fits whatever its tier, but for a display id; None where there is but one tier."""
+    return without(_matches(query), _unwanted(query)) if query.wanted else None
+
+
+def _matches(query: Query) -> Expression:
+    return every(_in_place(part, _ANYWHERE) for part in query.wanted)
+
+
+def _unwanted(query: Query) -> list[Expression]:
+    return [_in_place(part, _ANYWHERE) for part in query.unwanted]
 
 
 def _in_place(part: Part, place: _Place) -> Expression:

@@ -1,6 +1,5 @@
 """Searching: which documents fit, which of them the actor may see, and how they are shown."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,8 @@ from app.search import cursors, index
 from app.search.cursors import SearchCursor
 from app.search.documents import GLOBAL, Kind, Mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
-from app.search.parsing import parse
-from app.search.ranking import Tier, tiers
+from app.search.parsing import Query, parse
+from app.search.ranking import Tier, all_tiers, tiers
 from app.search.snippets import Highlighter, Snippet
 from app.search.sources import Found, source
 
@@ -76,8 +75,7 @@ def find(
     scope = _scope(actor, type, project_id)
     if scope is None:
         return Results([], None)
-    ranked = ((tier, scope.narrow(wanted)) for tier, wanted in tiers(parsed))
-    places = _places(ranked, after, limit + 1)
+    places = _places(parsed, scope, after, limit + 1)
     hits = _hits(places[:limit], Highlighter(parsed))
     if len(places) <= limit or not hits:
         return Results(hits, None)
@@ -137,20 +135,38 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
 
 
 def _places(
-    ranked: Iterator[tuple[Tier, Expression]], after: SearchCursor | None, limit: int
+    parsed: Query, scope: _Scope, after: SearchCursor | None, limit: int
 ) -> list[tuple[int, Tier]]:
-    """The places of the next documents and their tiers, the best first."""
+    """The places of the next documents and their tiers, the best first.
+
+    Where few fit at all, tiers are asked for until each of those has its own.
+    """
     found: list[tuple[int, Tier]] = []
-    for tier, wanted in ranked:
+    left = _few(parsed, scope, limit) if after is None else None
+    for tier, wanted in tiers(parsed):
         if after is not None and tier > after.tier:
             continue
-        is_continued = after is not None and tier == after.tier
-        below = index.place_after(after.id) if after and is_continued else index.END
-        places = index.newest(wanted, below, limit - len(found))
+        if tier is not Tier.DISPLAY_ID and left is not None and not left:
+            break
+        if left is not None and tier is Tier.ANYWHERE:
+            places = sorted(left, reverse=True)
+        else:
+            is_continued = after is not None and tier == after.tier
+            below = index.place_after(after.id) if after and is_continued else index.END
+            places = index.newest(scope.narrow(wanted), below, limit - len(found))
         found += [(place, tier) for place in places]
+        if left is not None:
+            left.difference_update(places)
         if len(found) == limit:
             break
     return found
+
+
+def _few(parsed: Query, scope: _Scope, limit: int) -> set[int] | None:
+    """The places of all that fits, but for a display id; None where that is more than asked for."""
+    wanted = all_tiers(parsed)
+    places = index.newest(scope.narrow(wanted), index.END, limit) if wanted is not None else []
+    return set(places) if wanted is not None and len(places) < limit else None
 
 
 def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.search import index
 from tests.support.story import invalid, make_ticket, malformed, ok, refused, walk
 
 
@@ -25,6 +26,29 @@ def test_the_title_itself_comes_first(ticket, titles):
     ticket("How to mend the gate in winter")
     ticket("Gate", "mend the")
     assert titles("mend the gate")[0] == "Mend the gate"
+
+
+def test_the_index_is_asked_until_all_that_fits_is_found(ticket, titles, monkeypatch):
+    """Once for what fits anywhere, then tier by tier until each has its own; never for the rest."""
+    asked = []
+    newest = index.newest
+
+    def counted(expression, below, limit):
+        asked.append(expression)
+        return newest(expression, below, limit)
+
+    monkeypatch.setattr(index, "newest", counted)
+    assert titles("nowhere at all") == []
+    assert len(asked) == 1
+    ticket("Gate in the wind")
+    ticket("Wind", "and a gate, far below its title " + "other words " * 60)
+    asked.clear()
+    assert titles("gate wind") == ["Gate in the wind", "Wind"]
+    assert len(asked) == 1 + len(["exact title", "all in title", "some in title"])
+    ticket("Below", "other words " * 60 + "gate wind")
+    asked.clear()
+    assert titles("gate wind") == ["Gate in the wind", "Wind", "Below"]
+    assert len(asked) == 1 + len(["exact title", "all in title", "some in title", "all in lead"])
 
 
 @pytest.mark.parametrize(
