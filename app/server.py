@@ -145,7 +145,13 @@ def _server(settings: Settings) -> MPServer:
 
 @contextmanager
 def _only_server_on(database: Path | None) -> Iterator[None]:
-    """Hold the server's lock beside a SQLite file; raises ClickException where another holds it."""
+    """Hold the server's lock beside a SQLite file.
+
+    Raises ClickException where another holds it, or a file of the database may not be written.
+    """
+    for path in sorted(database.parent.glob(f"{database.name}*")) if database else ():
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise click.ClickException(f"{path} must be a file that this user can write to.")
     try:
         with sole_use_of(database, patience=TAKEOVER_SECONDS):
             yield

@@ -131,6 +131,13 @@ def test_a_second_server_on_the_same_database_is_refused(tmp_path):
         assert is_healthy(served)
 
 
+def test_a_database_that_may_only_be_read_is_refused(tmp_path):
+    database = tmp_path / "docket.db"
+    database.touch(0o400)
+    said = refused_start(tmp_path, unused_port())
+    assert said == f"Error: {database} must be a file that this user can write to."
+
+
 def test_a_port_in_use_is_refused(tmp_path):
     with serving(tmp_path / "one") as served:
         said = refused_start(tmp_path / "two", served.port)

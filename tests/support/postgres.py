@@ -69,6 +69,14 @@ class Cluster:
         """Stop the server of our own; its files stay."""
         self._control("-m", how, "-w", "stop")
 
+    def is_running(self) -> bool:
+        """Whether the server of our own runs."""
+        try:
+            self._control("status")
+        except subprocess.CalledProcessError:
+            return False
+        return True
+
     def _control(self, *arguments: str | Path) -> None:
         assert self.directory is not None
         assert self.binaries is not None

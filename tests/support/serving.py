@@ -20,6 +20,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY = re.compile(r"^\S.* is ready\b.*$", re.MULTILINE)
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
+POWERLESS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 # An application made to die at a named point of a delivery.
 CRASHING = (sys.executable, "-m", "flask", "--app", "tests.support.crashing", "serve")
 
@@ -157,9 +158,9 @@ def serving(instance: Path, **settings: Any) -> Iterator[Served]:
 
 
 def refused_start(instance: Path, port: int, **settings: Any) -> str:
-    """Start a server that must refuse; what it said."""
+    """Start a server that must refuse; what it said. Modes of files bind it even as root."""
     ended = subprocess.run(
-        COMMAND,
+        (*POWERLESS, *COMMAND) if os.geteuid() == 0 else COMMAND,
         cwd=ROOT,
         env=environment(instance, port, **settings),
         stdin=subprocess.DEVNULL,

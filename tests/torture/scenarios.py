@@ -14,8 +14,15 @@ from tests.torture.faults import (
     restart,
     slow_clients,
 )
+from tests.torture.migrating import migrations
 from tests.torture.stage import Stage
-from tests.torture.storage import disk_full, read_only, torn_log
+from tests.torture.storage import (
+    disk_full,
+    read_only,
+    read_only_file,
+    small_disk_full,
+    torn_log,
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +43,12 @@ SCENARIOS = (
     Scenario("database link", lambda s: database_link(s, 4), lambda s: database_link(s, 0.5), PG),
     Scenario("receiver link", lambda s: receiver_link(s, 4), lambda s: receiver_link(s, 0.4)),
     Scenario("disk full", disk_full, disk_full, LITE),
+    Scenario("disk full", small_disk_full, None, PG),
     Scenario("clock steps", clock_steps, None),
     Scenario("slow clients", slow_clients, None),
     Scenario("claims", lambda s: claims(s, 100), lambda s: claims(s, 5)),
     Scenario("read-only", read_only, None, PG),
+    Scenario("read-only", read_only_file, None, LITE),
+    Scenario("migrations", lambda stage: migrations(stage, 8), None),
     Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),
 )

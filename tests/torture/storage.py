@@ -1,18 +1,23 @@
-"""Faults of what the database stands on: a full disk, a read-only server, a torn log."""
+"""Faults of what the database stands on: a full disk, what may only be read, a torn log."""
 
 import os
 import random
 import resource
+import shutil
 import struct
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.support.serving import until
+from tests.support.postgres import Cluster
+from tests.support.serving import refused_start, until
 from tests.torture.faults import Figures, expect
 from tests.torture.load import load
-from tests.torture.stage import Stage
+from tests.torture.stage import Stage, until_ready
 
 
 def disk_full(stage: Stage) -> Figures:
@@ -39,6 +44,109 @@ def disk_full(stage: Stage) -> Figures:
         made = stage.ledger.answers[201]
         until(lambda: stage.ledger.answers[201] > made + 5, 30)
     return {"writes refused": full, "limit KiB": limit // 1024}
+
+
+def small_disk_full(stage: Stage) -> Figures:
+    """PostgreSQL's disk, a small one of its own, is full: 503, alive, and back once there is room.
+
+    PostgreSQL may end itself over a log that it cannot write; then it is started again, as its
+    operator would. Needs the right to mount.
+    """
+    assert stage.site is not None
+    assert stage.cluster is not None
+    with _small_disk(stage.cluster) as data:
+        until_ready(stage)
+        ballast = data / "ballast"
+        with load(stage.site, stage.ledger, 4):
+            time.sleep(0.5)
+            before = stage.ledger.answers[503]
+            _fill(ballast)
+            until(lambda: stage.ledger.answers[503] > before + 50, 120)
+            health = {stage.status("/healthz") for _ in range(10)}
+            expect(health == {200}, f"/healthz said {health} on a full disk")
+            ballast.unlink()
+            ended = not stage.cluster.is_running()
+            if ended:
+                stage.cluster.resume()
+            back = until_ready(stage)
+            refused = stage.ledger.answers[503] - before
+            made = stage.ledger.answers[201]
+            until(lambda: stage.ledger.answers[201] > made + 5, 30)
+        expect(back <= 5, f"ready only {back:.1f} s after there was room again")
+    until_ready(stage)
+    return {
+        "answers 503": refused,
+        "PostgreSQL ended itself": ended,
+        "ready after s": round(back, 2),
+    }
+
+
+# Beyond what the database takes: two segments of its log, and some rows.
+ROOM_BYTES = 40 * 2**20
+
+
+@contextmanager
+def _small_disk(cluster: Cluster) -> Iterator[Path]:
+    """The cluster on a file system with little room, and back on its own afterwards."""
+    assert cluster.directory is not None
+    data, aside = cluster.directory / "data", cluster.directory / "aside"
+    owner = data.stat()
+    cluster.halt()
+    data.rename(aside)
+    data.mkdir()
+    size = sum(file.stat().st_blocks * 512 for file in aside.rglob("*")) + ROOM_BYTES
+    options = f"size={size},mode=700,uid={owner.st_uid},gid={owner.st_gid}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(data)], check=True)
+    try:
+        _move_content(aside, data)
+        cluster.resume()
+        try:
+            yield data
+        finally:
+            with suppress(subprocess.CalledProcessError):
+                cluster.halt()
+        _move_content(data, aside)
+    finally:
+        subprocess.run(["umount", str(data)], check=True)
+        data.rmdir()
+        aside.rename(data)
+    cluster.resume()
+
+
+def _move_content(source: Path, target: Path) -> None:
+    """Everything below, with its owners and modes; what was there before is gone."""
+    for old in target.iterdir():
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    subprocess.run(["cp", "-a", f"{source}/.", f"{target}/"], check=True)
+
+
+def _fill(ballast: Path) -> None:
+    """Take all the room that there is."""
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(2**16))
+
+
+def read_only_file(stage: Stage) -> Figures:
+    """SQLite's files may only be read: the server says so and does not start; then it does."""
+    home = stage.directory / "instance"
+    stage.stop()
+    said = [_start_read_only(stage, list(home.glob("docket.db*")))]
+    said += [_start_read_only(stage, [home, *home.iterdir()])]
+    stage.start()
+    return {"said": said}
+
+
+def _start_read_only(stage: Stage, paths: list[Path]) -> str:
+    """How a server says that it cannot start where these may only be read."""
+    modes = {path: path.stat().st_mode for path in paths}
+    try:
+        for path in modes:
+            path.chmod(0o500 if path.is_dir() else 0o400)
+        return refused_start(stage.directory / "instance", stage.port, **stage.settings)
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
 
 
 def read_only(stage: Stage, seconds: float = 3) -> Figures:

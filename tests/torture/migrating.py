@@ -1,0 +1,95 @@
+"""Migrations that are killed on their way: begun again they end well, and nothing is lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import sqlalchemy as sa
+from alembic import command
+
+from app import create_app
+from app.core.db import db
+from tests.migrations.test_migrations import config
+from tests.migrations.test_with_data import REVISIONS, everything, put, same
+from tests.support.databases import settings_for
+from tests.support.serving import ROOT, environment
+from tests.torture.faults import Figures, expect
+from tests.torture.stage import Stage
+
+UPGRADE = (sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade")
+# A revision takes a few milliseconds.
+MOST_SECONDS = 0.01
+Rows = dict[str, list[dict[str, object]]]
+
+
+def migrations(stage: Stage, count: int) -> Figures:
+    """SIGKILL amid `flask db upgrade`, from revisions at random, with the stage's rows in them."""
+    chance = random.Random(20261121)
+    rows = everything(stage.engine)
+    killed = undone = 0
+    for number in range(count):
+        url = _fresh(stage, f"cut{number}")
+        before = chance.choice(REVISIONS[:-1])
+        given = _fill(stage, url, before, rows)
+        steps = chance.randrange(1, len(REVISIONS) - REVISIONS.index(before))
+        killed += _upgrade(stage, url, steps, chance.uniform(0, MOST_SECONDS)) != 0
+        found = _revision(url)
+        expect(found in (before, REVISIONS[-1]), f"from {before} only {found} was reached")
+        undone += found == before
+        expect(_upgrade(stage, url) == 0, f"an upgrade from {before} that was killed cannot go on")
+        _check(url, given, rows)
+    return {"upgrades killed": killed, "undone by it": undone}
+
+
+def _fresh(stage: Stage, name: str) -> str:
+    """The address of an empty database beside the stage's."""
+    if stage.cluster is None:
+        return f"sqlite:///{stage.directory}/{name}.db"
+    return stage.cluster.create_database(name)
+
+
+def _fill(stage: Stage, url: str, revision: str, rows: Rows) -> dict[str, list[str]]:
+    """The schema of a revision, with what of the rows fits it; the columns that were given."""
+    old = create_app(settings_for(url, stage.directory))
+    with old.app_context():
+        command.upgrade(config(old), revision)
+        given: dict[str, list[str]] = put(db.engine, rows)
+        db.engine.dispose()
+    return given
+
+
+def _upgrade(stage: Stage, url: str, steps: int = 0, seconds: float = 0) -> int:
+    """The exit code of an upgrade; with steps, killed so many seconds after that many revisions."""
+    given = {"DATABASE_URL": url, "SECRET_KEY": "k" * 32}
+    settings = environment(stage.directory / "beside", stage.port, **given)
+    with subprocess.Popen(
+        UPGRADE, env=settings, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        done = 0
+        for line in process.stderr:
+            done += b"schema upgraded" in line
+            if done and done == steps:
+                time.sleep(seconds)
+                os.killpg(process.pid, signal.SIGKILL)
+                break
+    return process.returncode
+
+
+def _revision(url: str) -> str:
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        return str(connection.scalar(sa.text("SELECT version_num FROM alembic_version")))
+
+
+def _check(url: str, given: dict[str, list[str]], rows: Rows) -> None:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    after = everything(engine)
+    for table, columns in given.items():
+        expect(same(table, after, columns) == same(table, rows, columns), f"{table} differs")
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            whole = connection.execute(sa.text("PRAGMA integrity_check")).scalar()
+            expect(whole == "ok", f"integrity_check: {whole}")
