@@ -100,8 +100,9 @@ def short_text(length: int = 200) -> String:
     return String(length)
 
 
-# The connection of the unit of work at hand, where that only reads.
+# The connection of the unit of work at hand, where that only reads, and where it writes.
 _reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
+_writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
 
 
 class UnitSession(FlaskSession):
@@ -131,7 +132,7 @@ class Prepared:
         """All rows for these values of its parameters, in the unit of work at hand."""
         connection = _reader.get()
         if connection is None:
-            connection = session.connection()
+            connection = _writer.get() or session.connection()
         elif isinstance(self.statement, Insert | Update):
             raise RuntimeError("a reading unit of work tried to write")
         dialect = connection.dialect
@@ -174,12 +175,14 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
         raise RuntimeError("a unit of work is open already")
     engine = db.engine
     with _outages(), writer_lock(engine):
+        token = _writer.set(None)
         try:
             session.info[WRITES] = True
-            session.connection(execution_options={WRITES: True, HASTY: hasty})
+            _writer.set(session.connection(execution_options={WRITES: True, HASTY: hasty}))
             yield
             session.commit()
         finally:
+            _writer.reset(token)
             _close()
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import accumulate, islice
 
 from app.search.stemming import stem
 from app.search.words import is_unspaced, words
@@ -18,6 +18,8 @@ POSITIONS = 16_383
 # The bytes of different words that are indexed: about twenty thousand words, more than a text of
 # the greatest length has. PostgreSQL bounds what one document may hold.
 WORD_BYTES = 131_072
+# Of any character, in bytes.
+LONGEST_CHARACTER = 4
 LEAD_WORDS = 60
 HEADING_WORDS = 200
 EXACT_LENGTH = 400
@@ -25,7 +27,6 @@ EXACT_LENGTH = 400
 # short would take a database long.
 SHORT = 3
 
-_SHORTS = range(1, SHORT + 1)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 
@@ -99,7 +100,7 @@ def exact_mark(title_words: Iterable[str]) -> str:
 def analyzed(doc: SearchDoc) -> Terms:
     """The terms of a document."""
     title, body = words(doc.title), words(doc.body)
-    known = set(_within_bounds([*title, *body]))
+    known = _within_bounds([*title, *body])
     sequence = [word for word in body if word in known] if len(known) > 1000 else body
     placed = [*title, BOUNDARY, *sequence][:POSITIONS]
     marks = {
@@ -125,26 +126,30 @@ def beginning(mark: str, letters: str) -> str | None:
     return Mark.BEGINNING + mark + letters if len(letters) <= SHORT else None
 
 
-def _words(mark: str, found: Iterable[str]) -> Iterator[str]:
-    return (mark + word for word in found)
+def _words(mark: str, found: Iterable[str]) -> set[str]:
+    return {mark + word for word in found}
 
 
-def _beginnings(mark: str, found: Iterable[str]) -> Iterator[str]:
-    return (Mark.BEGINNING + mark + word[:length] for word in found for length in _SHORTS)
+def _beginnings(mark: str, found: Iterable[str]) -> set[str]:
+    """A text has far fewer beginnings than words."""
+    beginnings: set[str] = set()
+    for length in range(SHORT, 0, -1):
+        found = {word[:length] for word in found}
+        beginnings |= found
+    return _words(Mark.BEGINNING + mark, beginnings)
 
 
-def _within_bounds(found: list[str]) -> Iterator[str]:
-    """The different words, each once, as far as they may be indexed."""
-    room = WORD_BYTES
-    for word in dict.fromkeys(found):
-        room -= len(word.encode())
-        if room < 0:
-            return
-        yield word
+def _within_bounds(found: list[str]) -> set[str]:
+    """The different words, as far as they may be indexed."""
+    different = dict.fromkeys(found)
+    if sum(map(len, different)) <= WORD_BYTES // LONGEST_CHARACTER:
+        return set(different)
+    sizes = accumulate(len(word.encode()) for word in different)
+    return {word for word, size in zip(different, sizes, strict=True) if size <= WORD_BYTES}
 
 
-def _stems(mark: Mark, found: Iterable[str]) -> Iterator[str]:
-    return (mark + stem(word) for word in found if not is_unspaced(word))
+def _stems(mark: Mark, found: Iterable[str]) -> set[str]:
+    return _words(mark, {stem(word) for word in found if word.isascii() or not is_unspaced(word)})
 
 
 def _lead(body: str, found: list[str]) -> Iterator[str]:

@@ -22,8 +22,8 @@ END = (1 << 63) - 1
 class Engine(Protocol):
     """What each database has its own of."""
 
-    def write(self, place: int, terms: Terms) -> None:
-        """Store the terms of the document at this place, instead of those it had."""
+    def write(self, place: int, terms: Terms, *, is_new: bool) -> None:
+        """Store the terms of the document at this place, instead of those it has unless new."""
 
     def erase(self, place: int) -> None:
         """Forget the terms of the document at this place."""
@@ -59,9 +59,10 @@ def _engine() -> Engine:
 def put(doc: SearchDoc) -> None:
     """Index a document, or index it anew; it keeps its place."""
     place = place_of(doc.id)
+    is_new = place is None
     if place is None:
         place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
-    _engine().write(place, analyzed(doc))
+    _engine().write(place, analyzed(doc), is_new=is_new)
 
 
 def remove(identifier: str) -> None:

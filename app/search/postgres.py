@@ -46,8 +46,8 @@ _NEWEST_PLACE = text(
 )
 
 
-def write(place: int, terms: Terms) -> None:
-    """Store the terms of the document at this place, instead of those it had."""
+def write(place: int, terms: Terms, *, is_new: bool) -> None:
+    """Store the terms of the document at this place, instead of those it has, if any."""
     session.execute(_WRITE, {"place": place, "terms": vector(place, terms)})
 
 

@@ -20,9 +20,10 @@ _MATCHING = Prepared(
 )
 
 
-def write(place: int, terms: Terms) -> None:
-    """Store the terms of the document at this place, instead of those it had."""
-    erase(place)
+def write(place: int, terms: Terms, *, is_new: bool) -> None:
+    """Store the terms of the document at this place, instead of those it has unless new."""
+    if not is_new:
+        erase(place)
     _INSERT.all(rowid=place, words=" ".join(terms.words), marks=" ".join(terms.marks))
 
 
