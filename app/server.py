@@ -5,6 +5,7 @@ A worker that dies is replaced at once; two deaths within seconds end the server
 worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
 """
 
+import ctypes
 import errno
 import gc
 import os
@@ -14,7 +15,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -52,6 +53,11 @@ HEADER_MILLISECONDS = 20_000
 HEADER_BYTES = 64 * 1024
 # For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
 GRACE_SECONDS = 15
+# Heaps that the threads of a worker share. With one for each, all would keep the most that any
+# request ever took.
+HEAPS = 2
+# As glibc names that setting (malloc.h).
+M_ARENA_MAX = -8
 # How long a start waits for the server before it to let go of the database file.
 TAKEOVER_SECONDS = 5.0
 
@@ -103,6 +109,9 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
 
     # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
     os.setsid()
+    with suppress(AttributeError):
+        # Of glibc; another library may have no such setting.
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _deliver_signals()
     app = create_app(settings)

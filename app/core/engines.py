@@ -38,7 +38,7 @@ SQLITE_PRAGMAS = (
     "busy_timeout=10000",
     "journal_size_limit=67108864",
     "wal_autocheckpoint=1000",
-    "cache_size=-16000",
+    "cache_size=-4000",
     "temp_store=MEMORY",
     "trusted_schema=OFF",
     "cell_size_check=ON",
@@ -62,7 +62,12 @@ def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
         "json_deserializer": orjson.loads,
     }
     if sqlite:
-        return common | {"pool_timeout": 10, "connect_args": {"timeout": 10.0}}
+        # Last in, first out: the connection that is used next has its pages in its cache.
+        return common | {
+            "pool_timeout": 10,
+            "pool_use_lifo": True,
+            "connect_args": {"timeout": 10.0},
+        }
     return common | {
         "pool_timeout": 5,
         "pool_recycle": 1800,
