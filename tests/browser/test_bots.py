@@ -1,5 +1,6 @@
 """A bot is made and connected while one looks; its page is asked what the bot may do."""
 
+import json
 import re
 
 import pytest
@@ -23,6 +24,11 @@ def test_the_first_call_arrives_while_one_looks(desk):
     path = re.sub(r"^https?://[^/]+", "", address)
     assert requests.post(desk.base + path, json=call, timeout=20).status_code == 200
     page.get_by_text("Connected: get_self").wait_for(timeout=6000)
+    for form in ("mcp-json", "mcp-vscode"):
+        shown = page.input_value(f"#{form}")
+        assert address in shown
+        assert json.loads(shown)
+        assert page.locator(f"#{form} + button").get_attribute("data-copy") == shown
     # The token is in no address, and gone with the next page.
     assert "app_" not in page.url
     desk.go("/bots")
