@@ -49,6 +49,6 @@ SCENARIOS = (
     Scenario("claims", lambda s: claims(s, 100), lambda s: claims(s, 5)),
     Scenario("read-only", read_only, None, PG),
     Scenario("read-only", read_only_file, None, LITE),
-    Scenario("migrations", lambda stage: migrations(stage, 8), None),
+    Scenario("migrations", lambda stage: migrations(stage, 10), None),
     Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),
 )
