@@ -1,0 +1,111 @@
+"""What each operation takes of the processor inside one process, without a server or a client.
+
+    python -m tests.bench.inside [--tickets N] [--only NAME] [--seconds N]
+
+On a machine that does other work as well this says more than requests a second: shown is the best
+fifth of a second. Each operation is asked once with all its requests before, as caches are warm in
+a server that runs.
+"""
+
+import argparse
+import io
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from app import create_app, schema
+from app.config import Settings
+from app.web.render import warm
+from tests.bench.filling import PASSWORD, USERNAME, fill
+from tests.bench.operations import operations
+from tests.bench.wrk import Request
+
+PIECE_SECONDS = 0.2
+
+
+def main() -> None:
+    """Print microseconds of CPU for each operation, on SQLite."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.inside", description=__doc__)
+    parser.add_argument("--tickets", type=int, default=10_000, help="(10000)")
+    parser.add_argument("--seconds", type=float, default=2, help="for each operation (2)")
+    parser.add_argument("--only", default="", help="operations whose name has this in it")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="docket-bench-") as made:
+        settings = Settings(
+            instance_dir=Path(made),
+            database_url=f"sqlite:///{made}/bench.db",
+            secret_key="for one benchmark only",
+            base_url="http://localhost",
+        )
+        # Log lines are written, as in a server, but not shown.
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the end
+        app = create_app(settings)
+        warm(app)
+        with app.app_context():
+            schema.upgrade()
+            world = fill(settings, asked.tickets)
+        given = {"username": USERNAME, "password": PASSWORD}
+        login = app.test_client().post("/api/v1/auth/login", json=given)
+        cookie = login.headers["Set-Cookie"].partition(";")[0]
+        for operation in operations(world, cookie):
+            if asked.only in operation.name:
+                micros = _best(app, operation.requests, asked.seconds) * 1_000_000
+                print(f"{operation.name:26}{micros:10.0f} us", flush=True)
+
+
+def _best(app: Flask, requests: list[Request], seconds: float) -> float:
+    """The least CPU seconds that a request took, on the average of a piece of the time."""
+    for request in requests:
+        status = _ask(app, request)
+        assert status.startswith("2"), status
+    best = float("inf")
+    count = 0
+    ends = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < ends:
+        spent, first = time.process_time(), count
+        while time.perf_counter() - began < PIECE_SECONDS:
+            _ask(app, requests[count % len(requests)])
+            count += 1
+        best = min(best, (time.process_time() - spent) / (count - first))
+    return best
+
+
+def _ask(app: Flask, request: Request) -> str:
+    """Send a request past the server; the status of the answer, which is read whole."""
+    path, _, query = request.path.partition("?")
+    body = request.body.encode()
+    headers = {name.upper().replace("-", "_"): value for name, value in request.headers.items()}
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": request.method,
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "CONTENT_LENGTH": str(len(body)),
+        "CONTENT_TYPE": headers.pop("CONTENT_TYPE", ""),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": sys.stderr,
+    } | {f"HTTP_{name}": value for name, value in headers.items()}
+    answered: list[str] = []
+
+    def start_response(status: str, _headers: Any, _error: Any = None) -> Any:
+        answered.append(status)
+
+    parts = app.wsgi_app(environ, start_response)
+    b"".join(parts)
+    close = getattr(parts, "close", None)
+    if close is not None:
+        close()
+    return answered[0]
+
+
+if __name__ == "__main__":
+    main()
