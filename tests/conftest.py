@@ -4,6 +4,7 @@ A test that asks for none of them runs once; any other runs on SQLite and on Pos
 file is marked ``at_the_door``: what it is about comes before any SQL.
 """
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def pytest_collection_modifyitems(config, items):
     left_out = [item for item in items if item.get_closest_marker("real_data")]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """A test marked ``quiet`` has the machine to itself: the other workers wait meanwhile."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return (yield)
+    kind = fcntl.LOCK_EX if item.get_closest_marker("quiet") else fcntl.LOCK_SH
+    # Each worker has a directory of its own in that of the run.
+    shared = Path(item.config.getoption("basetemp")).parent
+    with (shared / "machine").open("a") as machine, (shared / "turn").open("a") as turn:
+        # Who waits for the machine holds the turn, or it would never be free of the others.
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        fcntl.flock(machine, kind)
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        return (yield)
 
 
 def pytest_sessionfinish(session, exitstatus):

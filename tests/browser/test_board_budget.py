@@ -12,7 +12,7 @@ from tests.browser.furniture import furnish
 from tests.conftest import REAL_DATA
 from tests.support.serving import ROOT, environment, serving
 
-pytestmark = pytest.mark.real_data
+pytestmark = [pytest.mark.real_data, pytest.mark.quiet]
 
 SENT_BYTES = 100 * 1024
 FIRST_PAINT_MS = 300

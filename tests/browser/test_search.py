@@ -113,6 +113,7 @@ def test_arrows_walk_the_options_and_around_the_ends(desk, gates, chosen):
     expect(desk.page.locator("h1")).to_have_text("Mend gate 9")
 
 
+@pytest.mark.quiet
 def test_results_are_there_within_a_tenth_of_a_second(desk, gates):
     desk.go("/projects/DEMO/board")
     desk.press("Control+k")

@@ -156,7 +156,7 @@ def test_what_is_in_it(app, filled, flask, tmp_path):
 def test_the_pages_of_an_export_are_a_wiki_to_import(filled, flask, tmp_path):
     flask("export", str(tmp_path / "out"))
     into = ("--project", "FENCED", "--as", "ada")
-    assert "1 pages made" in flask("import-wiki", str(tmp_path / "out/wiki/global"), *into)
+    assert "1 page made" in flask("import-wiki", str(tmp_path / "out/wiki/global"), *into)
     fenced = filled.fenced_project
     page = ok(filled.ada.get(f"/wiki/pages/lantern?project_id={fenced}"))
     assert (page["title"], page["body"]) == ('The "Lantern"', "[[other]]")

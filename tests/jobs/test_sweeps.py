@@ -211,6 +211,7 @@ def test_entries_of_webhooks_that_are_gone_do_not_stay(settings, cast):
     assert count(OutboxEntry) == 2
 
 
+@pytest.mark.quiet
 def test_writers_do_not_wait_for_a_long_sweep(app, settings, cast, monkeypatch):
     rows = [record(1, f"{number}") for number in range(5000)]
     add(*rows)

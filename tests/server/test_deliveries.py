@@ -67,6 +67,7 @@ def titles(receiver):
     return Counter(one.body["payload"]["title"] for one in receiver.received)
 
 
+@pytest.mark.quiet
 def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
     """Nine fast receivers and one that takes the connection and says nothing."""
     with ExitStack() as held:

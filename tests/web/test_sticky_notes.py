@@ -106,7 +106,7 @@ def test_a_colour_of_a_bot_s_choice_is_kept(ada, cast, app):
 
 def test_deleting_asks_first(ada, cast, note, app):
     address = f"/sticky-notes/{note['id']}/delete"
-    assert "It is gone for good." in ada.get(address).text
+    assert "You can undo this" in ada.get(address).text
     assert bodies(app)
     answer = ada.post(address, htmx=True)
     assert f'id="note-{note["id"]}" hx-swap-oob="delete"' in answer.text

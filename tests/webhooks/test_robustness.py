@@ -3,6 +3,7 @@
 import threading
 import time
 
+import pytest
 from sqlalchemy import insert, text
 
 from app.core import ids
@@ -56,6 +57,7 @@ def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, mo
     assert len(in_app(app, lambda: outbox.claim("test", 5))) == 1
 
 
+@pytest.mark.quiet
 def test_names_that_never_resolve_keep_nobody_waiting(
     cast, worker, receiver, subscribe, monkeypatch
 ):
@@ -134,6 +136,7 @@ def test_an_attempt_that_ends_after_its_webhook_schedules_nothing(app, cast, sub
     assert states(app) == ["finished"]
 
 
+@pytest.mark.quiet
 def test_a_long_queue_of_a_dead_receiver_costs_the_others_nothing(app, cast, subscribe):
     dead, fine = subscribe("wiki.created"), subscribe("ticket.created")
     ok(cast.ada.post("/wiki/pages", {"title": "Page"}), 201)
