@@ -10,9 +10,14 @@ import requests
 def test_the_first_call_arrives_while_one_looks(desk):
     desk.go("/bots")
     page = desk.page
+    button = page.get_by_role("button", name="Create bot and show its token")
+    before = button.bounding_box()
     page.fill("#username", "bot-fresh-1")
     page.get_by_label("All projects").check()
-    page.get_by_role("button", name="Create bot and show its token").click()
+    page.get_by_text("bot-fresh-1 may read").wait_for()
+    # What it may do comes while one is about to press.
+    assert button.bounding_box() == before
+    button.click()
     page.get_by_text("Waiting for the first call").wait_for()
     address = page.input_value("#mcp-url")
     call = {
