@@ -53,7 +53,12 @@ def in_pieces(furnished):
 def test_what_comes_later_moves_nothing(browser, in_pieces):
     port, cuts = in_pieces
     shifted = {}
-    for cut in (b'<details class="menu left switcher">', b'<details class="menu">', b"</h1>"):
+    for cut in (
+        b'<details class="menu left switcher">',
+        b'<details class="menu">',
+        b"</h1>",
+        b'<details class="menu view-menu">',
+    ):
         cuts.append(cut)
         with closing(browser.new_page(viewport={"width": 1280, "height": 800})) as page:
             page.goto(f"http://127.0.0.1:{port}/projects/DEMO/board")
