@@ -35,7 +35,6 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core import checkpoints
 from app.core.engines import HASTY, WRITES, is_outage, is_retryable, read_at_once, writer_lock
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
@@ -185,7 +184,6 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
         finally:
             _writer.reset(token)
             _close()
-        checkpoints.after_commit(engine)
 
 
 def is_writing() -> bool:
