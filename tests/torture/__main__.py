@@ -23,6 +23,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--db", choices=KINDS, action="append")
     parser.add_argument("--only", action="append", help="scenarios by name")
     parser.add_argument("--short", action="store_true", help="the form of CI, about a minute")
+    parser.add_argument("--kills", type=int, help="nothing but so many SIGKILLs of each kind")
     return parser.parse_args()
 
 
@@ -49,6 +50,8 @@ def play(kind: str, asked: argparse.Namespace, seconds: float) -> bool:
         tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as directory,
         staged(kind, Path(directory)) as stage,
     ):
+        if asked.kills:
+            return play_kills(stage, asked.kills)
         for scenario in chosen(kind, asked):
             form = scenario.short if asked.short else scenario.long
             assert form is not None
@@ -65,6 +68,16 @@ def play(kind: str, asked: argparse.Namespace, seconds: float) -> bool:
             if kind == "postgresql" and kept:
                 kept &= run(stage, "backends", partial(backends, count=40, seconds=turn))
     return kept
+
+
+def play_kills(stage: Stage, count: int, turn: int = 50) -> bool:
+    """So many kills of the server, then of PostgreSQL's processes, checked whole every turn."""
+    faults = [("kills", kills)] + [("backends", backends)] * (stage.kind == "postgresql")
+    return all(
+        run(stage, f"{name} {done}", partial(fault, count=min(turn, count - done)))
+        for name, fault in faults
+        for done in range(0, count, turn)
+    )
 
 
 def chosen(kind: str, asked: argparse.Namespace) -> list[Scenario]:
