@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install run test check torture fuzz bench screenshots format docs-renderers lock
+.PHONY: help setup install run test check torture soak fuzz bench screenshots format docs-renderers lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ check: $(V)/.stamp-test ## Format, lint, types, import rules
 
 torture: $(V)/.stamp-test ## Faults of every kind against the real server (MINUTES=20, SHORT=1 for CI, ARGS=...)
 	@$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),20) $(if $(SHORT),--short) $(ARGS)
+
+soak: $(V)/.stamp-test ## Mixed load at half of what the server can, an hour on each database (ARGS="--minutes 5")
+	@$(BIN)/python -m tests.torture.soak $(ARGS)
 
 fuzz: $(V)/.stamp-test ## Long fuzzing (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
 	@CASES=$(or $(CASES),50000) RUNS=$(or $(RUNS),2000) STEPS=$(or $(STEPS),50) \

@@ -1,0 +1,245 @@
+"""``make soak``: an hour of people, bots, webhooks and sweeps at half of what the server can take.
+
+What may not grow is watched: memory, file descriptors and threads of every process, and the time
+that answers take. Requests come at fixed moments, whoever is still waiting, and are timed from the
+moment at which they were due.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from flask import Flask
+from sqlalchemy import update
+
+from app import create_app, schema
+from app.config import Settings
+from app.core.clock import DAY_MS, now_ms
+from app.core.db import run_write, session
+from app.core.idempotency import IdempotencyRecord
+from app.webhooks.models import OutboxEntry
+from tests.bench.filling import PASSWORD, USERNAME, fill
+from tests.bench.operations import API
+from tests.support.postgres import start_cluster
+from tests.support.receiver import SECRET, Receiver, receiving
+from tests.support.serving import ROOT, Served, environment, serving, until
+from tests.torture.mixed_load import Client, Seen, work
+
+# When, in seconds; MiB, file descriptors and threads of all processes together.
+Sample = tuple[float, float, int, int]
+KINDS = ("sqlite", "postgresql")
+CLIENTS = 12
+PIECES = 6
+SAMPLE_SECONDS = 5.0
+SWEEP_SECONDS = 60.0
+CAPACITY_SECONDS = 20.0
+# What the last piece may take more than the first: answers over a database that has grown, memory
+# of caches that have filled.
+SLOWER_MEDIAN, SLOWER_TAIL, MORE_MEMORY, MORE_MIB = 1.5, 2.0, 1.10, 16.0
+MORE_HANDLES = 8
+
+
+def sizes(parent: int) -> tuple[float, int, int]:
+    """MiB, file descriptors and threads of the server's processes together."""
+    root = psutil.Process(parent)
+    every = [root, *root.children(recursive=True)]
+    memory = sum(one.memory_full_info().pss for one in every) / 2**20
+    return memory, sum(one.num_fds() for one in every), sum(one.num_threads() for one in every)
+
+
+@contextmanager
+def meanwhile(every: float, act: Callable[[], Any]) -> Iterator[None]:
+    """Do something every so many seconds in another thread; its failure is raised at the end."""
+    over = threading.Event()
+
+    def turns() -> None:
+        while not over.wait(every):
+            act()
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(turns)
+        try:
+            yield
+        finally:
+            over.set()
+    running.result()
+
+
+def age_and_sweep(app: Flask, instance: Path, port: int, settings: dict[str, Any]) -> None:
+    """Make all kept answers and finished deliveries old, then sweep as an operator would."""
+    with app.app_context():
+        run_write(lambda: session.execute(update(IdempotencyRecord).values(expires_at=now_ms())))
+        long_ago = now_ms() - 2 * DAY_MS
+        finished = update(OutboxEntry).where(OutboxEntry.finished_at > long_ago)
+        run_write(lambda: session.execute(finished.values(finished_at=long_ago)))
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "sweep"]
+    subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(instance, port, **settings),
+        check=True,
+        timeout=60,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+@contextmanager
+def furnished(kind: str, directory: Path, tickets: int) -> Iterator[tuple[Any, ...]]:
+    """A filled database, a receiver, the server with its default number of processes."""
+    with ExitStack() as held:
+        url = f"sqlite:///{directory / 'soak.db'}"
+        if kind == "postgresql":
+            cluster = start_cluster()
+            held.callback(cluster.stop)
+            url = cluster.create_database("soak")
+        receiver = held.enter_context(receiving(directory))
+        app = create_app(
+            Settings(
+                instance_dir=directory,
+                database_url=url,
+                secret_key="k" * 32,
+                base_url="http://localhost",
+                log_level="WARNING",
+            )
+        )
+        with app.app_context():
+            schema.upgrade()
+            world = fill(app.config["SETTINGS"], tickets)
+        settings = {
+            "DATABASE_URL": url,
+            "SECRET_KEY": "k" * 32,
+            "LOG_LEVEL": "WARNING",
+            "WORKERS": "",
+            "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "WEBHOOK_CA_BUNDLE": str(receiver.ca_file),
+        }
+        served = held.enter_context(serving(directory / "instance", **settings))
+        cookie = _subscribed(served, receiver)
+        clients = [Client(served.port, world, cookie, number) for number in range(CLIENTS)]
+        sweep = lambda: age_and_sweep(app, directory / "instance", served.port, settings)  # noqa: E731
+        yield served, receiver, clients, sweep
+
+
+def _subscribed(served: Served, receiver: Receiver) -> str:
+    """A webhook for new tickets; the cookie of the person who made it."""
+    login = {"username": USERNAME, "password": PASSWORD}
+    answer = served.request("POST", f"{API}/auth/login", login)
+    cookie = str(answer.headers["Set-Cookie"]).partition(";")[0]
+    hook = {"url": receiver.url, "secret": SECRET, "event_types": ["ticket.created"]}
+    made = served.request("POST", f"{API}/webhooks", hook, Cookie=cookie)
+    assert made.status == 201, made.body
+    return cookie
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the time: answers a second, their milliseconds, and how big the server was."""
+
+    per_second: float
+    median: float
+    tail: float
+    mebibytes: float
+    files: int
+    threads: int
+
+
+def pieces(seen: Seen, sizes: list[Sample], seconds: float) -> list[Piece]:
+    """The time in PIECES equal parts."""
+    length = seconds / PIECES
+    found = []
+    for number in range(PIECES):
+        took = [ms for due, ms in seen.answers if int(due / length) == number]
+        big = [one for one in sizes if int(one[0] / length) == number]
+        cut = statistics.quantiles(took, n=100)
+        found.append(
+            Piece(
+                len(took) / length,
+                cut[49],
+                cut[98],
+                max(one[1] for one in big),
+                max(one[2] for one in big),
+                max(one[3] for one in big),
+            )
+        )
+    return found
+
+
+def judge(first: Piece, last: Piece) -> list[str]:
+    """What grew that should not have."""
+    grown = {
+        "median": last.median > first.median * SLOWER_MEDIAN,
+        "p99": last.tail > first.tail * SLOWER_TAIL,
+        "memory": last.mebibytes > first.mebibytes * MORE_MEMORY + MORE_MIB,
+        "file descriptors": last.files > first.files + MORE_HANDLES,
+        "threads": last.threads > first.threads + MORE_HANDLES,
+    }
+    return [what for what, is_so in grown.items() if is_so]
+
+
+def soak(kind: str, minutes: float, tickets: int, rate: float | None) -> bool:
+    """One database; True where all stayed flat and nothing was lost."""
+    with (
+        tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as directory,
+        furnished(kind, Path(directory), tickets) as (served, receiver, clients, sweep),
+    ):
+        before = work(clients, CAPACITY_SECONDS, None)
+        capacity = len(before.answers) / CAPACITY_SECONDS
+        pace = rate or capacity / 2
+        print(f"{kind}: {capacity:.0f} a second at most; {pace:.0f} for {minutes} min", flush=True)
+        found: list[Sample] = []
+        began = time.monotonic()
+        with (
+            meanwhile(
+                SAMPLE_SECONDS,
+                lambda: found.append((time.monotonic() - began, *sizes(served.process.pid))),
+            ),
+            meanwhile(SWEEP_SECONDS, sweep),
+        ):
+            seen = work(clients, minutes * 60, pace)
+        parts = pieces(seen, found, minutes * 60)
+        for part in parts:
+            print(
+                f"  {part.per_second:6.0f}/s  p50 {part.median:5.1f} ms  p99 {part.tail:6.1f} ms"
+                f"  {part.mebibytes:5.0f} MiB  {part.files} files  {part.threads} threads"
+            )
+        wrong = judge(parts[0], parts[-1])
+        failures = before.failures + seen.failures
+        created = before.created | seen.created
+        try:
+            until(lambda: created <= _arrived(receiver), 60)
+        except AssertionError:
+            wrong.append(f"{len(created - _arrived(receiver))} events that never arrived")
+        print(f"  {len(created)} tickets made, all told; failures: {dict(failures) or 'none'}")
+        print(f"  {'grown or lost: ' + ', '.join(wrong) if wrong else 'flat'}", flush=True)
+        return not wrong and not failures
+
+
+def _arrived(receiver: Receiver) -> set[str]:
+    return {one.body["target"]["display_id"] for one in list(receiver.received)}
+
+
+def main() -> int:
+    """0 where all stayed flat on every database."""
+    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60, help="on each database (60)")
+    parser.add_argument("--tickets", type=int, default=10_000, help="to begin with (10000)")
+    parser.add_argument("--rate", type=float, help="requests a second (half of what it can)")
+    parser.add_argument("--db", choices=KINDS, action="append")
+    asked = parser.parse_args()
+    kept = [soak(kind, asked.minutes, asked.tickets, asked.rate) for kind in asked.db or KINDS]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
