@@ -13,7 +13,10 @@ COPY app /opt/docket/app
 COPY migrations /opt/docket/migrations
 COPY static /opt/docket/static
 COPY templates /opt/docket/templates
-RUN /opt/docket/.venv/bin/python -m compileall -q -j 0 /opt/docket
+WORKDIR /opt/docket
+RUN .venv/bin/python -m compileall -q -j 0 /opt/docket \
+    && INSTANCE_DIR=/tmp .venv/bin/python -c "import wsgi; from app.web.render import warm; warm(wsgi.app)" \
+    && chmod -R a+rX templates
 
 FROM python:3.13-slim-trixie
 RUN useradd --system --uid 10001 --home-dir /var/lib/docket --shell /usr/sbin/nologin docket \

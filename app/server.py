@@ -73,11 +73,16 @@ LOGGING = {
 }
 
 
+# The application as the parent made it. A worker that is forked goes on with it and shares its
+# memory; one that is spawned, as from Python 3.14 on, finds none here and makes its own.
+_made: list[Flask] = []
+
+
 @click.command("serve")
 @with_appcontext
 def serve_command() -> None:
     """Bring the database up to date and serve until told to stop."""
-    serve(current_app)
+    serve(current_app._get_current_object())  # type: ignore[attr-defined]  # of Flask's proxies
 
 
 def serve(app: Flask) -> None:
@@ -88,6 +93,7 @@ def serve(app: Flask) -> None:
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
         needs_setup = prepare_database(app)
+        _made.append(_warmed(app))
         _raise_file_limit()
         _deliver_signals()
         nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -101,11 +107,10 @@ def serve(app: Flask) -> None:
 
 
 def load(settings: Settings, parent: int) -> WSGIApplication:
-    """Build the application in a worker, and see to it that the worker ends when it should."""
+    """The application of a worker; sees to it that the worker ends when it should."""
     # The package imports this module, so it can only be imported once that is done.
     from app import create_app  # noqa: PLC0415
     from app.jobs.scheduler import Jobs  # noqa: PLC0415
-    from app.web.render import warm  # noqa: PLC0415
 
     # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
     os.setsid()
@@ -114,16 +119,24 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _deliver_signals()
-    app = create_app(settings)
-    warm(app)
+    app = _made[0] if _made else _warmed(create_app(settings))
     jobs = Jobs(app)
     jobs.start()
     # Workers are processes of multiprocessing, which end without looking at atexit.
     Finalize(None, jobs.stop, exitpriority=10)
-    # What is here now stays: the collector need not look at it again and again.
+    return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
+
+
+def _warmed(app: Flask) -> Flask:
+    """The application, with all that no request should have to wait for."""
+    from app.web.render import warm  # noqa: PLC0415 - as in ``load``
+
+    warm(app)
+    # What is here now stays: the collector need not look at it again and again, nor touch what
+    # workers share.
     gc.collect()
     gc.freeze()
-    return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
+    return app
 
 
 def _server(settings: Settings) -> MPServer:

@@ -6,6 +6,7 @@ partial file. Both work without a script first: the same address answers the who
 
 import uuid
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from markupsafe import Markup
 from app.config import Settings
 from app.core.context import request_id
 from app.web import choices
+from app.web.compiled import keep_compiled
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
 # text, one real load on Back, and every refusal shown where the reader looks.
@@ -57,6 +59,7 @@ def install(app: Flask) -> None:
     env = app.jinja_env
     env.trim_blocks = True
     env.lstrip_blocks = True
+    keep_compiled(env, Path(str(app.template_folder)))
     env.globals["htmx_config"] = HTMX_CONFIG
     env.globals["new_key"] = lambda: str(uuid.uuid4())
 

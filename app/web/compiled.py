@@ -1,0 +1,45 @@
+"""Compiled templates, kept beside their sources as Python keeps its own compiled files.
+
+Compiling all of them takes longer than the rest of a server's start. Who may write there may change
+the templates themselves, so what is read is trusted as much as they are.
+"""
+
+import sys
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemBytecodeCache
+from jinja2.bccache import Bucket
+
+from app.config import VERSION
+
+
+class CompiledTemplates(FileSystemBytecodeCache):
+    """A directory of compiled templates; where it cannot be written, each process compiles.
+
+    Jinja checks what it reads against the source and the version of Python. Its release and ours
+    are in the names: filters of constants are worked out when a template is compiled.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Keep them in this directory, made when there is something to keep."""
+        super().__init__(str(directory), f"%s.jinja-{version('jinja2')}.docket-{VERSION}")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill in what is kept of one template, if it can be read."""
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write one down, unless Python is told to write none or the directory is not ours."""
+        if sys.dont_write_bytecode:
+            return
+        with suppress(OSError):
+            Path(self.directory).mkdir(exist_ok=True)
+            super().dump_bytecode(bucket)
+
+
+def keep_compiled(env: Environment, templates: Path) -> None:
+    """Have this environment keep what it compiles in ``__pycache__`` beside the templates."""
+    env.bytecode_cache = CompiledTemplates(templates / "__pycache__")
