@@ -197,6 +197,11 @@ class WriterLock:
         finally:
             self._thread.release()
 
+    def close(self) -> None:
+        """Let go of the files; whoever else has them open keeps what is held."""
+        os.close(self._turn)
+        os.close(self._write)
+
     def _lock_file(self) -> None:
         deadline = time.monotonic() + LOCK_SECONDS
         _wait_for(self._turn, deadline)
@@ -225,6 +230,18 @@ def _opened(path: str) -> int:
 
 _locks: dict[str, WriterLock] = {}
 _locks_guard = threading.Lock()
+
+
+def _forget_locks() -> None:
+    """Have a forked process open its own: with its parent's, it would share what they hold."""
+    global _locks_guard  # noqa: PLW0603 - a thread of the parent may have held it
+    _locks_guard = threading.Lock()
+    for lock in _locks.values():
+        lock.close()
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_forget_locks)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """SQLite's writer lock between processes; two locks of one file stand for two processes."""
 
 import fcntl
+import os
 import threading
 
 import pytest
+from sqlalchemy import create_engine
 
 from app.core import engines
-from app.core.engines import WriterLock
+from app.core.engines import WriterLock, writer_lock
 from app.core.errors import Unavailable
 from tests.support.serving import until
 
@@ -46,3 +48,29 @@ def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, mon
     assert not is_locked(tmp_path / "write-next")
     with waiter.hold():
         assert is_locked(tmp_path / "write")
+
+
+def test_a_forked_process_does_not_share_its_parents_lock(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "LOCK_SECONDS", 0.05)
+    engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
+    with writer_lock(engine):
+        pass
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.read(read, 1)
+        try:
+            with writer_lock(engine):
+                os._exit(1)
+        except Unavailable:
+            os._exit(0)
+        finally:
+            os._exit(2)
+    with writer_lock(engine):
+        os.write(write, b"x")
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        # What the child closed was its own: the parent holds the lock as before.
+        assert is_locked(tmp_path / "some.db.write")
+    os.close(read)
+    os.close(write)
