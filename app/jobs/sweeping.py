@@ -73,14 +73,16 @@ def _batch(name: str, owner: str, settings: Settings) -> int | None:
 
 def _take_lease(name: str, owner: str, *, now: bool) -> bool:
     hold(Lock.SWEEPS)
-    moment = database_ms()
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None:
         lease = SweeperLease(sweeper=name, lease_until=0)
         session.add(lease)
-    if lease.lease_until > moment:
+    # Once the row is ours: a run that ended while we waited for it did not end after this moment.
+    moment = database_ms()
+    # What lies farther ahead than it can was written before the database's clock was set back.
+    if moment < lease.lease_until <= moment + 2 * LEASE_MS:
         return False
-    just_ran = lease.last_run_at is not None and moment - lease.last_run_at < JUST_NOW_MS
+    just_ran = lease.last_run_at is not None and 0 <= moment - lease.last_run_at < JUST_NOW_MS
     if just_ran and not now:
         return False
     lease.owner, lease.lease_until = owner, moment + LEASE_MS

@@ -194,11 +194,13 @@ def recover(*, is_alone: bool = False) -> int:
     """Take back what was being sent when its sender ended; how many entries that were.
 
     Entries past their lease; all of them where no process can be sending (SQLite, at the start).
+    A lease that reaches much farther than any can is from before the database's clock was set back.
     """
     hold(Lock.OUTBOX)
     statement = select(OutboxEntry).where(_SENDING)
     if not is_alone:
-        statement = statement.where(OutboxEntry.lease_until < database_ms())
+        moment, until = database_ms(), OutboxEntry.lease_until
+        statement = statement.where(or_(until < moment, until > moment + 2 * LEASE_MS))
     lost = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
     events = attempts.events_of([entry.audit_event_id for entry in lost])
     active = frozenset(session.scalars(_ACTIVE))

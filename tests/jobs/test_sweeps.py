@@ -140,6 +140,15 @@ def test_a_sweep_that_just_ran_is_not_repeated_by_another_process(app, settings,
     assert len(events(app, event_type="system.sweeper_ran")) == 2
 
 
+def test_a_clock_that_was_set_back_puts_no_sweep_off(settings, cast, monkeypatch):
+    with monkeypatch.context() as ahead:
+        ahead.setattr(sweeping, "database_ms", lambda: now_ms() + 12 * HOUR_MS)
+        assert sweep("sessions", settings) is not None
+        run_write(lambda: sweeping._take_lease("outbox", "dead", now=True))
+    assert sweep("sessions", settings) is not None
+    assert sweep("outbox", settings) is not None
+
+
 def test_of_many_that_sweep_at_once_one_does(app, settings, cast):
     results = []
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class Cluster:
     directory: Path | None = None
     binaries: Path | None = None
     options: str = ""
+    # What the server of our own finds in its environment when it starts next.
+    environment: dict[str, str] = field(default_factory=dict)
     _created: list[str] = field(default_factory=list)
 
     def url(self, name: str) -> str:
@@ -80,7 +82,8 @@ class Cluster:
     def _control(self, *arguments: str | Path) -> None:
         assert self.directory is not None
         assert self.binaries is not None
-        _run([self.binaries / "pg_ctl", "-D", self.directory / "data", *arguments])
+        command = [self.binaries / "pg_ctl", "-D", self.directory / "data", *arguments]
+        _run(command, self.environment)
 
     def stop(self) -> None:
         """Stop the server and remove its files; where it was running, drop our databases."""
@@ -196,7 +199,7 @@ def _reachable(found: Path, directory: Path) -> Path:
     return found
 
 
-def _run(command: list[str | Path]) -> None:
+def _run(command: list[str | Path], more: Mapping[str, str] | None = None) -> None:
     """Run one of PostgreSQL's programs; as root, as ``nobody``, since it refuses root."""
     account = (
         {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
@@ -211,6 +214,7 @@ def _run(command: list[str | Path]) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
+        env={**os.environ, **(more or {})},
         timeout=60,
         **account,
     )

@@ -62,6 +62,20 @@ def kills(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
     return {"SIGKILLs": done}
 
 
+def _kill_as_it_delivers(stage: Stage) -> None:
+    """SIGKILL of the server while the receiver holds a request: sent, and not yet written down."""
+    killed = threading.Event()
+
+    def answer(_: object) -> int:
+        stage.receiver.answer = 200
+        stage.kill()
+        killed.set()
+        return 200
+
+    stage.receiver.answer = answer
+    expect(killed.wait(30), "nothing was delivered")
+
+
 def backends(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
     """SIGKILL of PostgreSQL's processes, one at a time; it recovers, and so do we."""
     done, began = 0, time.monotonic()
@@ -154,6 +168,37 @@ def clock_steps(stage: Stage) -> Figures:
         stage.check()
     stage.stop()
     stage.start()
+    return {"steps": len(steps)}
+
+
+def database_clock_steps(stage: Stage) -> Figures:
+    """The clock of PostgreSQL's host steps back and forth; leases are taken by it."""
+    cluster = stage.cluster
+    assert cluster is not None
+    assert cluster.directory is not None
+    assert stage.site is not None
+    cluster.environment.update(make_clock(cluster.directory))
+    cluster.halt()
+    cluster.resume()
+    until_ready(stage)
+    steps = (43_200, -43_200, 3600, 0)
+    for step in steps:
+        with load(stage.site, stage.ledger, 4):
+            time.sleep(0.4)
+            _kill_as_it_delivers(stage)
+        # What was under way has a lease by the clock before.
+        step_clock(cluster.directory, step)
+        with stage.engine.connect() as connection:
+            now = connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())"))
+        expect(abs(float(now) - time.time() - step) < 60, f"its clock did not step by {step} s")
+        stage.start()
+        with load(stage.site, stage.ledger, 4):
+            time.sleep(0.4)
+        stage.check()
+    cluster.environment.clear()
+    cluster.halt()
+    cluster.resume()
+    until_ready(stage)
     return {"steps": len(steps)}
 
 

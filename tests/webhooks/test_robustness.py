@@ -57,6 +57,16 @@ def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, mo
     assert len(in_app(app, lambda: outbox.claim("test", 5))) == 1
 
 
+def test_a_clock_that_was_set_back_keeps_no_lease_of_the_dead(app, cast, subscribe, monkeypatch):
+    subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    with monkeypatch.context() as ahead:
+        ahead.setattr(outbox, "database_ms", lambda: now_ms() + 12 * HOUR_MS)
+        assert len(in_app(app, lambda: outbox.claim("dead", 5))) == 1
+        assert in_app(app, outbox.recover) == 0
+    assert in_app(app, outbox.recover) == 1
+
+
 @pytest.mark.quiet
 def test_names_that_never_resolve_keep_nobody_waiting(
     cast, worker, receiver, subscribe, monkeypatch
