@@ -6,8 +6,9 @@ KEY = r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,18}+"
 PUNCTUATION = r"[!-/:-@\[-`{-~]"
 MENTION = (
     rf"(?P<wiki>\[\[(?:ticket:(?P<ticket>{KEY})"
-    r"|(?=[a-z0-9-]{1,128}+[|\]])(?P<slug>[a-z0-9]++(?:-[a-z0-9]++)*+))"
-    r"(?:\|(?P<shown>[^\[\]\n]{1,300}+))?\]\])"
+    r"|(?=[a-z0-9-]{1,128}+(?:\\?\||\]))(?P<slug>[a-z0-9]++(?:-[a-z0-9]++)*+))"
+    # In a table the bar has a backslash, or it would end the cell.
+    r"(?:\\?\|(?P<shown>[^\[\]\n]{1,300}+))?\]\])"
     # Not inside a word, a path or a longer number; emphasis marks around it do not count.
     rf"|(?P<bare>(?<![^\W_])(?<![^\W_]_)(?<![-./\\@#&=%+]){KEY}(?![^\W_]|_[^\W_]|-|\.[0-9]))"
 )

@@ -143,8 +143,8 @@ class _Writer:
     def _literal(self, words: str) -> str:
         return mark(self.spans.tokens, Text(words))
 
-    def _words(self, text: str) -> str:
-        return marked(self.spans, text.strip()) or self._literal("")
+    def _words(self, text: str, *, in_row: bool = False) -> str:
+        return marked(self.spans, text.strip(), in_row=in_row) or self._literal("")
 
     def _paragraph(self, piece: Piece) -> None:
         at = None if self.spans.is_restricted else tables.start(piece.lines)
@@ -152,8 +152,14 @@ class _Writer:
             self._text(piece.prefix, self._words("\n".join(piece.lines)))
             return
         before = self._words("\n".join(piece.lines[:at])) if at else ""
-        rows = [self._words(line) for line in piece.lines[at:]]
+        known, links = len(self.spans.tokens), self.spans.links
+        rows = [self._words(line, in_row=True) for line in piece.lines[at:]]
         if not tables.is_table(rows, self.cells):
+            if any("\\|" in line for line in piece.lines[at:]):
+                # It means something else outside of a table: read them again.
+                del self.spans.tokens[known:]
+                self.spans.links = links
+                rows = [self._words(line) for line in piece.lines[at:]]
             self._text(piece.prefix, LINE.join([before, *rows] if before else rows))
             return
         self.cells += tables.columns(rows[0]) * len(rows)

@@ -46,15 +46,16 @@ class _Reader:
     spans: Spans
     text: str
     in_link: bool
+    in_row: bool
     out: list[str] = field(default_factory=list)
     at: int = 0
     ticks: Ticks | None = None
     pairs: dict[int, int] | None = None
 
 
-def marked(spans: Spans, text: str, *, in_link: bool = False) -> str:
-    """The text of a paragraph, heading or cell with a mark for each thing found in it."""
-    here = _Reader(spans, text, in_link)
+def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = False) -> str:
+    """The text of a paragraph, heading or row of a table with a mark for each thing found in it."""
+    here = _Reader(spans, text, in_link, in_row)
     while found := STARTS.search(text, here.at):
         here.out.append(text[here.at : found.start()])
         here.at = found.end()
@@ -82,11 +83,15 @@ def _mention(found: re.Match[str]) -> PageLink | TicketLink | None:
     if bare := found["bare"]:
         return TicketLink(bare, bare, is_bare=True)
     if ticket := found["ticket"]:
-        return TicketLink(ticket, (found["shown"] or ticket).strip() or ticket, is_bare=False)
+        return TicketLink(ticket, _shown(found, ticket), is_bare=False)
     slug = found["slug"]
     if slug is None or UUID_PATTERN.fullmatch(slug):
         return None
-    return PageLink(slug, (found["shown"] or slug).strip() or slug)
+    return PageLink(slug, _shown(found, slug))
+
+
+def _shown(found: re.Match[str], otherwise: str) -> str:
+    return (found["shown"] or otherwise).strip().replace("\\|", "|") or otherwise
 
 
 def _put(here: _Reader, token: Token) -> None:
@@ -133,6 +138,9 @@ def _read_ticks(here: _Reader, found: re.Match[str]) -> None:
     code = here.text[found.end() : closing].replace("\n", " ")
     if code.startswith(" ") and code.endswith(" ") and code.strip():
         code = code[1:-1]
+    if here.in_row:
+        # Cells are parted before code is read, so that a bar needs its backslash in code, too.
+        code = code.replace("\\|", "|")
     _put(here, Code(code))
     here.at = closing + len(found.group())
 
@@ -207,7 +215,7 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
     elif judged is None:
         _literal(here, found)
     else:
-        shown = marked(here.spans, here.text[start:end], in_link=True)
+        shown = marked(here.spans, here.text[start:end], in_link=True, in_row=here.in_row)
         _put(
             here,
             Link(judged, title, shown if shown.strip() else mark(here.spans.tokens, Text(judged))),

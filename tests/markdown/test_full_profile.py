@@ -71,6 +71,35 @@ def test_tables_align_and_scroll_by_keyboard():
     assert '<td class="align-right">2</td>' in shown
 
 
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (r"x \| y", "x | y"),
+        (r"`x \| y`", "<code>x | y</code>"),
+        (r"`` `\|` ``", "<code>`|`</code>"),
+        (r"[`a\|b`](/c)", '<a href="/c"><code>a|b</code></a>'),
+        (
+            r"[[page\|the one]]",
+            '<a class="wikilink" href="/wiki/page" title="The page">the one</a>',
+        ),
+        (r"[[page\|a \| b]]", '<a class="wikilink" href="/wiki/page" title="The page">a | b</a>'),
+        ("`x | y`", "<code>x | y</code>"),
+    ],
+)
+def test_a_bar_with_a_backslash_is_a_bar_in_a_cell(cell, expected):
+    targets = Targets({"page": Resolved("/wiki/page", "The page")})
+    shown = html(f"| a | b |\n|---|---|\n| {cell} | 2 |", targets)
+    assert f"<td>{expected}</td>\n<td>2</td>" in shown
+
+
+def test_outside_of_a_table_code_keeps_its_backslash():
+    assert html(r"`a \| b`") == r"<p><code>a \| b</code></p>"
+    # Two columns above, three below: no table.
+    shown = html("a | `b \\| c` [[page]]\n--|--|--", Targets({"page": Resolved("/wiki/page", "P")}))
+    assert r"<code>b \| c</code>" in shown
+    assert shown.count("wikilink") == 1
+
+
 def test_fenced_code_is_coloured_by_classes():
     shown = html("```python\ndef a():\n    return 1\n```")
     assert '<pre tabindex="0"><code>' in shown
