@@ -65,7 +65,9 @@ def blueprint(door: Door) -> Blueprint:
 
 
 def _send(body: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(body), status, content_type=JSON)
+    # It ends its line, as the answers of REST do.
+    content = orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
+    return Response(content, status, content_type=JSON)
 
 
 def _unavailable(error: Unavailable) -> Response:

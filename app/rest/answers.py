@@ -53,6 +53,11 @@ class Rendered:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+def as_json(body: Any) -> bytes:
+    """JSON that ends its line, so that a shell's next one does not begin behind it."""
+    return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
+
+
 def render(answer: Answer, base_url: str, body: Any) -> Rendered:
     """The bytes and headers of an answer; ``body`` is what to dump."""
     headers = {}
@@ -60,7 +65,7 @@ def render(answer: Answer, base_url: str, body: Any) -> Rendered:
         headers["Location"] = f"{base_url}/api/v1{answer.location}"
     if answer.etag is not None:
         headers["ETag"] = answer.etag
-    content = b"" if answer.status == 204 else orjson.dumps(body)
+    content = b"" if answer.status == 204 else as_json(body)
     return Rendered(answer.status, content, headers)
 
 
@@ -86,5 +91,5 @@ def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[st
 
 def error_response(error: DomainError) -> Response:
     """The response of a refusal."""
-    body = orjson.dumps(envelope(error.code, error.message, error.details))
+    body = as_json(envelope(error.code, error.message, error.details))
     return respond(Rendered(error.status, body, error.headers))

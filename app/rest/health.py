@@ -7,8 +7,8 @@ from app.core.db import reading, session
 from app.core.errors import Unavailable
 from app.rest.answers import Rendered, respond
 
-HEALTHY = Rendered(200, b'{"status":"ok"}')
-READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}')
+HEALTHY = Rendered(200, b'{"status":"ok"}\n')
+READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
 
 health = Blueprint("health", __name__)
 

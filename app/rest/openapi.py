@@ -3,13 +3,12 @@
 import hashlib
 from typing import Any
 
-import orjson
 from flask import Blueprint, Response, request
 
 from app.config import Settings
 from app.core.etag import matches
 from app.rest import docs, operations, refusals
-from app.rest.answers import Rendered, respond
+from app.rest.answers import Rendered, as_json, respond
 from app.rest.components import ECHO, PAGE, Components, add_event_payloads
 from app.rest.routing import Registry
 
@@ -90,7 +89,7 @@ def _tags(registry: Registry) -> list[Json]:
 
 def blueprint(registry: Registry, settings: Settings) -> Blueprint:
     """The document's route, which anyone may read at all times, and the renderers' if enabled."""
-    content = orjson.dumps(document(registry, settings))
+    content = as_json(document(registry, settings))
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     made = Blueprint("openapi", __name__, url_prefix="/api/v1")

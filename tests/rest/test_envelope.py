@@ -25,6 +25,26 @@ def test_an_unknown_address_outside_the_api_is_not_found(client, path):
     refused(response, 404, "resource.not_found", resource="route", id=path)
 
 
+def test_every_json_answer_ends_its_line(cast, client):
+    ticket = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
+    headers = {"Idempotency-Key": "a key of mine"}
+    created = [cast.ada.post("/wiki/pages", {"title": "One"}, headers=headers) for _ in range(2)]
+    assert "Idempotency-Replayed" in created[1].headers
+    answers = [cast.ada.get(ticket), cast.ada.get("/tickets"), cast.ada.get("/nowhere"), *created]
+    answers += [client.get(path) for path in ("/healthz", "/readyz", "/api/v1/openapi.json")]
+    answers.append(client.post("/mcp/bot/nobody/mcp", json={}))
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    answers.append(client.post(f"/mcp/bot/{cast.smith.token}/mcp", json=message))
+    for answer in answers:
+        assert answer.data.endswith(b"}\n"), answer.request.path
+        assert int(answer.headers["Content-Length"]) == len(answer.data)
+    for nothing in (
+        cast.ada.get(ticket, headers={"If-None-Match": answers[0].headers["ETag"]}),
+        cast.ada.call("DELETE", ticket),
+    ):
+        assert nothing.data == b""
+
+
 def test_a_trailing_slash_is_another_route(cast):
     assert ok(cast.ada.get("/tickets"))["data"] == []
     refused(cast.ada.get("/tickets/"), 404, "resource.not_found", resource="route")
