@@ -35,6 +35,18 @@ SNIPPET = 240
 
 REFUSALS = "auth.bot.write_attempt_"
 
+# What bots did, in words, with the filter of the audit log that shows it; the first that fits an
+# event counts it. The end of a type says what was done, for tickets as for pages and notes.
+DEEDS = (
+    ("moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
+    ("commented", "event_type=comment.created", ("comment.created",)),
+    ("was refused", "event_type=auth.bot.", (REFUSALS,)),
+    ("assigned", "event_type=ticket.assigned", ("ticket.assigned",)),
+    ("created", "category=activity", (".created",)),
+    ("deleted", "category=activity", (".deleted",)),
+    ("changed", "category=activity", ("",)),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -53,14 +65,25 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
+class Deed:
+    """How often a bot did something, and the filter of the audit log that shows it."""
+
+    words: str
+    many: int
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class Doings:
     """What one bot did since the person was here last."""
 
     bot: UserSummary
-    moved: int
-    commented: int
-    changed: int
-    refused: int
+    deeds: list[Deed]
+
+    @property
+    def many(self) -> int:
+        """All that it did."""
+        return sum(deed.many for deed in self.deeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +201,24 @@ def since_last_time(actor: Actor) -> list[Doings]:
     for row in rows:
         by_bot.setdefault(row.id, []).append(row)
     found = [_doings(counted) for counted in by_bot.values()]
-    return sorted(found, key=lambda one: -(one.moved + one.commented + one.changed + one.refused))
+    return sorted(found, key=lambda one: -one.many)
 
 
 def _doings(rows: Sequence[Any]) -> Doings:
-    counts = {"moved": 0, "commented": 0, "changed": 0, "refused": 0}
+    counts = dict.fromkeys((words for words, _, _ in DEEDS), 0)
     for row in rows:
-        if row.event_type == "ticket.state_changed":
-            counts["moved"] += row.many
-        elif row.event_type == "comment.created":
-            counts["commented"] += row.many
-        elif row.event_type.startswith(REFUSALS):
-            counts["refused"] += row.many
-        else:
-            counts["changed"] += row.many
+        counts[_deed(row.event_type)] += row.many
+    deeds = [Deed(words, counts[words], query) for words, query, _ in DEEDS if counts[words]]
     first = rows[0]
-    return Doings(user_summary(first.id, first.type, first.username, first.display_name), **counts)
+    return Doings(user_summary(first.id, first.type, first.username, first.display_name), deeds)
+
+
+def _deed(event_type: str) -> str:
+    return next(
+        words
+        for words, _, kinds in DEEDS
+        if event_type.startswith(kinds) or event_type.endswith(kinds)
+    )
 
 
 @operation(Access.HUMAN)

@@ -81,6 +81,14 @@ def test_what_bots_did_is_counted_until_it_was_seen(ada, cast, ticket):
     assert "Smith · commented 1" in text_of(ada.get(HERE))
 
 
+def test_what_bots_made_is_no_change(ada, cast, ticket):
+    made = cast.smith.post(f"/projects/{cast.open_project}/tickets", {"title": "Found"}).json
+    cast.smith.post("/wiki/pages", {"title": "Why", "project_id": cast.open_project})
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.smith.user_id})
+    cast.smith.delete(f"/tickets/{made['id']}")
+    assert "Smith · assigned 1 · created 2 · deleted 1" in text_of(ada.get(HERE))
+
+
 def test_watched_tickets_pages_and_projects_lead_on(ada, cast, ticket):
     cast.ada.post(f"/tickets/{ticket['id']}/watchers", {"user_id": cast.ada.user_id})
     cast.ada.post("/wiki/pages", {"title": "All of us", "body": "x"})
