@@ -20,6 +20,7 @@ from app.commands.doctor import doctor
 from app.commands.export import export, import_export
 from app.commands.login_limits import login_limits
 from app.commands.moving import copy_to, restore_backup
+from app.commands.projects import projects as project_commands
 from app.commands.restore import restore
 from app.commands.users import users
 from app.finding.pages import pages as finding_pages
@@ -113,6 +114,7 @@ def commands() -> list[Command]:
         setup_admin,
         users,
         bot_commands,
+        project_commands,
         import_issues,
         import_wiki,
         restore,

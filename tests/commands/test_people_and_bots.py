@@ -71,3 +71,19 @@ def test_pausing(app, cast, flask):
     make_ticket(cast.smith, cast.open_project)
     (event,) = events(app, event_type="workspace.bots_paused")
     assert event.actor_kind == "system"
+
+
+def test_projects(app, cast, flask):
+    said = flask("projects", "create", "OPS", "Operations", "--description", "x", "--as", "ada")
+    assert said == "Created OPS.\n"
+    rows = [json.loads(line) for line in flask("projects", "list", "--json").splitlines()]
+    assert (rows[0]["key"], rows[0]["name"]) == ("OPS", "Operations")
+    assert rows[0]["owner_user_id"] == cast.ada.user_id
+    assert "OPS        Operations" in flask("projects", "list")
+    (event,) = [
+        one for one in events(app, event_type="project.created") if one.payload["key"] == "OPS"
+    ]
+    assert event.actor_user_id == cast.ada.user_id
+    assert "in use" in flask("projects", "create", "OPS", "Again", "--as", "ada", code=1)
+    assert "2 to 10" in flask("projects", "create", "ops", "Small", "--as", "ada", code=1)
+    assert "several humans" in flask("projects", "create", "NEW", "New", code=1)
