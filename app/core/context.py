@@ -10,6 +10,9 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 # The event that is being undone; what is recorded meanwhile names it (activity/undoing.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
+# Whether webhooks are told of what is recorded: an import may leave them in peace.
+webhooks_are_told: ContextVar[bool] = ContextVar("webhooks_are_told", default=True)
+
 # How a request lets others have its place while it waits for a server elsewhere (app/gate.py).
 waiting_outside: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(
     "waiting_outside", default=nullcontext

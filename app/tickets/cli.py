@@ -9,7 +9,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from app.core.db import reading
-from app.projects.command_line import acting_human, live_project_id
+from app.projects.command_line import (
+    WITHOUT_WEBHOOKS,
+    acting_human,
+    live_project_id,
+    telling_webhooks,
+)
 from app.tickets.importing import formats, table
 from app.tickets.importing.issues import Source
 from app.tickets.importing.people import People
@@ -75,6 +80,7 @@ NONE = "-"
     help="CSV and Jira: where times without a zone are meant, such as Europe/Berlin.",
 )
 @click.option("--encoding", default="utf-8-sig", show_default=True, help="CSV and Jira.")
+@WITHOUT_WEBHOOKS
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--verbose", is_flag=True, help="List every row, and all that could not be mapped.")
 def import_issues(
@@ -90,6 +96,7 @@ def import_issues(
     date_formats: tuple[str, ...],
     time_zone: str,
     encoding: str,
+    without_webhooks: bool,
     as_json: bool,
     verbose: bool,
 ) -> None:
@@ -127,7 +134,8 @@ def import_issues(
     planned = plan(issues, report)
     importer = (Trial if dry_run else Importer)(actor, project_id, report, known_as)
     label = "Trying" if dry_run else "Importing"
-    with click.progressbar(length=len(planned), label=label, file=sys.stderr) as bar:
+    progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
+    with progress as bar, telling_webhooks(not without_webhooks):
         importer.run(planned, bar.update)
     if as_json:
         click.echo(json.dumps(report.as_json()))

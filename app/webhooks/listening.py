@@ -7,6 +7,7 @@ from sqlalchemy import Table, insert, select
 from app.audit.service import Recorded
 from app.core import ids
 from app.core.clock import now_ms
+from app.core.context import webhooks_are_told
 from app.core.db import Prepared, session
 from app.webhooks import waking
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
@@ -19,8 +20,11 @@ _INSERT = insert(cast("Table", OutboxEntry.__table__))
 def listen(recorded: Recorded) -> None:
     """Put the event into the outbox, once for each active webhook that is to be told of it.
 
-    A webhook is not told of its own creation. Nothing about a personal note is told to anyone.
+    A webhook is not told of its own creation. Nothing about a personal note is told to anyone, and
+    nothing of an import that leaves webhooks in peace.
     """
+    if not webhooks_are_told.get():
+        return
     if not recorded.target.is_forwarded or recorded.event_type.startswith(NEVER_FORWARDED):
         return
     told = [

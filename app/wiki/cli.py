@@ -6,7 +6,12 @@ from pathlib import Path
 import click
 
 from app.core.db import reading
-from app.projects.command_line import acting_human, live_project_id
+from app.projects.command_line import (
+    WITHOUT_WEBHOOKS,
+    acting_human,
+    live_project_id,
+    telling_webhooks,
+)
 from app.wiki.importing import Report, read, run
 
 
@@ -14,7 +19,10 @@ from app.wiki.importing import Report, read, run
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--project", "key", help="The key of the project to import into; global if absent.")
 @click.option("--as", "username", help="The human who imports; needed if there are several.")
-def import_wiki(folder: Path, key: str | None, username: str | None) -> None:
+@WITHOUT_WEBHOOKS
+def import_wiki(
+    folder: Path, key: str | None, username: str | None, without_webhooks: bool
+) -> None:
     """Import a folder of Markdown files as wiki pages.
 
     Importing the same folder again changes nothing; a file that changed becomes a new revision.
@@ -24,6 +32,7 @@ def import_wiki(folder: Path, key: str | None, username: str | None) -> None:
         project_id = live_project_id(key) if key else None
     report = Report()
     sources = read(folder, report)
-    with click.progressbar(length=len(sources), label="Importing", file=sys.stderr) as bar:
+    progress = click.progressbar(length=len(sources), label="Importing", file=sys.stderr)
+    with progress as bar, telling_webhooks(not without_webhooks):
         run(actor, project_id, sources, report, bar.update)
     click.echo(report.as_text())

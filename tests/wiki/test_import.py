@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import func, select
 
+from app.core.db import reading, session
+from app.webhooks.models import OutboxEntry
 from tests.support.cast import Cast
 from tests.support.story import ok, walk
 
@@ -98,3 +101,19 @@ def test_the_real_pages(cast: Cast, app) -> None:
     index = pages(cast)["cli-reference-index"]
     assert "[[cli-reference-assign|" in index["body"]
     assert "72 pages unchanged" in run(app, REAL)
+
+
+def test_webhooks_are_left_in_peace_if_one_says_so(cast: Cast, app, tmp_path: Path) -> None:
+    hook = {"url": "https://a.example/", "secret": "0123456789abcdef", "event_types": ["wiki.*"]}
+    ok(cast.ada.post("/webhooks", hook), 201)
+
+    def due() -> int | None:
+        with app.app_context(), reading():
+            return session.scalar(select(func.count()).select_from(OutboxEntry))
+
+    write(tmp_path, "quiet.md", "One")
+    run(app, tmp_path, "--without-webhooks")
+    assert due() == 0
+    write(tmp_path, "quiet.md", "Two")
+    run(app, tmp_path)
+    assert due() == 1

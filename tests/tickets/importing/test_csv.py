@@ -1,6 +1,11 @@
 """``flask import-issues`` of any CSV: mapping, guesses, dry run, and what is refused."""
 
 import pytest
+from sqlalchemy import func, select
+
+from app.core.db import reading, session
+from app.webhooks.models import OutboxEntry
+from tests.support.story import events, ok
 
 CSV = """\
 Nr;Aufgabe;Wer;Stand;Wann;Tags;Teil von
@@ -156,3 +161,19 @@ def test_states_are_known_however_they_are_written(run, tickets):
         "Five": "To do",
         "Six": "Done",
     }
+
+
+def test_webhooks_are_left_in_peace_if_one_says_so(app, cast, run):
+    hook = {"url": "https://a.example/", "secret": "0123456789abcdef", "event_types": ["*"]}
+    ok(cast.ada.post("/webhooks", hook), 201)
+
+    def due():
+        with app.app_context(), reading():
+            return session.scalar(select(func.count()).select_from(OutboxEntry))
+
+    before = due()
+    run("title,id\nQuiet,1\n", options=["--without-webhooks"])
+    assert due() == before
+    assert len(events(app, event_type="ticket.created")) == 1
+    run("title,id\nLoud,2\n")
+    assert due() == before + 1
