@@ -9,6 +9,7 @@ import click
 
 from app import doors
 from app.audit.catalogue import EVENTS
+from app.bots.clients import CLIENTS
 from app.commands.exporting import layout
 from app.webhooks.pages.snippets import PYTHON
 from tests.contract.tables import read as contract
@@ -113,9 +114,22 @@ def test_the_pages_are_a_wiki_without_broken_links(app, cast):
         assert not [target for target in LINK.findall(body) if ":" not in target], path.name
 
 
+def test_the_configurations_of_clients_are_those_of_the_pages():
+    address = "http://127.0.0.1:8000/mcp/bot/TOKEN/mcp"
+    told = [block for kind in ("text", "json", "toml") for block in blocks("bot-guide.md", kind)]
+    assert sorted(told) == sorted(one.text(address, "docket") + "\n" for one in CLIENTS)
+    plain = text("bot-guide.md").replace("`", "").replace("*", "")
+    for one in CLIENTS:
+        assert plain.index(one.place, plain.index(f"\n{one.name}")) < plain.index(
+            one.text(address, "docket")
+        )
+
+
 def test_the_configurations_of_clients_are_well_formed():
     found = [json.loads(block) for block in blocks("bot-guide.md", "json")]
     found += [tomllib.loads(block) for block in blocks("bot-guide.md", "toml")]
+    codex = next(one for one in CLIENTS if one.key == "mcp-codex")
+    assert "a.b" in tomllib.loads(codex.text("http://x/", "a.b"))["mcp_servers"]
     assert len(found) == 7
     for one in found:
         ((name, servers),) = one.items()

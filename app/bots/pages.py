@@ -6,6 +6,7 @@ from flask import Blueprint, Response, current_app, g, request
 
 from app.accounts.builders import bot_json
 from app.bots import pausing, pulse, releasing, service
+from app.bots.clients import CLIENTS
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.bots.wording import may_do
@@ -90,10 +91,16 @@ def create_from_form() -> tuple[Form, IssuedBot | None]:
 def reveal_of(issued: IssuedBot) -> dict[str, Any]:
     """What ``bots/_reveal.html`` shows, in this one answer, which is not packed."""
     g.shows_secret = True
+    settings = _settings()
+    address = f"{settings.base_url}/mcp/bot/{issued.plaintext}/mcp"
+    forms = [(one, one.text(address, settings.service_name)) for one in CLIENTS]
     return {
         "bot": bot_json(issued.user, issued.token),
         "token": issued.plaintext,
-        "base_url": _settings().base_url,
+        "base_url": settings.base_url,
+        "address": address,
+        "common": [(one, text) for one, text in forms if one.is_common],
+        "others": [(one, text) for one, text in forms if not one.is_common],
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from app.bots.clients import CLIENTS
 from app.mcp.registry import Catalog
 
 # Where a bot's own token goes; nothing here knows one.
@@ -44,13 +45,11 @@ def mcp_address(base_url: str) -> str:
 
 
 def recipes(base_url: str, name: str) -> list[Recipe]:
-    """Ready configurations: for most clients, for VS Code, and for a shell."""
+    """Ready configurations: of every client that is known, and for a shell."""
     address = mcp_address(base_url)
-    server = {"type": "http", "url": address}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_self"}}
     return [
-        Recipe("Most MCP clients", _json({"mcpServers": {name: server}})),
-        Recipe("VS Code, .vscode/mcp.json", _json({"servers": {name: server}})),
+        *(Recipe(client.label, client.text(address, name)) for client in CLIENTS),
         Recipe(
             "A shell, over MCP",
             f"curl -s --json '{orjson.dumps(call).decode()}' \\\n  '{address}'",
@@ -60,10 +59,6 @@ def recipes(base_url: str, name: str) -> list[Recipe]:
             f"curl -s -H 'X-API-Key: {TOKEN}' {base_url}/api/v1/auth/me",
         ),
     ]
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def offered(catalog: Catalog) -> list[Offered]:

@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from markupsafe import escape
 
+from app.bots.clients import CLIENTS
 from app.web.assets import STATIC
 
 PAGES = ("/help", "/help/shortcuts", "/help/agents")
@@ -50,6 +52,11 @@ def test_agents_read_what_the_catalogue_offers(ada, stranger, app):
         assert tool["description"] in answer.text
     assert f"{base_url}/mcp/bot/<TOKEN>/mcp" in answer.text
     assert f"{base_url}/mcp/bot/&lt;TOKEN&gt;/mcp" in page
+    for client in CLIENTS:
+        form = client.text(f"{base_url}/mcp/bot/<TOKEN>/mcp", "docket")
+        assert str(escape(form)) in page
+        assert f"\n{client.label}:\n" in answer.text
+        assert all(f"    {line}\n" in answer.text for line in form.splitlines())
     # Which of its arguments a tool needs.
     assert "get_ticket(display_id*" in answer.text or "get_ticket(ticket*" in answer.text
 

@@ -1,0 +1,83 @@
+"""The ready configurations of MCP clients: one list for all pages and the bot guide."""
+
+from dataclasses import dataclass
+
+import orjson
+
+# What the forms below hold in the place of the address and of the name that a client shows.
+_ADDRESS = "ADDRESS"
+_NAME = "NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client, the file that it reads (or what runs the text), and what goes there."""
+
+    key: str
+    name: str
+    place: str
+    form: str
+    # Stands open beside a new token; the others can be opened.
+    is_common: bool = False
+
+    @property
+    def label(self) -> str:
+        """What the form is for."""
+        return f"{self.name}, {self.place}"
+
+    def text(self, address: str, server: str) -> str:
+        """The form for this address, under this name."""
+        # TOML takes a dot for a table in a table.
+        name = f'"{server}"' if "." in server and self.place.endswith(".toml") else server
+        return self.form.replace(_NAME, name).replace(_ADDRESS, orjson.dumps(address).decode())
+
+
+def _json(outer: str, *fields: str) -> str:
+    inner = ",\n".join(f"  {field}" for field in fields)
+    return f'{{"{outer}": {{"{_NAME}": {{\n{inner}\n}}}}}}'
+
+
+CLIENTS = (
+    Client(
+        "mcp-claude",
+        "Claude Code",
+        "in a shell",
+        f"claude mcp add --transport http {_NAME} {_ADDRESS}",
+    ),
+    Client(
+        "mcp-json",
+        "Claude Code and many others",
+        ".mcp.json",
+        _json("mcpServers", '"type": "http"', f'"url": {_ADDRESS}'),
+        is_common=True,
+    ),
+    Client("mcp-cursor", "Cursor", ".cursor/mcp.json", _json("mcpServers", f'"url": {_ADDRESS}')),
+    Client(
+        "mcp-vscode",
+        "VS Code",
+        ".vscode/mcp.json",
+        _json("servers", '"type": "http"', f'"url": {_ADDRESS}'),
+        is_common=True,
+    ),
+    Client(
+        "mcp-windsurf",
+        "Windsurf",
+        "~/.codeium/windsurf/mcp_config.json",
+        _json("mcpServers", f'"serverUrl": {_ADDRESS}'),
+    ),
+    Client(
+        "mcp-gemini",
+        "Gemini CLI",
+        "~/.gemini/settings.json",
+        _json("mcpServers", f'"httpUrl": {_ADDRESS}'),
+    ),
+    Client(
+        "mcp-codex", "Codex", "~/.codex/config.toml", f"[mcp_servers.{_NAME}]\nurl = {_ADDRESS}"
+    ),
+    Client(
+        "mcp-bridge",
+        "Clients that start programs only",
+        "with Node and the public bridge mcp-remote",
+        _json("mcpServers", '"command": "npx"', f'"args": ["-y", "mcp-remote", {_ADDRESS}]'),
+    ),
+)
