@@ -11,7 +11,7 @@ REL = "nofollow noopener noreferrer"
 
 # Classes of highlighted code, and of what we put on links, cells and items.
 CODE_CLASSES = frozenset(filter(None, STANDARD_TYPES.values()))
-LINK_CLASSES = frozenset({"wikilink", "ticket-link", "is-done", "is-broken"})
+LINK_CLASSES = frozenset({"wikilink", "ticket-link", "is-titled", "is-done", "is-broken"})
 CELL_CLASSES = frozenset({"align-left", "align-center", "align-right"})
 
 # What stands inside a paragraph, as typed.

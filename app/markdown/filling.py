@@ -35,10 +35,13 @@ def wiki_link(token: Token, targets: Targets) -> str:
         case PageLink(slug, shown):
             target = targets.pages.get(slug, Broken())
             return _to_target(target, shown, "wikilink", f"There is no page {slug}")
-        case TicketLink(display_id, shown, is_bare):
+        case TicketLink(display_id, shown, is_bare, has_words):
             target = targets.tickets.get(display_id, Broken())
-            if is_bare and isinstance(target, Broken):
-                return escape(shown)
+            if isinstance(target, Broken):
+                if is_bare:
+                    return escape(shown)
+            elif not is_bare and not has_words:
+                return _to_target(target, f"{shown} {target.title}", "ticket-link is-titled", "")
             return _to_target(target, shown, "ticket-link", f"There is no ticket {display_id}")
         case _:
             return ""

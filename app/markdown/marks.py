@@ -63,11 +63,15 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class TicketLink:
-    """``[[ticket:OPS-12]]``, or ``OPS-12`` alone (``is_bare``)."""
+    """``[[ticket:OPS-12]]``, which shows the title, or ``OPS-12`` alone (``is_bare``).
+
+    Behind a bar it has words of its own, ``shown``, and shows nothing else.
+    """
 
     display_id: str
     shown: str
-    is_bare: bool
+    is_bare: bool = False
+    has_words: bool = False
 
 
 Token = Text | Code | Block | Break | Link | PageLink | TicketLink

@@ -83,7 +83,7 @@ def _mention(found: re.Match[str]) -> PageLink | TicketLink | None:
     if bare := found["bare"]:
         return TicketLink(bare, bare, is_bare=True)
     if ticket := found["ticket"]:
-        return TicketLink(ticket, _shown(found, ticket), is_bare=False)
+        return TicketLink(ticket, _shown(found, ticket), has_words=found["shown"] is not None)
     slug = found["slug"]
     if slug is None or UUID_PATTERN.fullmatch(slug):
         return None

@@ -196,7 +196,7 @@ def _heading(page: Page, tag: str, text: str) -> None:
 
 def _words(page: Page, found: re.Match[str]) -> str:
     match _token(page, found.group()):
-        case PageLink(_, shown) | TicketLink(_, shown, _):
+        case PageLink(_, shown) | TicketLink(_, shown):
             return escape(shown)
         case Code(text):
             return escape(text)

@@ -145,11 +145,18 @@ def test_ticket_links():
             "OPS-2": Resolved("/tickets/OPS-2", "Done", "Done", is_done=True),
         }
     )
-    for text in ("[[ticket:OPS-1]]", "OPS-1"):
+    for text in ("[[ticket:OPS-1|OPS-1]]", "OPS-1"):
         assert (
             '<a class="ticket-link" href="/tickets/OPS-1" title="Mend · To do">OPS-1</a>'
             in html(text, targets)
         )
+    # In brackets it says its title, unless it has words of its own.
+    assert (
+        '<a class="ticket-link is-titled" href="/tickets/OPS-1" title="Mend · To do">OPS-1 Mend</a>'
+        in html("[[ticket:OPS-1]]", targets)
+    )
+    assert ">the lamp</a>" in html("[[ticket:OPS-1|the lamp]]", targets)
+    assert 'class="ticket-link is-titled is-done"' in html("[[ticket:OPS-2]]", targets)
     assert 'class="ticket-link is-done"' in html("**OPS-2**", targets)
     # Alone it may be something else; in brackets it was meant.
     assert html("UTF-8", targets) == "<p>UTF-8</p>"
