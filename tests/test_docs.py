@@ -11,7 +11,7 @@ from app import doors
 from app.audit.catalogue import EVENTS
 from app.bots.clients import CLIENTS
 from app.commands.exporting import layout
-from app.webhooks.pages.snippets import PYTHON
+from app.webhooks.pages.snippets import NODE, PYTHON
 from tests.contract.tables import read as contract
 from tests.support.story import ok, walk
 
@@ -138,4 +138,5 @@ def test_the_configurations_of_clients_are_well_formed():
 
 
 def test_the_code_that_verifies_is_the_one_of_the_page():
-    assert PYTHON in text("webhooks.md")
+    assert blocks("webhooks.md", "python")[0] == PYTHON
+    assert blocks("webhooks.md", "js") == [NODE]

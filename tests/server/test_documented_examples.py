@@ -91,3 +91,28 @@ def test_the_receiver_takes_what_is_genuine_and_nothing_else(tmp_path):
     by_hand = blocks("webhooks.md", "sh")[1]
     made = run(["bash"], tmp_path, by_hand, TIMESTAMP=str(now), SECRET=names["SECRET"])
     assert made.strip() == signature(names["SECRET"].encode(), now, body)
+
+
+def test_the_receiver_speaks_tls_with_the_certificate_that_the_guide_makes(
+    tmp_path,
+):
+    run(["bash"], tmp_path, blocks("webhooks.md", "sh")[2])
+    (tmp_path / "receiver.py").write_text("\n".join(blocks("webhooks.md", "python")))
+    names = runpy.run_path(str(tmp_path / "receiver.py"))
+    certificate, key = (str(tmp_path / name) for name in ("cert.pem", "key.pem"))
+    server = names["serve"](0, certificate, key)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        body, now = b'{"type": "ticket.created", "target": {}}', int(time.time())
+        headers = {
+            "X-Webhook-Timestamp": str(now),
+            "X-Webhook-Signature": signature(names["SECRET"].encode(), now, body),
+        }
+        url = f"https://127.0.0.1:{server.server_port}/"
+        answer = requests.post(url, body, headers=headers, timeout=10, verify=certificate)
+        assert answer.status_code == 204
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
