@@ -16,7 +16,8 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from app import doors
 from app.core import ids
 from app.core.context import request_id
-from app.core.errors import DomainError
+from app.core.engines import outage_in_words
+from app.core.errors import DomainError, Unavailable
 from app.server import serve_command
 
 
@@ -43,6 +44,8 @@ def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
         request_id.set(ids.new_id())
         try:
             return callback(*args, **kwargs)
+        except Unavailable as error:
+            raise click.ClickException(outage_in_words(error)) from error
         except DomainError as error:
             raise click.ClickException(error.message) from error
         except (OperationalError, ProgrammingError) as error:

@@ -158,6 +158,9 @@ def database_url(environ: Environment, name: str, default: Path) -> str:
 
 
 def _postgresql(name: str, url: URL) -> str:
+    if "@" in (url.host or ""):
+        # What stands behind the first @ is taken for the host, so it is not shown either.
+        raise SettingsError(f"{name} has two @: write one that belongs to the password as %40.")
     if not url.database:
         raise SettingsError(f"{name} must name a database, as in postgresql://user@host/docket.")
     return url.set(drivername=POSTGRESQL).render_as_string(hide_password=False)

@@ -115,6 +115,7 @@ def test_user_agent_is_one_token(read):
         ),
         ({"DATABASE_URL": "nonsense"}, "DATABASE_URL is not a database address."),
         ({"DATABASE_URL": "sqlite://"}, "DATABASE_URL must name a file"),
+        ({"DATABASE_URL": "postgresql://u:p@ss@h/d"}, "DATABASE_URL has two @: write one that"),
         ({"DATABASE_URL": "postgresql://h"}, "DATABASE_URL must name a database"),
         (
             {"DATABASE_URL": "sqlite:////nowhere/at/all.db"},
@@ -153,9 +154,12 @@ def test_an_outside_address_is_scheme_host_and_port_only(read, given):
         read(BASE_URL=given)
 
 
-def test_no_sentence_repeats_a_database_password(read):
+@pytest.mark.parametrize(
+    "given", ["mysql://u:hidden-password@h", "postgresql://u:x@hidden-password@h"]
+)
+def test_no_sentence_repeats_a_database_password(read, given):
     with pytest.raises(SettingsError) as raised:
-        read(DATABASE_URL="mysql://u:hidden-password@h/d")
+        read(DATABASE_URL=f"{given}/d")
     assert "hidden-password" not in raised.value.message
 
 

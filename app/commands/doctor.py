@@ -14,6 +14,7 @@ from app.accounts.models import User, UserType, Workspace
 from app.config import Settings
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.db import reading, session
+from app.core.engines import outage_in_words
 from app.core.errors import Unavailable
 from app.jobs.models import SweeperLease
 from app.jobs.sweepers import SWEEPERS
@@ -48,12 +49,16 @@ def doctor() -> None:
     Exit code 1 where something has to be done.
     """
     settings: Settings = current_app.config["SETTINGS"]
-    well = True
+    well = is_reached = True
     for check in CHECKS:
         try:
             findings = list(check(settings))
         except Unavailable as error:
-            findings = [Finding("database", error.message, "Start it, or correct DATABASE_URL.")]
+            # Said once: each check that asks the database would say it again.
+            remedy = "Start it, or correct DATABASE_URL."
+            finding = Finding("database", outage_in_words(error), remedy)
+            findings = [finding] if is_reached else []
+            is_reached = False
         for finding in findings:
             mark = "ok  " if not finding.remedy else "note" if finding.is_note else "FAIL"
             click.echo(f"{mark} {finding.about}: {finding.said}")

@@ -293,6 +293,15 @@ def _lost(error: DBAPIError) -> bool:
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
 
 
+def outage_in_words(error: Unavailable) -> str:
+    """Why the database is out of reach, in its own words, for whoever runs the server."""
+    cause = error.__cause__
+    if not isinstance(cause, DBAPIError):
+        return error.message
+    first_line = str(cause.orig).partition("\n")[0]
+    return f"The database is out of reach: {first_line}"
+
+
 # Serialization failure, deadlock, and a row that was deleted after it was read and before another
 # row came to refer to it. Run anew, the work finds out and says so.
 _RETRYABLE_STATES = frozenset({"40001", "40P01", "23503"})

@@ -16,9 +16,10 @@ from tests.support.workspace import Owner, owner_of
 KEY = "a secret key of the tests"
 
 
-def command(instance, *args, code=0):
+def command(instance, *args, code=0, **settings):
     """Run a command on an instance, as an operator does."""
     env = {"PATH": os.environ["PATH"], "INSTANCE_DIR": str(instance), "SECRET_KEY": KEY}
+    env.update(settings)
     done = subprocess.run(
         [sys.executable, "-m", "flask", "--app", "wsgi", *args],
         cwd=ROOT,
@@ -52,6 +53,19 @@ def used(tmp_path):
         owner.call("POST", "/webhooks", hook)
         owner.bot("bot-1")
     return instance, owner.cookie
+
+
+def test_commands_say_why_a_database_is_out_of_reach(tmp_path):
+    nowhere = "postgresql://docket:secret@127.0.0.1:1/docket"
+    # An instance with a table and a person, so that there is something to copy.
+    command(tmp_path, "setup-admin", "--username", "ada", "--password", "correct horse battery")
+    said = command(tmp_path, "copy-to", nowhere, code=1)
+    assert "Error: The database is out of reach: connection failed" in said
+    said = command(tmp_path, "doctor", code=1, DATABASE_URL=nowhere)
+    assert said.count("FAIL database: The database is out of reach: connection failed") == 1
+    assert "FAIL" not in said.partition("correct DATABASE_URL")[2]
+    assert "ok   disk" in said
+    assert "secret" not in said
 
 
 def rows_of(url):
