@@ -40,6 +40,7 @@ PAGES = (
     "/projects/DEMO/settings/general",
     "/projects/DEMO/settings/states",
     "/projects/DEMO/settings/labels",
+    "/projects/DEMO/settings/bots",
     "/tickets/new",
     "/tickets/new?project=DEMO",
     "/tickets/DEMO-2",

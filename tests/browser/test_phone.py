@@ -16,6 +16,7 @@ PAGES = (
     "/projects/DEMO/tickets?view=tree",
     "/projects/DEMO/settings/states",
     "/projects/DEMO/settings/labels",
+    "/projects/DEMO/settings/bots",
     "/tickets/DEMO-2",
     "/tickets/new?project=DEMO",
     "/profile",

@@ -93,6 +93,7 @@ PAGES = {
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",
     "settings-labels": "/projects/DEMO/settings/labels",
+    "settings-bots": "/projects/DEMO/settings/bots",
     "empty-board": "/projects/EMPTY/board",
     "empty-list": "/projects/EMPTY/tickets",
     "empty-epics": "/projects/EMPTY/epics",

@@ -14,6 +14,7 @@ PAGES = (
     "/projects/OPEN/settings/general",
     "/projects/OPEN/settings/states",
     "/projects/OPEN/settings/labels",
+    "/projects/OPEN/settings/bots",
     "/tickets/OPEN-1",
     "/tickets/OPEN-1/move",
     "/tickets/OPEN-1/delete",

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, current_app, g, request
+from flask import Response, current_app, g, request
 
 from app.accounts.builders import bot_json
 from app.bots import pausing, pulse, releasing, service
 from app.bots.clients import CLIENTS
+from app.bots.pages.blueprint import SHOWN, pages
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.bots.wording import may_do
@@ -18,10 +19,6 @@ from app.projects import service as projects
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, page, render
-
-pages = Blueprint("bots_pages", __name__)
-
-SHOWN = 200
 
 
 def _settings() -> Settings:
