@@ -3,7 +3,7 @@
 import { board, cardsOf, cellOf, cells, idOf, linkOf, refresh, rove, spotIn } from "./cards.js";
 import { chosen, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
-import { watchDrag } from "./drag.js";
+import { pull, watchDrag } from "./drag.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
 import { look, watchLive } from "./live.js";
@@ -25,8 +25,8 @@ function watchBoard() {
   watchQuickAdd();
   document.addEventListener("docket:changed", look);
   watchChoosing(mark);
-  const columnAt = (x, y) => document.elementFromPoint(x, y)?.closest(".column") ?? null;
-  watchDrag(document.querySelector(".board-page"), { move, columnAt, spotIn });
+  const held = (target) => !target.closest(".card-more") && target.closest(".card");
+  watchDrag(document.querySelector(".board-page"), { held, over, scroll, drop });
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", onClick);
   document.addEventListener("submit", onSubmit);
@@ -39,6 +39,34 @@ function watchBoard() {
     refold();
     mark();
   });
+}
+
+/** Show in which column a dragged card would go, and where in it. */
+function over(drag) {
+  const column = document.elementFromPoint(drag.x, drag.y)?.closest(".column") ?? null;
+  if (column === drag.place) return;
+  drag.place?.classList.remove("over");
+  drag.place = column;
+  drag.mark.remove();
+  if (column && column !== drag.card.closest(".column")) {
+    column.classList.add("over");
+    column.querySelector(".cards").insertBefore(drag.mark, spotIn(column, drag.card));
+  }
+}
+
+function scroll({ x, y, place }) {
+  const box = board().getBoundingClientRect();
+  board().scrollLeft += pull(x, box.left, box.right);
+  // A board with lanes scrolls down as well.
+  board().scrollTop += pull(y, box.top, box.bottom);
+  const list = place?.querySelector(".cards");
+  if (!list) return;
+  const inner = list.getBoundingClientRect();
+  list.scrollTop += pull(y, inner.top, inner.bottom);
+}
+
+function drop(card, column) {
+  if (card && column && column !== card.closest(".column")) move(card, column);
 }
 
 /** The cells of each lane; a board without lanes has one row of them. */

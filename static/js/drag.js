@@ -1,22 +1,33 @@
-// Dragging cards with a mouse or a finger. Native drag events do not fire on touch screens, so this
-// follows pointers itself: a mouse drags after 8 px, a finger after holding still for 250 ms.
+// Dragging with a mouse or a finger. Native drag events do not fire on touch screens, so this follows
+// pointers itself: a mouse drags after 8 px, a finger after holding still for 250 ms. On a grip, by
+// which nobody can scroll, a finger drags as a mouse does.
 
 const THRESHOLD = 8;
 const HOLD = 250;
 const EDGE = 56;
 const SPEED = 14;
 
-/** Let cards below `root` be dragged; `move`, `columnAt` and `spotIn` are the board's. */
-export function watchDrag(root, { move, columnAt, spotIn }) {
+/** How far to scroll what reaches from `low` to `high`, where the pointer is `at` one of its edges. */
+export function pull(at, low, high) {
+  if (at < low + EDGE) return -SPEED * Math.min(1, (low + EDGE - at) / EDGE);
+  if (at > high - EDGE) return SPEED * Math.min(1, (at - high + EDGE) / EDGE);
+  return 0;
+}
+
+// `held` finds what a press below `root` would drag. `over` puts the mark where it would go, `scroll` is
+// called with each frame, and `drop` at the end with what was dragged and the place that `over` noted.
+/** Let things below `root` be dragged. */
+export function watchDrag(root, { held, over, scroll, drop }) {
   let press = null;
   let drag = null;
 
   root.addEventListener("dragstart", (event) => event.preventDefault());
   root.addEventListener("pointerdown", (event) => {
-    const card = event.target.closest(".card");
-    if (!card || event.button !== 0 || event.target.closest(".card-more") || drag) return;
-    press = { card, id: event.pointerId, x: event.clientX, y: event.clientY, touch: event.pointerType === "touch" };
-    if (press.touch) press.timer = setTimeout(() => begin(press.x, press.y), HOLD);
+    const card = held(event.target);
+    if (!card || event.button !== 0 || drag) return;
+    const touch = event.pointerType === "touch" && !event.target.closest(".grip");
+    press = { card, id: event.pointerId, x: event.clientX, y: event.clientY, touch };
+    if (touch) press.timer = setTimeout(() => begin(press.x, press.y), HOLD);
   });
   document.addEventListener("pointermove", (event) => {
     if (drag && event.pointerId === drag.id) {
@@ -28,7 +39,11 @@ export function watchDrag(root, { move, columnAt, spotIn }) {
     }
   });
   document.addEventListener("pointerup", (event) => {
-    if (drag?.id === event.pointerId) drop();
+    if (drag?.id === event.pointerId) {
+      const { card, place } = drag;
+      end();
+      drop(document.getElementById(card.id), place);
+    }
     forget();
   });
   document.addEventListener("pointercancel", (event) => {
@@ -63,7 +78,7 @@ export function watchDrag(root, { move, columnAt, spotIn }) {
     ghost.style.height = `${box.height}px`;
     const mark = document.createElement("li");
     mark.className = "drop-mark";
-    drag = { card, id, ghost, mark, dx: x - box.left, dy: y - box.top, x, y, column: null };
+    drag = { card, id, ghost, mark, dx: x - box.left, dy: y - box.top, x, y, place: null };
     forget();
     document.body.append(ghost);
     document.documentElement.classList.add("dragging");
@@ -77,49 +92,19 @@ export function watchDrag(root, { move, columnAt, spotIn }) {
     Object.assign(drag, { x, y });
     drag.ghost.style.left = `${x - drag.dx}px`;
     drag.ghost.style.top = `${y - drag.dy}px`;
-    const column = columnAt(x, y);
-    if (column === drag.column) return;
-    drag.column?.classList.remove("over");
-    drag.column = column;
-    drag.mark.remove();
-    if (column && column !== drag.card.closest(".column")) {
-      column.classList.add("over");
-      column.querySelector(".cards").insertBefore(drag.mark, spotIn(column, drag.card));
-    }
+    over(drag);
   }
 
   function scrollAtEdges() {
     if (!drag) return;
-    const board = document.getElementById("board");
-    const box = board.getBoundingClientRect();
-    board.scrollLeft += pull(drag.x, box.left, box.right);
-    // A board with lanes scrolls down as well.
-    board.scrollTop += pull(drag.y, box.top, box.bottom);
-    const list = drag.column?.querySelector(".cards");
-    if (list) {
-      const inner = list.getBoundingClientRect();
-      list.scrollTop += pull(drag.y, inner.top, inner.bottom);
-    }
+    scroll(drag);
     requestAnimationFrame(scrollAtEdges);
-  }
-
-  function pull(at, low, high) {
-    if (at < low + EDGE) return -SPEED * Math.min(1, (low + EDGE - at) / EDGE);
-    if (at > high - EDGE) return SPEED * Math.min(1, (at - high + EDGE) / EDGE);
-    return 0;
-  }
-
-  function drop() {
-    const { column } = drag;
-    const card = document.getElementById(drag.card.id);
-    end();
-    if (card && column && column !== card.closest(".column")) move(card, column);
   }
 
   function end() {
     drag.ghost.remove();
     drag.mark.remove();
-    drag.column?.classList.remove("over");
+    drag.place?.classList.remove("over");
     drag.card.classList.remove("lifted");
     document.documentElement.classList.remove("dragging");
     drag = null;

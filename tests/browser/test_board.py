@@ -165,6 +165,6 @@ def test_a_dropped_card_lands_where_it_will_stand(desk, furnished):
 
     assert order() == [urgent, middle, low]
     # The card stands there before the server knows.
-    desk.page.wait_for_load_state("networkidle")
+    expect(desk.page.locator("#speak")).to_contain_text(f"{middle} moved to In review")
     desk.page.reload()
     assert order() == [urgent, middle, low]

@@ -82,20 +82,27 @@ def save_state(key: str, state_id: str) -> Response:
 
 @pages.post(f"{ADDRESS}/<state_id>/move")
 def move_state(key: str, state_id: str) -> Response:
-    """Move a state one place up or down."""
+    """Move a state one place up or down, or ``before`` another one; before none is to the end."""
     project = project_of(key)
+    before = request.form.get("before")
     by = -1 if request.form.get("to") == "up" else 1
 
     def work(present: Actor) -> None:
         order = [one.id for one in states.ordered(project.id)]
-        if state_id not in order:
+        if state_id not in order or (before and before not in order):
             return
         at = order.index(state_id)
-        to = max(0, min(len(order) - 1, at + by))
-        order.insert(to, order.pop(at))
+        if before is None:
+            at = max(0, at + by)
+        elif before != state_id:
+            others = [one for one in order if one != state_id]
+            at = others.index(before) if before else len(others)
+        order.remove(state_id)
+        order.insert(at, state_id)
         states.reorder_states(present, project.id, state_ids=order)
 
-    return _done(project, Form(), work)
+    said = "" if before is None else "State moved"
+    return _done(project, Form(), work, said=said)
 
 
 @pages.post(f"{ADDRESS}/<state_id>/delete")

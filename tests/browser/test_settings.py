@@ -1,0 +1,95 @@
+"""A project's settings, with mouse and finger; with keys alone they are in test_by_keyboard.py."""
+
+import pytest
+from playwright.sync_api import expect
+
+SETTINGS = "/projects/DEMO/settings"
+NOT_NOW = '<div class="toast error">Not now</div>'
+STATES = ["Backlog", "To do", "In progress", "In review", "Done"]
+
+
+def names(desk):
+    fields = desk.page.locator("#states .state-row:not(.ghost) input[name=name]")
+    return fields.evaluate_all("all => all.map(one => one.value)")
+
+
+def stored(furnished):
+    path = f"/projects/{furnished.ids['project']}/workflow-states"
+    return [one["name"] for one in furnished.call("GET", path)["data"]]
+
+
+@pytest.fixture
+def in_order(furnished):
+    """The states in their first order, whatever other tests did."""
+    path = f"/projects/{furnished.ids['project']}/workflow-states/reorder"
+    furnished.call("POST", path, {"state_ids": [furnished.ids[name] for name in STATES]})
+
+
+def grip(desk, name):
+    """The middle of the grip of a state's row."""
+    row = desk.page.locator(".state-row").nth(names(desk).index(name))
+    box = row.locator(".grip").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.usefixtures("in_order")
+def test_states_are_dragged_to_another_place_and_back_by_undo(desk, furnished):
+    desk.go(f"{SETTINGS}/states")
+    x, y = grip(desk, "In review")
+    _, target = grip(desk, "To do")
+    desk.page.mouse.move(x, y)
+    desk.page.mouse.down()
+    desk.page.mouse.move(x, y - 10)
+    expect(desk.page.locator(".state-row.ghost")).to_be_visible()
+    desk.page.mouse.move(x, target - 16, steps=4)
+    expect(desk.page.locator("#states ol > .drop-mark")).to_have_count(1)
+    desk.page.mouse.up()
+    expect(desk.toast()).to_contain_text("State moved")
+    expect(desk.page.locator("#speak")).to_have_text("In review is now state 2 of 5")
+    assert names(desk) == stored(furnished) == [STATES[0], STATES[3], *STATES[1:3], STATES[4]]
+    desk.toast().get_by_role("button", name="Undo").click()
+    expect(desk.page.locator("#states .state-row [name=name]").nth(1)).to_have_value("To do")
+    assert stored(furnished) == STATES
+
+
+@pytest.mark.usefixtures("in_order")
+def test_a_drag_that_is_given_up_or_refused_leaves_the_order(desk, furnished):
+    desk.go(f"{SETTINGS}/states")
+    for ending in ("Escape", "refused"):
+        x, y = grip(desk, "Backlog")
+        _, target = grip(desk, "Done")
+        desk.page.mouse.move(x, y)
+        desk.page.mouse.down()
+        desk.page.mouse.move(x, target + 12, steps=4)
+        if ending == "Escape":
+            desk.press("Escape")
+            expect(desk.page.locator(".ghost")).to_have_count(0)
+        else:
+            desk.page.route("**/move", lambda route: route.fulfill(status=503, body=NOT_NOW))
+        desk.page.mouse.up()
+    expect(desk.toast()).to_have_text("Not now")
+    assert names(desk) == stored(furnished) == STATES
+
+
+@pytest.mark.usefixtures("in_order")
+def test_a_finger_drags_a_state_by_its_grip(phone, furnished):
+    phone.go(f"{SETTINGS}/states")
+    finger = phone.page.context.new_cdp_session(phone.page)
+
+    def touch(kind, *at):
+        points = [{"x": at[0], "y": at[1]}] if at else []
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    x, y = grip(phone, "Backlog")
+    _, target = grip(phone, "To do")
+    touch("touchStart", x, y)
+    touch("touchMove", x, y + 20)
+    expect(phone.page.locator(".state-row.ghost")).to_be_visible()
+    touch("touchMove", x, target + 30)
+    touch("touchEnd")
+    expect(phone.page.locator("#speak")).to_have_text("Backlog is now state 2 of 5")
+    assert names(phone) == stored(furnished) == ["To do", "Backlog", *STATES[2:]]
+    # The buttons do the same, with a tap.
+    phone.page.get_by_role("button", name="Move Backlog up").tap()
+    expect(phone.page.locator("#states .state-row [name=name]").nth(0)).to_have_value("Backlog")
+    assert stored(furnished) == STATES
