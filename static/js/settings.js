@@ -1,7 +1,9 @@
-// The entry of a project's workflow, beside that of every page: states carried to another place.
+// The entry of a project's settings, beside that of every page: states carried to another place, and how
+// a label will look while its colour is chosen.
 
 import { pull, watchDrag } from "./drag.js";
 import { speak } from "./page.js";
+import { watchColors } from "./colors.js";
 
 const rowsOf = (list) => [...list.querySelectorAll(".state-row")];
 
@@ -48,3 +50,4 @@ async function drop(row, place) {
 }
 
 watchStates();
+watchColors();

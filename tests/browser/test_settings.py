@@ -1,5 +1,7 @@
 """A project's settings, with mouse and finger; with keys alone they are in test_by_keyboard.py."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -93,3 +95,42 @@ def test_a_finger_drags_a_state_by_its_grip(phone, furnished):
     phone.page.get_by_role("button", name="Move Backlog up").tap()
     expect(phone.page.locator("#states .state-row [name=name]").nth(0)).to_have_value("Backlog")
     assert stored(furnished) == STATES
+
+
+def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(desk):
+    desk.go(f"{SETTINGS}/labels")
+    form = desk.page.locator("form.add-row", has=desk.page.get_by_label("New label"))
+    told = form.locator(".color-told")
+    expect(form.locator(".color-preview")).to_be_hidden()
+    form.get_by_label("Colour").fill("#ffe9a8")
+    expect(told).to_have_text(re.compile(r"^1\.2:1 in light, hard to see; 14\.\d:1 in dark$"))
+    form.get_by_label("New label").fill("pale")
+    expect(form.locator("[data-theme] .label")).to_have_text(["pale", "pale"])
+    form.get_by_label("Colour").fill("#0b7f8e")
+    expect(told).not_to_contain_text("hard to see")
+    # Of a label that is there, in its row.
+    row = desk.page.locator(".label-row").first
+    row.get_by_label("Colour of").fill("#101414")
+    expect(row.locator(".color-told")).to_contain_text("in dark, hard to see")
+    grounds = row.locator("[data-theme] .label").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).backgroundColor)"
+    )
+    assert len(set(grounds)) == 2
+
+
+def test_labels_are_merged_by_choosing_two(desk, furnished):
+    path = f"/projects/{furnished.ids['project']}/labels"
+    made = [furnished.call("POST", path, {"name": name})["id"] for name in ("dup", "kept")]
+    reference = furnished.ticket("Carries it", label_ids=made[:1])
+    desk.go(f"{SETTINGS}/labels")
+    desk.page.get_by_label("Merge", exact=True).select_option("dup")
+    desk.page.get_by_label("Into", exact=True).select_option("kept")
+    desk.page.get_by_role("button", name="Merge labels").click()
+    expect(desk.toast()).to_contain_text("Labels merged")
+    expect(desk.page.get_by_role("button", name="Save dup")).to_have_count(0)
+    labels = furnished.call("GET", f"/tickets/{reference}")["labels"]
+    assert [one["name"] for one in labels] == ["kept"]
+    desk.toast().get_by_role("button", name="Undo").click()
+    expect(desk.page.get_by_role("button", name="Save dup")).to_be_visible()
+    labels = furnished.call("GET", f"/tickets/{reference}")["labels"]
+    assert [one["name"] for one in labels] == ["dup"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.tickets import merging_labels
+
 STATES = "/projects/OPEN/settings/states"
 NAMES = ["Backlog", "To do", "In progress", "In review", "Done"]
 
@@ -43,3 +45,58 @@ def test_a_state_is_put_before_another_one(ada, states, order, moved, before, th
 def test_a_state_goes_up_and_down_within_the_list(ada, states, order, moved, to, then):
     assert ada.post(f"{STATES}/{states[moved]}/move", to=to).location == STATES
     assert order() == then
+
+
+LABELS = "/projects/OPEN/settings/labels"
+
+
+@pytest.fixture
+def carrying(cast):
+    """The names of the labels of a ticket."""
+
+    def of(ticket):
+        found = cast.ada.get(f"/tickets/{ticket['id']}").json["labels"]
+        return sorted(one["name"] for one in found)
+
+    return of
+
+
+def test_a_label_is_merged_into_another_and_taken_apart_by_undo(ada, cast, make, label, carrying):
+    bug, fault = label("bug"), label("fault")
+    tickets = [
+        make("One", label_ids=[fault]),
+        make("Both", label_ids=[bug, fault]),
+        make("Other", label_ids=[bug]),
+        make("None"),
+    ]
+    merged = ada.post(f"{LABELS}/merge", htmx=True, label_id=fault, into_label_id=bug)
+    assert "Labels merged" in merged.text
+    assert [carrying(one) for one in tickets] == [["bug"], ["bug"], ["bug"], []]
+    events = cast.ada.get("/audit?limit=2").json["data"]
+    assert [one["event_type"] for one in events] == ["label.deleted", "ticket.updated"]
+    assert events[0]["request_id"] == events[1]["request_id"]
+    assert events[1]["payload"]["changes"]["label_ids"]["from"] == [fault]
+    ada.post(f"/audit/requests/{events[0]['request_id']}/undo", straight="yes", back=LABELS)
+    assert [carrying(one) for one in tickets] == [["fault"], ["bug", "fault"], ["bug"], []]
+
+
+def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
+    ada, cast, make, label, carrying, monkeypatch
+):
+    bug, fault = label("bug"), label("fault")
+    ticket = make("One", label_ids=[fault])
+    path = f"/projects/{cast.fenced_project}/labels"
+    foreign = cast.ada.post(path, {"name": "foreign"}).json["id"]
+
+    def refusal(status=422, **form):
+        answer = ada.post(f"{LABELS}/merge", htmx=True, **form)
+        assert answer.status_code == status
+        assert carrying(ticket) == ["fault"]
+        return answer.text
+
+    assert "Choose a label." in refusal(label_id=fault)
+    assert "Choose another label" in refusal(label_id=fault, into_label_id=fault)
+    assert "labels of this project" in refusal(label_id=fault, into_label_id=foreign)
+    refusal(404, label_id=foreign, into_label_id=bug)
+    monkeypatch.setattr(merging_labels, "MOST_TICKETS", 0)
+    assert "More than 0 tickets carry fault" in refusal(label_id=fault, into_label_id=bug)

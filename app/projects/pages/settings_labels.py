@@ -34,12 +34,13 @@ def _show(project: SeenProject, form: Form | None = None) -> Response:
         block="labels",
         project=project,
         labels=shown,
+        choices=[("", "Choose…"), *((one["id"], one["name"]) for one in shown)],
         form=form or Form(),
         status=422 if form and form.errors else 200,
     )
 
 
-def _done(
+def done(
     project: SeenProject, form: Form, work: Callable[[Actor], Any], *, said: str = ""
 ) -> Response:
     """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
@@ -63,7 +64,7 @@ def add_label(key: str) -> Response:
     """Add a label."""
     project = project_of(key)
     form = load_form(LabelCreate)
-    return _done(
+    return done(
         project, form, lambda present: labels.create_label(present, project.id, **form.data)
     )
 
@@ -75,7 +76,7 @@ def save_label(key: str, label_id: str) -> Response:
     form = load_form(LabelPatch, keep_empty=True)
     form.shown = frozenset()
     form.raw.clear()
-    return _done(
+    return done(
         project,
         form,
         lambda present: labels.update_label(present, project.id, label_id, **form.data),
@@ -86,7 +87,7 @@ def save_label(key: str, label_id: str) -> Response:
 def delete_label(key: str, label_id: str) -> Response:
     """Delete a label; it comes off its tickets."""
     project = project_of(key)
-    return _done(
+    return done(
         project,
         Form(),
         lambda present: labels.delete_label(present, project.id, label_id),
