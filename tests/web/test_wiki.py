@@ -381,3 +381,17 @@ def test_pages_record_nothing_by_being_read(ada, guide, app):
     ada.get(f"{WIKI}/set-up")
     ada.get(WIKI)
     assert len(events(app)) == before
+
+
+def test_a_page_shows_where_it_leads_and_what_is_said_of_it(ada, cast, ticket, guide):
+    body = "Begin with [[set-up|the set-up]] & <b>OPEN-1</b>. Then [[nowhere]]; UTF-8."
+    made = {"title": "Home", "body": body, "project_id": cast.open_project}
+    cast.ada.post("/wiki/pages", made)
+    text = ada.get(f"{WIKI}/set-up").text
+    assert "Begin with <mark>the set-up</mark> &amp; &lt;b&gt;OPEN-1&lt;/b&gt;." in text
+    side = ada.get(f"{WIKI}/home").text.split('id="outgoing-title"')[1].split("</section>")[0]
+    assert f'<a href="{WIKI}/set-up">' in side
+    assert f'<a href="{WIKI}/nowhere/edit" class="is-broken">nowhere</a>' in side
+    assert '<a href="/tickets/OPEN-1">A &lt;i&gt;ticket&lt;/i&gt;</a>' in side
+    assert "UTF-8" not in side
+    assert 'id="outgoing-title"' not in ada.get(f"{WIKI}/set-up").text

@@ -1,6 +1,7 @@
 """The text of a wiki page as people see it."""
 
 from collections import OrderedDict
+from typing import Any
 
 from sqlalchemy import select
 
@@ -8,11 +9,13 @@ from app.audit.models import AuditEvent
 from app.audit.service import record_separately
 from app.core.actor import Actor
 from app.core.db import reading, session
-from app.markdown import Html
+from app.markdown import Broken, Html, Profile, Resolved, Targets, linked, render
+from app.web.guard import actor as present
 from app.web.texts import laid_out
 from app.wiki import loaders
 from app.wiki.page_queries import SeenPage
 from app.wiki.pages.blueprint import Scope
+from app.wiki.targets import targets
 
 FAILED = "wiki.render_failed"
 # Failures this process has recorded or found recorded, so that reading again asks nothing.
@@ -23,6 +26,31 @@ _known: OrderedDict[tuple[str, int], None] = OrderedDict()
 def rendered(scope: Scope, body: str) -> Html:
     """A text of this scope laid out, in a unit of work."""
     return laid_out({"h": body}, scope.id, scope.key)["h"]
+
+
+def read(scope: Scope, body: str) -> tuple[Html, Targets]:
+    """As ``rendered``, with what the links of the text lead to."""
+    found = targets(present(), scope.id, scope.key, linked(body))
+    return render(body, Profile.FULL, lambda _links: found, anchor_prefix="h-"), found
+
+
+def outgoing(shown: Html, found: Targets) -> list[dict[str, Any]]:
+    """Where the links of a text lead: to pages, those still to be written too, then to tickets."""
+    pages = [(slug, found.pages.get(slug)) for slug in shown.links.slugs]
+    tickets = [(number, found.tickets.get(number)) for number in shown.links.tickets]
+    return [
+        {
+            "address": one.href,
+            "title": one.title if isinstance(one, Resolved) else name,
+            "ticket": name if is_ticket else "",
+            "is_done": isinstance(one, Resolved) and one.is_done,
+            "is_broken": isinstance(one, Broken),
+        }
+        for is_ticket, rows in ((False, pages), (True, tickets))
+        for name, one in rows
+        # What only looks like the number of a ticket (UTF-8) is none.
+        if one is not None and not (is_ticket and isinstance(one, Broken))
+    ]
 
 
 def audit_failure(actor: Actor, page: SeenPage, shown: Html) -> None:

@@ -7,7 +7,7 @@ from app.core.errors import Gone, NotFound
 from app.web.guard import actor
 from app.web.render import page
 from app.web.wiki_addresses import address_of, title_of
-from app.wiki import links, page_queries
+from app.wiki import links, page_queries, sentences
 from app.wiki.page_queries import Found
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
@@ -18,6 +18,7 @@ from app.wiki.pages.blueprint import (
 )
 
 BACKLINKS_SHOWN = 100
+OUTGOING_SHOWN = 100
 # The deepest headings in the table of contents.
 CONTENTS = 3
 
@@ -31,8 +32,9 @@ def show(reference: str, key: str | None = None) -> Response:
         if not isinstance(found, Found):
             return _missing(scope, reference, found)
         one = found.page
-        shown = rendering.rendered(scope, one.body)
+        shown, targets = rendering.read(scope, one.body)
         backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
+        said = sentences.around((link["id"] for link in backlinks), one.slug)
         # A project's page is linked to by its own project alone.
         foreign = () if scope.project else (link["project_id"] for link in backlinks)
         origins = {scope.id: scope.key} | page_queries.keys_of(foreign)
@@ -50,9 +52,12 @@ def show(reference: str, key: str | None = None) -> Response:
                 "title": link["title"],
                 "address": address_of(origins.get(link["project_id"]), link["slug"], link["id"]),
                 "project": origins.get(link["project_id"]) if scope.project is None else None,
+                "said": said.get(link["id"]),
             }
             for link in backlinks
         ],
+        outgoing=rendering.outgoing(shown, targets),
+        outgoing_shown=OUTGOING_SHOWN,
         elsewhere=[_elsewhere(other) for other in found.elsewhere],
     )
 

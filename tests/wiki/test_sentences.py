@@ -1,0 +1,57 @@
+"""The sentence around a link, as the page that it leads to shows it."""
+
+import pytest
+
+from app.core.db import reading
+from app.wiki.sentences import READ, SHOWN, around, sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "link", "after"),
+    [
+        ("See [[set-up]].", "See ", "set-up", "."),
+        ("First. Then see [[set-up|how]] it goes. Last.", "Then see ", "how", " it goes."),
+        ("Another\n\nOne line\nand [[set-up]]\nmore\n\nlast", "One line and ", "set-up", " more"),
+        ("- one\n- [ ] read [[set-up]]\n- three", "read ", "set-up", ""),
+        ("## About [[set-up]]\ntext", "About ", "set-up", " text"),
+        ("| a | [[set-up]] |\n| - | - |", "a ", "set-up", " "),
+        (
+            "**Bold** `code` [text](https://example.org/) [[other|the other]] [[set-up]] _x_",
+            "Bold code text the other ",
+            "set-up",
+            " x",
+        ),
+        ("[[set-up-2]] and snake_case [[set-up]]", "set-up-2 and snake_case ", "set-up", ""),
+        ("[[set-up]] then [[set-up|again]]", "", "set-up", " then again"),
+    ],
+)
+def test_the_sentence_is_found_and_reads_as_text(text, before, link, after):
+    found = sentence(text, "set-up")
+    assert (found.before, found.link, found.after) == (before, link, after)
+
+
+def test_a_long_sentence_is_cut_at_words():
+    found = sentence("word " * 100 + "[[set-up]]" + " more" * 100, "set-up")
+    assert found.before.startswith("… word ")
+    assert found.after.endswith(" more …")
+    assert len(found.before) <= SHOWN + 2 >= len(found.after)
+    # What was read of the body begins anywhere.
+    assert sentence("f a word [[set-up]]", "set-up", is_cut=True).before == "… a word "
+    assert sentence("f. A word [[set-up]]", "set-up", is_cut=True).before == "A word "
+    assert sentence("no link", "set-up") is None
+
+
+@pytest.mark.parametrize("end", ["]]", "|shown]]"])
+def test_the_sentence_is_read_out_of_the_middle_of_a_long_body(app, cast, end):
+    def write(title, body):
+        return cast.ada.post("/wiki/pages", {"title": title, "body": body}).json["id"]
+
+    write("Set up", "")
+    far = "Ünïcode täxt. " * READ
+    identifier = write("Far", f"{far}Here is [[set-up{end} at last. {far}[[set-up]] [[set-up|x]]")
+    none = write("None", "`[[set-up-2]]`")
+    with app.app_context(), reading():
+        found = around([identifier, none], "set-up")
+        assert around([], "set-up") == {}
+    assert list(found) == [identifier]
+    assert (found[identifier].before, found[identifier].after) == ("Here is ", " at last.")
