@@ -98,11 +98,12 @@ def _source(name: str, content: str) -> SourceFile:
     path = name.removesuffix(".md").replace("--", "/")
     heading = _HEADING.search(content)
     title = matter.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])
+    title = title.strip()[: text.NAME_LENGTH] or path
     return SourceFile(
         path=path,
-        title=title.strip()[: text.NAME_LENGTH] or path,
+        title=title,
         slug=slugs.from_words(matter.get("slug", "").strip("/") or path),
-        body=_without_title(content, title.strip()),
+        body=_without_title(content, title),
     )
 
 

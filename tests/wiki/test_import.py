@@ -50,9 +50,13 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
     )
     write(tmp_path, "guide--go-on.md", "No heading. [up](set-up.md)")
     write(tmp_path, "named.md", "---\ntitle: Named\n---\n# Otherwise\n\n# Named\n")
+    long = "words " * 40
+    write(tmp_path, "long.md", f"# {long}\n\nText.")
     output = run(app, tmp_path)
     found = pages(cast)
-    assert set(found) == {"index", "guide-set-up", "guide-go-on", "named"}
+    assert set(found) == {"index", "guide-set-up", "guide-go-on", "named", "long"}
+    # Nor is a heading lost of which the title could not take all.
+    assert found["long"]["body"].startswith(f"# {long.strip()}")
     assert found["index"]["title"] == "Start here"
     assert found["index"]["body"] == "See [[guide-set-up|set up]]."
     assert found["guide-set-up"]["title"] == "Setting *up*"
@@ -64,7 +68,7 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
     assert found["guide-go-on"]["title"] == "go-on"
     # A first heading that says the title is not shown twice; another one stays.
     assert found["named"]["body"] == "# Otherwise\n\n# Named\n"
-    assert "4 pages made" in output
+    assert "5 pages made" in output
     assert "guide/set-up: links to a file that is not there (nope.md)" in output
 
 
