@@ -24,7 +24,7 @@ def deliver_due(allowed: Limits, advance: Callable[[int], None]) -> Counter[str]
     Retries that become due meanwhile are made too; those of later are left to whoever comes next.
     A server may run beside it: each entry is in one pair of hands.
     """
-    owner = f"command-{os.getpid()}-{secrets.token_hex(8)}"
+    owner = f"{outbox.BY_COMMAND}{os.getpid()}-{secrets.token_hex(8)}"
     counts: Counter[str] = Counter(succeeded=0, failed=0)
     run_write(outbox.recover)
     with ThreadPoolExecutor(BATCH) as pool:

@@ -29,6 +29,8 @@ LAST_ATTEMPT = len(BACKOFF_MS) + 1
 FARTHEST_MS = BACKOFF_MS[-1]
 # Longer than an attempt may take in all; by the clock of the database, which all processes share.
 LEASE_MS = 75_000
+# How the owners begin that are commands, not servers.
+BY_COMMAND = "command-"
 # Taken back in one transaction.
 RECOVERED = 200
 INTERRUPTED = Outcome(None, 0, "interrupted: the server ended during the attempt", True)
@@ -195,12 +197,14 @@ def recover(*, is_alone: bool = False) -> int:
 
     Entries past their lease; all of them where no process can be sending (SQLite, at the start).
     A lease that reaches much farther than any can is from before the database's clock was set back.
+    Commands may send beside a server that starts, so their leases count in any case.
     """
     hold(Lock.OUTBOX)
-    statement = select(OutboxEntry).where(_SENDING)
-    if not is_alone:
-        moment, until = database_ms(), OutboxEntry.lease_until
-        statement = statement.where(or_(until < moment, until > moment + 2 * LEASE_MS))
+    moment, until = database_ms(), OutboxEntry.lease_until
+    is_lost = or_(until < moment, until > moment + 2 * LEASE_MS)
+    if is_alone:
+        is_lost = or_(is_lost, OutboxEntry.owner.not_like(f"{BY_COMMAND}%"))
+    statement = select(OutboxEntry).where(_SENDING, is_lost)
     lost = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
     events = attempts.events_of([entry.audit_event_id for entry in lost])
     active = frozenset(session.scalars(_ACTIVE))

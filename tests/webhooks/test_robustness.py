@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 
 import pytest
 from sqlalchemy import insert, text
@@ -55,6 +56,17 @@ def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, mo
         assert due is not None
         assert due <= now_ms()
     assert len(in_app(app, lambda: outbox.claim("test", 5))) == 1
+
+
+def test_a_server_that_starts_leaves_commands_what_they_send(app, cast, subscribe):
+    subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    for owner in ("server", f"{outbox.BY_COMMAND}1"):
+        assert len(in_app(app, partial(outbox.claim, owner, 1))) == 1
+    assert in_app(app, lambda: outbox.recover(is_alone=True)) == 1
+    assert sorted(states(app)) == ["pending", "pending", "sending"]
 
 
 def test_a_clock_that_was_set_back_keeps_no_lease_of_the_dead(app, cast, subscribe, monkeypatch):
