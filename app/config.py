@@ -25,7 +25,9 @@ __all__ = ["ROOT", "VERSION", "Settings", "SettingsError"]
 
 def _cores() -> int:
     """One server process for each core; more than four is for whoever asks for them."""
-    return min(len(os.sched_getaffinity(0)), 4)
+    # Not every system says which cores are ours.
+    allowed = getattr(os, "sched_getaffinity", None)
+    return min(len(allowed(0)) if allowed else os.cpu_count() or 1, 4)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,12 @@ worker whose parent dies finishes its requests and ends, so nothing serves unwat
 import ctypes
 import errno
 import gc
+import multiprocessing
 import os
 import resource
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -37,6 +39,7 @@ from app.accounts.models import User, UserType
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
 from app.core.engines import writer_lock
+from app.core.errors import Unavailable
 from app.core.server_lock import ServerRuns, sole_use_of
 from app.gate import gate
 from app.search import reindexing
@@ -58,6 +61,8 @@ GRACE_SECONDS = 15
 HEAPS = 2
 # As glibc names that setting (malloc.h).
 M_ARENA_MAX = -8
+# The database file, and what stands beside it while it is in use.
+OWN_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")
 # How long a start waits for the server before it to let go of the database file.
 TAKEOVER_SECONDS = 5.0
 
@@ -74,7 +79,7 @@ LOGGING = {
 
 
 # The application as the parent made it. A worker that is forked goes on with it and shares its
-# memory; one that is spawned, as from Python 3.14 on, finds none here and makes its own.
+# memory; one that is spawned, where there is no safe fork, finds none here and makes its own.
 _made: list[Flask] = []
 
 
@@ -97,6 +102,9 @@ def serve(app: Flask) -> None:
         _raise_file_limit()
         _deliver_signals()
         nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        if sys.platform == "linux":
+            # Not every Python forks by itself. Workers share the parent's memory and its lock.
+            multiprocessing.set_start_method("fork", force=True)
         server = _server(settings)
         server.on_startup(partial(_announce, settings, needs_setup))
         server.on_startup(partial(_on_hangup, server, ignore=nohup))
@@ -171,8 +179,8 @@ def _only_server_on(database: Path | None) -> Iterator[None]:
 
     Raises ClickException where another holds it, or a file of the database may not be written.
     """
-    for path in sorted(database.parent.glob(f"{database.name}*")) if database else ():
-        if not os.access(path, os.R_OK | os.W_OK):
+    for path in [Path(f"{database}{more}") for more in OWN_FILES] if database else ():
+        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
             raise click.ClickException(f"{path} must be a file that this user can write to.")
     try:
         with sole_use_of(database, patience=TAKEOVER_SECONDS):
@@ -225,6 +233,8 @@ def prepare_database(app: Flask) -> bool:
         except OperationalError as error:
             first_line = str(error.orig).partition("\n")[0]
             raise click.ClickException(f"The database is out of reach: {first_line}") from None
+        except Unavailable as error:
+            raise click.ClickException("The database does not take writes now.") from error
         except CommandError as error:
             raise click.ClickException(f"The database cannot be used: {error}") from None
         finally:

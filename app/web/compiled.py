@@ -6,29 +6,33 @@ the templates themselves, so what is read is trusted as much as they are.
 
 import sys
 from contextlib import suppress
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from pickle import UnpicklingError
 
 from jinja2 import Environment, FileSystemBytecodeCache
 from jinja2.bccache import Bucket
-
-from app.config import VERSION
 
 
 class CompiledTemplates(FileSystemBytecodeCache):
     """A directory of compiled templates; where it cannot be written, each process compiles.
 
-    Jinja checks what it reads against the source and the version of Python. Its release and ours
-    are in the names: filters of constants are worked out when a template is compiled.
+    Jinja checks what it reads against the source and the version of Python. The names say its
+    release, and what else goes into compiling: how it is set up, and filters, which are worked out
+    there and then where they are given constants.
     """
 
     def __init__(self, directory: Path) -> None:
         """Keep them in this directory, made when there is something to keep."""
-        super().__init__(str(directory), f"%s.jinja-{version('jinja2')}.docket-{VERSION}")
+        here = Path(__file__).parent
+        used = b"".join((here / name).read_bytes() for name in ("filters.py", "render.py"))
+        made_by = f"jinja-{version('jinja2')}.{sha256(used).hexdigest()[:12]}"
+        super().__init__(str(directory), f"%s.{made_by}")
 
     def load_bytecode(self, bucket: Bucket) -> None:
         """Fill in what is kept of one template, if it can be read."""
-        with suppress(OSError):
+        with suppress(OSError, EOFError, UnpicklingError):
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:

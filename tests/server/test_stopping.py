@@ -136,6 +136,12 @@ def test_a_database_that_may_only_be_read_is_refused(tmp_path):
     database.touch(0o400)
     said = refused_start(tmp_path, unused_port())
     assert said == f"Error: {database} must be a file that this user can write to."
+    # What somebody else keeps beside it is theirs.
+    database.chmod(0o600)
+    (tmp_path / "docket.db.2026-11-20").touch(0o400)
+    (tmp_path / "docket.db-wal").touch(0o400)
+    said = refused_start(tmp_path, unused_port())
+    assert said == f"Error: {database}-wal must be a file that this user can write to."
 
 
 def test_a_port_in_use_is_refused(tmp_path):
