@@ -1,8 +1,8 @@
 """Undoing what happened to sticky notes: to one's own, and to those on a project's wall.
 
-Events of personal notes say nothing of what they held, so only putting one up can be undone, by
-whoever did. A note that became a ticket stays so for good, so undoing that takes both away and puts
-a note like it up.
+Events of personal notes say nothing of what they held, so only putting one up, and that one became
+a ticket, can be undone, by whoever did. A note that became a ticket stays so for good: to undo that
+takes both away and puts a note like it up, which whoever wants a ticket after all converts anew.
 """
 
 from sqlalchemy import select
@@ -23,8 +23,19 @@ from app.tickets import service as tickets
 UNSAID = "What a personal note held is not written down, so nothing can bring it back."
 
 
+AGAIN = "It took back a conversion: convert the note again instead."
+
+
+def _took_back_a_conversion(event: AuditEvent) -> bool:
+    """Whether the event is part of that: undone one by one, its parts would lose the note."""
+    undone = by_id(AuditEvent, event.payload.get(UNDO_OF) or "")
+    return undone is not None and undone.event_type == "sticky_note.converted"
+
+
 def created(actor: Actor, event: AuditEvent) -> Plan:
     """Take it down; if it changed since, that is a reason to ask."""
+    if _took_back_a_conversion(event):
+        raise impossible(AGAIN)
     note = by_id(StickyNote, event.target_id or "")
     if note is None:
         return NOTHING_LEFT
@@ -56,6 +67,8 @@ def deleted(actor: Actor, event: AuditEvent) -> Plan:
     """Put one like it up again, in the name of whoever undoes; the old one is gone for good."""
     if "body" not in event.payload or event.project_id is None:
         raise impossible(UNSAID)
+    if _took_back_a_conversion(event):
+        raise impossible(AGAIN)
     project_id, payload = event.project_id, event.payload
     again = select(AuditEvent.id).where(
         AuditEvent.project_id == project_id,

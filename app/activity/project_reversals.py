@@ -68,23 +68,29 @@ def label_updated(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
-    """Add it again, on the tickets that carried it. One of its name takes its place."""
+    """Put it back on the tickets that carried it. One of its name takes its place."""
     project_id, payload = event.project_id or "", event.payload
     same = select(Label.id).where(
         Label.project_id == project_id, Label.name_key == text.same_name(payload["name"])
     )
-    if session.scalar(same) is not None:
-        return NOTHING_LEFT
+    standing = session.scalar(same)
     carried = payload.get("ticket_ids")
     if carried is None:
         raise impossible("Which tickets carried this label was not written down.")
+    if standing is not None:
+        carried = ticket_rows.live_without_label(standing, carried)
+        if not carried:
+            return NOTHING_LEFT
 
     def act() -> None:
-        made = labels.create_label(actor, project_id, name=payload["name"], color=payload["color"])
+        label_id = standing
+        if label_id is None:
+            color = payload["color"]
+            label_id = labels.create_label(actor, project_id, name=payload["name"], color=color).id
         for ticket_id in carried:
             ticket = loaders.find(ticket_id, lock=True)
             if ticket is not None and not ticket.is_deleted:
-                wanted = [*label_ids_of(ticket), made.id]
+                wanted = [*label_ids_of(ticket), label_id]
                 service.update_ticket(actor, ticket.id, label_ids=wanted)
 
     return Plan(act)

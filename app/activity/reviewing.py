@@ -24,9 +24,10 @@ from app.wiki.models import WikiPage, WikiRevision
 FIRST_LOOK_DAYS = 7
 # Events on one page; what comes after them is the next page, once these look good.
 EVENTS_SHOWN = 100
-# What lies in a project beside tickets and pages; few events are about it.
-OF_PROJECTS = ("label", "workflow_state", "sticky_note", "project")
-_OF_PROJECT = AuditEvent.target_kind.in_(OF_PROJECTS)
+# What is undone of things that lie in a project beside tickets and pages, or are one's own.
+OF_PROJECTS = sorted(
+    one for one in REVERSIBLE if one.startswith(("label.", "workflow_state.", "sticky_note."))
+)
 OF_PAGES = sorted(one for one in REVERSIBLE if one.startswith("wiki."))
 # What is left is counted up to here.
 COUNTED = 1000
@@ -214,11 +215,15 @@ def undone_of(events: Sequence[AuditEvent]) -> frozenset[str]:
     )
     tickets = {one.ticket_id for one in events if one.ticket_id}
     pages = {one.target_id for one in events if one.target_kind == "wiki_page"}
-    projects = {one.project_id for one in events if one.target_kind in OF_PROJECTS}
+    projects = {one.project_id for one in events if one.event_type in OF_PROJECTS}
+    in_them = or_(
+        AuditEvent.project_id.in_(projects - {None}),
+        *([AuditEvent.project_id.is_(None)] if None in projects else []),
+    )
     asked = [
         *([undoing.where(AuditEvent.ticket_id.in_(tickets))] if tickets else []),
         *([undoing.where(AuditEvent.event_type.in_(OF_PAGES), _among(pages))] if pages else []),
-        *([undoing.where(AuditEvent.project_id.in_(projects), _OF_PROJECT)] if projects else []),
+        *([undoing.where(AuditEvent.event_type.in_(OF_PROJECTS), in_them)] if projects else []),
     ]
     if not asked:
         return frozenset()

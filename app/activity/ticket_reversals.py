@@ -118,11 +118,11 @@ def created(actor: Actor, event: AuditEvent) -> Plan:
 
 def later(event: AuditEvent) -> tuple[Difference, ...]:
     """What the event's ticket has seen since, as a difference if it was anything."""
-    count = _later(event)
+    count = _events_since(event)
     return (Difference(SINCE, None, 0, count),) if count else ()
 
 
-def _later(event: AuditEvent) -> int:
+def _events_since(event: AuditEvent) -> int:
     """How many events the ticket has seen since, without those undone and those of one request."""
     rows = session.execute(
         select(AuditEvent.id, AuditEvent.request_id, AuditEvent.payload[UNDO_OF].as_string())

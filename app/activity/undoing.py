@@ -56,6 +56,7 @@ REVERSALS: dict[str, Reversal] = {
     "workflow_state.reordered": projects.states_reordered,
     "workflow_state.deleted": projects.state_deleted,
 }
+MAKES_A_TICKET = ("ticket.created", "sticky_note.converted")
 # Events of one request that are undone at once, as one transaction holds them all.
 MOST_EVENTS = 500
 
@@ -150,12 +151,19 @@ def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
     if not every:
         raise NotFound("request", request_id)
     outcome = RequestOutcome()
+    # Tickets whose making was undone: with them went what the request did to them before.
+    unmade: set[str | None] = set()
     for at, event_id in enumerate(every):
         if len(outcome.undone) == MOST_EVENTS:
             # Undone again, the request goes on from here: of the others nothing is left.
             return replace(outcome, left_out=len(every) - at)
-        one = _attempt(actor, session.get_one(AuditEvent, event_id))
+        event = session.get_one(AuditEvent, event_id)
+        if event.ticket_id in unmade:
+            continue
+        one = _attempt(actor, event)
         (outcome.undone if one.is_done else outcome.skipped).append(one)
+        if one.is_done and event.event_type in MAKES_A_TICKET:
+            unmade.add(event.ticket_id)
     return outcome
 
 

@@ -127,6 +127,8 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
     """Delete a label for good; it comes off its tickets, and the event names those."""
     project = loaders.writable(actor, project_id)
     label = _of_path(project, label_id)
+    # Waits for tickets that are just given the label, and has others wait that want it.
+    session.refresh(label, with_for_update=True)
     ticket_rows.touch_labelled(label.id)
     carried = ticket_rows.labelled(label.id, MOST_NAMED + 1)
     session.delete(label)

@@ -78,3 +78,15 @@ def labelled(label_id: str, limit: int) -> list[str]:
     """The ids of tickets that carry this label, deleted ones too, at most so many."""
     carrying = select(_ticket_labels.c.ticket_id).where(_ticket_labels.c.label_id == label_id)
     return list(session.scalars(carrying.order_by(_ticket_labels.c.ticket_id).limit(limit)))
+
+
+def live_without_label(label_id: str, ticket_ids: list[str]) -> list[str]:
+    """Those of some tickets that live and do not carry this label, in their order."""
+    carrying = select(_ticket_labels.c.ticket_id).where(_ticket_labels.c.label_id == label_id)
+    live = select(_tickets.c.id).where(
+        _tickets.c.id.in_(ticket_ids),
+        _tickets.c.deleted_at.is_(None),
+        _tickets.c.id.not_in(carrying),
+    )
+    found = set(session.scalars(live))
+    return [one for one in ticket_ids if one in found]

@@ -104,6 +104,12 @@ def first_line(text: str) -> str:
     return found if len(found) <= 160 else found[:159] + "…"
 
 
+def parted(text: str, display_id: str | None) -> tuple[str, str] | None:
+    """What stands before and after a display id in a sentence; None where it does not stand."""
+    found = re.search(rf"\b{re.escape(display_id)}\b", text) if display_id else None
+    return (text[: found.start()], text[found.end() :]) if found else None
+
+
 def install(app: Flask) -> None:
     """Make these the filters of all templates."""
     for function in (
@@ -117,5 +123,6 @@ def install(app: Flask) -> None:
         tone,
         color_class,
         first_line,
+        parted,
     ):
         app.jinja_env.filters[function.__name__] = function

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.activity.undoing import Ending, undo_event
+from app.activity.undoing import Ending, undo_event, undo_request
 from app.audit.catalogue import UNDO_OF
 from app.core.actor import Actor, ActorKind
 from app.core.errors import Conflict, NotFound
@@ -52,6 +52,12 @@ class Wall:
         event_id = self.last(kind)["id"]
         return in_app(self.app, lambda: undo_event(actor, event_id, force=force))
 
+    def undo_request(self, kind):
+        ada = self.cast.ada
+        actor = Actor(kind=ActorKind.HUMAN, user_id=ada.user_id, username=ada.username)
+        request_id = self.last(kind)["request_id"]
+        return in_app(self.app, lambda: undo_request(actor, request_id))
+
 
 def test_a_label_comes_and_goes_and_gets_its_name_back(wall):
     label = wall.add("labels", name="bug", color="#d1242f")
@@ -89,6 +95,19 @@ def test_a_deleted_label_comes_back_on_the_tickets_that_carried_it(wall):
     deletion = wall.last("label.deleted")["id"]
     for kind in ("label.created", "ticket.updated"):
         assert wall.last(kind)["payload"][UNDO_OF] == deletion
+    assert wall.undo("label.deleted").ending is Ending.NOTHING_LEFT
+
+
+def test_a_label_that_was_made_again_takes_the_place_of_the_deleted_one(wall):
+    label = wall.add("labels", name="bug")
+    ticket = wall.add("tickets", title="One", label_ids=[label["id"]])
+    wall.call("DELETE", f"{wall.project}/labels/{label['id']}")
+    again = wall.add("labels", name="Bug")
+    other = wall.add("tickets", title="Two", label_ids=[again["id"]])
+    assert wall.undo("label.deleted").is_done
+    for one in (ticket, other):
+        shown = wall.call("GET", f"/tickets/{one['id']}")
+        assert [label["id"] for label in shown["labels"]] == [again["id"]]
     assert wall.undo("label.deleted").ending is Ending.NOTHING_LEFT
 
 
@@ -220,6 +239,28 @@ def test_a_note_that_became_a_ticket_is_a_note_again(wall):
     for kind in ("ticket.deleted", "sticky_note.created", "sticky_note.deleted"):
         assert wall.last(kind)["payload"][UNDO_OF] == converted
     assert wall.undo("sticky_note.converted").ending is Ending.NOTHING_LEFT
+
+
+@pytest.mark.parametrize("is_personal", [True, False])
+def test_taking_back_a_conversion_is_taken_back_by_converting_again(wall, is_personal):
+    path, home = ("/sticky-notes", "") if is_personal else (f"{wall.project}/sticky-notes", None)
+    note = wall.call("POST", path, {"body": "One"})
+    where = {"project_id": wall.cast.open_project} if is_personal else {}
+    wall.call("POST", f"/sticky-notes/{note['id']}/convert-to-ticket", where)
+    wall.undo("sticky_note.converted")
+    for kind in ("sticky_note.created", "sticky_note.deleted"):
+        with pytest.raises(Conflict):
+            wall.undo(kind)
+    assert [body for body, _ in wall.notes(home)] == ["One"]
+
+
+def test_a_request_that_made_a_ticket_of_a_note_is_undone_without_a_rest(wall):
+    note = wall.add("sticky-notes", body="One")
+    became(wall, f"/sticky-notes/{note['id']}")
+    outcome = wall.undo_request("sticky_note.converted")
+    assert [one.event.event_type for one in outcome.undone] == ["sticky_note.converted"]
+    assert not outcome.skipped
+    assert len(wall.notes()) == 1
 
 
 def test_a_ticket_of_a_note_that_others_worked_on_is_not_deleted_unasked(wall):

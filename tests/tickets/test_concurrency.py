@@ -103,6 +103,10 @@ def test_a_label_may_go_while_tickets_take_it(cast: Cast) -> None:
 
         answers = at_once(9, race)
         assert {answer.status_code for answer in answers} <= {201, 204, 422}
+        made = {answer.json["id"] for answer in answers if answer.status_code == 201}
+        (event,) = ok(cast.ada.get("/audit?event_type=label.deleted&limit=1"))["data"]
+        # None of them is forgotten, so that undo can give it back to each.
+        assert set(event["payload"]["ticket_ids"]) == made
     rows = walk(cast.ada, f"/projects/{project}/tickets", 200)
     assert all(row["labels"] == [] for row in rows)
 

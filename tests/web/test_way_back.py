@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from app.web.filters import parted
+
 HX = {"HX-Request": "true", "X-Requested-By": "web"}
 
 
@@ -58,3 +60,41 @@ def test_an_event_is_undone_from_the_audit_log_and_says_so(ada, cast):
     # What cannot be undone offers nothing.
     (login, *_) = cast.ada.get("/audit?event_type=project.created").json["data"]
     assert "/undo" not in ada.get(f"/audit/events/{login['id']}").text
+
+
+def event_of(cast, kind):
+    found = cast.ada.get("/audit?limit=200").json["data"]
+    return next(one["id"] for one in found if one["event_type"] == kind)
+
+
+def test_what_cannot_be_undone_is_said_where_it_was_asked_for(ada, cast):
+    project = f"/projects/{cast.open_project}"
+    label = cast.ada.post(f"{project}/labels", {"name": "bug"}).json
+    cast.ada.patch(f"{project}/labels/{label['id']}", {"name": "fault"})
+    cast.ada.delete(f"{project}/labels/{label['id']}")
+    path = f"/audit/events/{event_of(cast, 'label.updated')}/undo"
+    answer = ada.client.post(path, headers=HX)
+    assert answer.status_code == 409
+    assert "Not undone. There is no such label." in answer.text
+    assert ada.client.post("/audit/events/unknown/undo", headers=HX).status_code == 404
+
+
+def test_a_personal_note_that_was_taken_down_again_is_shown_as_undone(ada, cast):
+    cast.ada.post("/sticky-notes", {"body": "Mine"})
+    path = f"/audit/events/{event_of(cast, 'sticky_note.created')}"
+    assert 'action="' + path in ada.get(path).text
+    ada.client.post(f"{path}/undo", headers=HX)
+    assert 'action="' + path not in ada.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("took OPS-12 and OPS-1 apart", ("took OPS-12 and ", " apart")),
+        ("OPS-1", ("", "")),
+        ("took XOPS-1", None),
+    ],
+)
+def test_a_display_id_in_a_sentence_is_a_word(said, expected):
+    assert parted(said, "OPS-1") == expected
+    assert parted(said, None) is None

@@ -13,7 +13,7 @@ from app.activity.sentences import sentence
 from app.activity.undoing import Ending, Outcome, RequestOutcome
 from app.core.db import reading, session
 from app.core.diff import Diff, compare
-from app.core.errors import Conflict, DomainError, Forbidden, InvalidField
+from app.core.errors import Conflict, DomainError, Forbidden, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.projects.models import WorkflowState
 from app.tickets import stream_queries
@@ -58,7 +58,9 @@ def undo_event(event_id: str) -> Response:
     back = safe_next(request.form.get("back"))
     try:
         outcome = write(lambda present: undoing.undo_event(present, event_id, force=force))
-    except (Conflict, InvalidField, Forbidden) as error:
+    except (Conflict, InvalidField, Forbidden, NotFound, Gone) as error:
+        if (error.details or {}).get("resource") == "audit_event":
+            raise
         return _refused(event_id, error, back)
     if outcome.ending is Ending.CHANGED_SINCE:
         return _asked(outcome, back)
