@@ -150,6 +150,12 @@ def undo_toast(text: str, back: str) -> str:
     return oob(str(ui.toast(text, href=back, undo=request_id.get())), "#toasts")
 
 
+def with_undo(shown: Response, said: str, back: str) -> Response:
+    """An answer with a short message and the way back from what this request did."""
+    shown.set_data(shown.get_data(as_text=True) + undo_toast(said, back))
+    return shown
+
+
 def go(url: str) -> Response:
     """Send the reader to another page: 303 for forms, a header for htmx.
 

@@ -166,7 +166,7 @@ function onClick(event) {
   if (event.ctrlKey || event.metaKey) return;
   const more = event.target.closest(".card-more");
   // From the sheet of a card, or by a tap once some are chosen.
-  const sheet = event.target.id === "choose-card" && event.target.form.dataset.move;
+  const sheet = event.target.closest("#choose-card")?.form.dataset.move;
   const taps = event.shiftKey || (chosen.size && matchMedia("(pointer: coarse)").matches);
   const card = sheet ? document.getElementById(`card-${sheet}`) : taps && event.target.closest(".card");
   const add = event.target.closest("[data-add]");

@@ -20,7 +20,8 @@ export function watchForms() {
   });
   document.addEventListener("keydown", (event) => {
     const way = event.altKey && { ArrowUp: "up", ArrowDown: "down" }[event.key];
-    const row = way && event.target.closest("[data-moves]");
+    // In a list of choices that key opens it.
+    const row = way && event.target.localName !== "select" && event.target.closest("[data-moves]");
     if (!row) return;
     event.preventDefault();
     row.querySelector(`[name=to][value=${way}]`).click();

@@ -12,7 +12,7 @@ from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of
 from app.projects.schemas import StateCreate, StatePatch
 from app.web.forms import Form, load_form, submit
-from app.web.render import go, is_htmx, page, undo_toast
+from app.web.render import go, is_htmx, page, with_undo
 
 ADDRESS = "/projects/<key>/settings/states"
 
@@ -47,9 +47,7 @@ def _done(
     if submit(form, work) and not is_htmx():
         return go(address)
     shown = _show(project, form if form.errors else None)
-    if said and not form.errors:
-        shown.set_data(shown.get_data(as_text=True) + undo_toast(said, address))
-    return shown
+    return with_undo(shown, said, address) if said and not form.errors else shown
 
 
 @pages.get(ADDRESS)
