@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     and_,
     bindparam,
+    cast,
     func,
     literal,
     literal_column,
@@ -36,6 +37,8 @@ from app.tickets.models import DUE_SQL, RANK_SQL, Ticket, TicketType
 CARDS_PER_COLUMN = 100
 _CARDS = [TicketType.STORY.value, TicketType.SUBTASK.value]
 DONE_DAYS = 14
+# A column's tickets are counted up to here, so that a board costs the same however long it is used.
+COUNTED = 10_000
 
 # Of tickets alone; where other tables have such columns, the table is named.
 _rank: ColumnElement[int] = literal_column(RANK_SQL.replace("priority", "tickets.priority"))
@@ -99,7 +102,7 @@ class Column:
     id: str
     name: str
     category: str
-    # Live tickets in the column, whatever the filters.
+    # Live tickets in the column, whatever the filters; one more than COUNTED stands for any more.
     total: int
     cards: list[Card] = field(default_factory=list)
     # Cards that fit the filters, shown or not; of what is done, recent ones alone.
@@ -109,6 +112,11 @@ class Column:
     def shown(self) -> int:
         """How many cards there are."""
         return len(self.cards)
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are more tickets than are counted."""
+        return self.total > COUNTED
 
     @property
     def older(self) -> int:
@@ -157,7 +165,7 @@ def empty_columns(shape: Shape) -> list[Column]:
     """The board's columns in order, with how many tickets each holds, and no cards yet."""
     rows = _totals(shape.outline).all(**shape.values)
     if shape.project_id is None:
-        counted = {row.category: row.total for row in rows}
+        counted = {row.category: min(row.total, COUNTED + 1) for row in rows}
         return [
             Column(str(one), str(one).capitalize(), str(one), counted.get(str(one), 0))
             for one in StateCategory
@@ -168,23 +176,19 @@ def empty_columns(shape: Shape) -> list[Column]:
 @lru_cache
 def _totals(outline: Outline) -> Prepared:
     """The columns, and how many tickets each holds."""
-    if outline.everywhere:
-        return Prepared(
-            select(WorkflowState.category, func.count().label("total"))
-            .select_from(Ticket)
-            .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-            .where(outline.within)
-            .group_by(WorkflowState.category)
-        )
     # A count for each along the index of boards: grouping a join takes five times as long.
-    total = select(func.count()).where(Ticket.state_id == WorkflowState.id, outline.within)
-    return Prepared(
-        select(
-            WorkflowState.id,
-            WorkflowState.name,
-            WorkflowState.category,
-            total.correlate(WorkflowState).scalar_subquery().label("total"),
+    within = and_(Ticket.state_id == WorkflowState.id, outline.within)
+    some = select(Ticket.id).where(within).correlate(WorkflowState).limit(COUNTED + 1).subquery()
+    total = select(func.count()).select_from(some).scalar_subquery().label("total")
+    if outline.everywhere:
+        by_state = select(WorkflowState.category, total).subquery()
+        return Prepared(
+            select(
+                by_state.c.category, cast(func.sum(by_state.c.total), BigInteger).label("total")
+            ).group_by(by_state.c.category)
         )
+    return Prepared(
+        select(WorkflowState.id, WorkflowState.name, WorkflowState.category, total)
         .where(WorkflowState.project_id == bindparam("project_id"))
         .order_by(WorkflowState.position)
     )

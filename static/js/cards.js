@@ -37,13 +37,18 @@ export function recount() {
     const count = head.querySelector(".count");
     const here = shown[head.dataset.head] ?? 0;
     const total = Math.max(here, Number(count.dataset.total));
-    const text = (here === total ? "" : `${here.toLocaleString("en")} of `) + total.toLocaleString("en");
+    const text = (here === total ? "" : `${here.toLocaleString("en")} of `) + counted(total);
     if (count.textContent !== text) count.textContent = text;
   }
   for (const count of board().querySelectorAll("[data-lane-count]")) {
     count.textContent = shown[count.dataset.laneCount] ?? 0;
   }
 }
+
+/** The server counts up to here; one more stands for any more. */
+const COUNTED = 10000;
+
+const counted = (total) => total > COUNTED ? `${COUNTED.toLocaleString("en")}+` : total.toLocaleString("en");
 
 /** Change how many tickets a column holds. */
 export function total(state, by, to) {

@@ -99,8 +99,9 @@ def test_a_board_reads_the_first_cards_of_each_column_alone(cast, plans):
     make_ticket(cast.ada, cast.open_project)
     with reading():
         board.columns(board.Shape(cast.open_project), [], {})
-    (plan,) = plans
-    text = "\n".join(plan)
-    assert text.count("ix_tickets_board_order") == COLUMNS, text
-    assert "Seq Scan on tickets" not in text, text
-    assert "SCAN tickets" not in text, text
+    counts, plan = ("\n".join(plan) for plan in plans)
+    for text in (counts, plan):
+        assert "Seq Scan on tickets" not in text, text
+        assert "SCAN tickets" not in text, text
+    assert "ix_tickets_board " in counts, counts
+    assert plan.count("ix_tickets_board_order") == COLUMNS, plan

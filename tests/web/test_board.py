@@ -9,7 +9,7 @@ from sqlalchemy import insert, update
 from app.audit.models import AuditEvent
 from app.core.clock import DAY_MS, now_ms
 from app.core.db import run_write, session
-from app.tickets import quiet
+from app.tickets import board, quiet
 from app.tickets.changes import OVERLAP_MS
 from app.tickets.models import Ticket
 from tests.web.conftest import Reader
@@ -94,6 +94,22 @@ def test_what_is_done_for_long_is_left_to_the_list(ada, cast, make, states, age)
     assert "1 older in the list" in text
     assert f"/projects/OPEN/tickets?state_id={states['Done']}" in text
     assert shown(ada.get("/projects/OPEN/board?done=all").text) == ["OPEN-2", "OPEN-1"]
+
+
+@pytest.fixture
+def few_counted(monkeypatch):
+    """As if a column's tickets were counted up to two."""
+    board._totals.cache_clear()
+    monkeypatch.setattr(board, "COUNTED", 2)
+    yield
+    board._totals.cache_clear()
+
+
+def test_a_column_of_very_many_is_counted_up_to_a_point(ada, make, few_counted):
+    for said in ("1", "2", "2+", "4 of 2+"):
+        make("One more")
+        for path in ("/projects/OPEN/board", "/board"):
+            assert f">{said}</span>" in ada.get(path).text, (path, said)
 
 
 @pytest.fixture
