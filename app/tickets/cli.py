@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -171,14 +173,23 @@ def _given_mapping(mapped: tuple[str, ...], mapping: Path | None) -> dict[str, s
 def _asked(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
     """The columns as the person at the terminal says."""
     click.echo(f"Columns: {', '.join(header)}\nSay {NONE} where there is none.", err=True)
-    answers = {
-        field: click.prompt(
+    answers = {}
+    for field in table.FIELDS:
+        # An issue has a title: without its column there is no use in asking on.
+        without = [] if field == table.NEEDED else [NONE]
+        answers[field] = click.prompt(
             f"Column of {field}",
-            default=proposed.get(field, NONE),
-            type=click.Choice([*dict.fromkeys(header), NONE]),
-            show_choices=False,
+            default=proposed.get(field, NONE if without else None),
+            value_proc=partial(_column, [*header, *without]),
             err=True,
         )
-        for field in table.FIELDS
-    }
     return {field: column for field, column in answers.items() if column != NONE}
+
+
+def _column(columns: Sequence[str], typed: str) -> str:
+    """The column that is meant, however it is typed unless two differ in that alone."""
+    name = typed.strip()
+    alike = {column for column in columns if column.casefold() == name.casefold()}
+    if name not in columns and len(alike) != 1:
+        raise click.UsageError(f"There is no column {name}.")
+    return name if name in columns else alike.pop()

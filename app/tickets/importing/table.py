@@ -20,7 +20,7 @@ GUESSES = {
         *("description", "card description", "body", "details", "text", "content", "notes"),
     ),
     "status": ("status", "state", "list name", "section/column", "column", "list", "stage"),
-    "priority": ("priority", "severity", "urgency"),
+    "priority": ("priority", "prio", "severity", "urgency"),
     "type": ("type", "issue type", "tracker", "kind"),
     "assignee": (
         *("assignee username", "assignee", "assigned to", "owner", "assignees", "members"),
@@ -32,13 +32,14 @@ GUESSES = {
         *("epic", "milestone"),
     ),
     "blocked_by": ("blocked by", "depends on", "dependencies"),
-    "due_date": ("due date", "due", "deadline"),
+    "due_date": ("due date", "due", "due on", "due by", "deadline"),
     "created_at": ("created at", "created", "created on", "creation date"),
     "updated_at": ("updated at", "updated", "updated on", "last modified", "modified"),
     "closed_at": ("closed at", "closed", "resolved", "completed at", "completed", "closed on"),
     "comments": ("comments", "comment"),
 }
 FIELDS = tuple(GUESSES)
+NEEDED = "title"
 _LIST = re.compile(r"[,;\n]")
 _BRACKETS = re.compile(r"\(.*?\)")
 _TIMES = ("due_date", "created_at", "updated_at", "closed_at")

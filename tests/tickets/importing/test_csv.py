@@ -69,6 +69,20 @@ def test_columns_are_asked_for_or_guessed(run, tickets, tmp_path):
     assert (found["Guessed"]["priority"], len(found["Guessed"]["labels"])) == ("high", 2)
 
 
+def test_a_column_is_understood_however_it_is_typed(run, tickets):
+    # No title is asked for again; what has no column is passed over by Enter.
+    said = run(
+        "Nr,Aufgabe\n1,Asked",
+        options=["--ask", "--dry-run"],
+        text="-\naufgabe\nNR\n" + "\n" * 20,
+    )
+    assert "line 2: 1: ticket: story  Backlog  medium  Asked" in said
+    assert "Error: There is no column -." in said
+    # Two that differ in case alone are told apart.
+    run("title,Title\nSmall,Large", options=["--ask"], text="Title\n" + "\n" * 20)
+    assert set(tickets()) == {"Large"}
+
+
 @pytest.mark.parametrize(
     ("content", "options", "sentence"),
     [
