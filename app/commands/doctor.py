@@ -11,6 +11,7 @@ from sqlalchemy import func, select, text
 
 from app import schema
 from app.accounts.models import User, UserType, Workspace
+from app.commands.secrets import sealed_for_good
 from app.config import Settings
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.db import reading, session
@@ -126,6 +127,18 @@ def _deliveries(_: Settings) -> Iterator[Finding]:
     yield Finding("deliveries", f"{waiting} waiting, {late} late", remedy)
 
 
+def _secret_key(_: Settings) -> Iterator[Finding]:
+    with reading():
+        closed = sealed_for_good()
+    if closed:
+        yield Finding(
+            "secret key",
+            f"it does not open the secrets of {closed} {'webhook' if closed == 1 else 'webhooks'}",
+            "Set the SECRET_KEY (INSTANCE_DIR/secret_key) that belongs to this database; where it "
+            "is lost, rotate the secrets of the webhooks.",
+        )
+
+
 def _sweeps(_: Settings) -> Iterator[Finding]:
     with reading():
         ran = {row.sweeper: row.last_run_at for row in session.scalars(select(SweeperLease))}
@@ -147,6 +160,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _database,
     _sqlite,
     _deliveries,
+    _secret_key,
     _sweeps,
     _disk,
 )

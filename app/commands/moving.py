@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app import schema
 from app.commands.backup import copy_database
 from app.commands.copying import copy_table, count, tables
+from app.commands.secrets import sealed_for_good
 from app.commands.stopped import server_stopped
 from app.config import Settings
 from app.core.db import db, reading
@@ -44,7 +45,15 @@ def restore_backup(file: Path) -> None:
         for name in (f"{place}-wal", f"{place}-shm"):
             Path(name).unlink(missing_ok=True)
         schema.upgrade()
+        with reading():
+            closed = sealed_for_good()
     click.echo(f"{place} is restored from {file}.")
+    if closed:
+        click.echo(
+            f"The SECRET_KEY here is not the backup's: the secrets of its webhooks ({closed}) stay "
+            "sealed until that one is set, or kept in INSTANCE_DIR/secret_key.",
+            err=True,
+        )
 
 
 def _holds_users(file: Path) -> bool:

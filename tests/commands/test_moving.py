@@ -132,7 +132,7 @@ def test_a_backup_is_restored(used, tmp_path):
     before = rows_of(f"sqlite:///{instance / 'docket.db'}")
     assert "not empty" in command(instance, "restore-backup", str(file), code=1)
     other = tmp_path / "other"
-    command(other, "restore-backup", str(file))
+    assert "SECRET_KEY" not in command(other, "restore-backup", str(file))
     assert rows_of(f"sqlite:///{other / 'docket.db'}") == before
     with serving(other, SECRET_KEY=KEY) as served:
         owner = Owner(served, cookie)
@@ -141,6 +141,18 @@ def test_a_backup_is_restored(used, tmp_path):
     empty = tmp_path / "empty.db"
     empty.touch()
     assert "no backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
+
+
+def test_a_secret_key_of_another_installation_is_told(used, tmp_path):
+    instance, _ = used
+    file, other = tmp_path / "copy.db", tmp_path / "other"
+    command(instance, "backup", str(file))
+    another = {"SECRET_KEY": "another key of the tests"}
+    said = command(other, "restore-backup", str(file), **another)
+    assert "not the backup's: the secrets of its webhooks (1) stay sealed" in said
+    said = command(other, "doctor", code=1, **another)
+    assert "FAIL secret key: it does not open the secrets of 1 webhook\n" in said
+    assert "secret key" not in command(other, "doctor")
 
 
 @pytest.mark.real_data
