@@ -18,13 +18,17 @@ from app.config import Settings
 def backup(file: Path, force: bool) -> None:
     """Copy the embedded database to FILE, checked, while the server runs.
 
-    Only for SQLite; PostgreSQL has pg_dump. To restore, stop the server and put FILE in the place
-    of the database. Keep the secret key with it (INSTANCE_DIR/secret_key): it opens what is sealed.
+    Only for SQLite; PostgreSQL has pg_dump. 'flask restore-backup' puts it back. Keep the secret
+    key with it (INSTANCE_DIR/secret_key): it opens what is sealed.
     """
     settings: Settings = current_app.config["SETTINGS"]
     source = settings.database_path
     if source is None:
         raise click.ClickException("The database is PostgreSQL: use pg_dump.")
+    if not source.exists():
+        raise click.ClickException(
+            f"There is no database at {source}; set INSTANCE_DIR as the server has it."
+        )
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists; --force replaces it.")
     copy_database(source, file)

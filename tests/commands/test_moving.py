@@ -140,6 +140,9 @@ def test_a_backup_is_restored(used, tmp_path):
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
     empty = tmp_path / "empty.db"
     empty.touch()
+    nothing = tmp_path / "nothing"
+    said = command(nothing, "backup", str(tmp_path / "none.db"), code=1)
+    assert f"There is no database at {nothing / 'docket.db'}; set INSTANCE_DIR" in said
     assert "no backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
 
 
