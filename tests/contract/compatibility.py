@@ -6,6 +6,7 @@ tests.contract.compatibility`` keeps today's document as the released one.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.support.databases import settings_for
 Schema = dict[str, Any]
 
 RELEASED = Path(__file__).parent / "released" / "openapi.json"
+CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
 # Who may call, from few to all.
 ACCESS = ("H", "H,B/W", "H,B/R", "anon")
 # What only people read.
@@ -255,9 +257,36 @@ def _limits(name: str, old: Schema, new: Schema) -> Iterator[str]:
             yield f"{name} has a lower {word}"
 
 
+def is_released(version: str, changelog: str) -> bool:
+    """Whether CHANGELOG.md calls this version released; it must have the version."""
+    (heading,) = re.findall(rf"^## {re.escape(version)}(?: .*)?$", changelog, re.M)
+    return "unreleased" not in heading
+
+
+def version_to_raise(kept: Schema, now: Schema, changelog: str) -> str:
+    """The version that the minor of this document's must be above, or "" where it is as it must be.
+
+    interface.md, Versioning, 6: additions to what was released raise the minor version.
+    """
+    old, new = kept["info"]["version"], now["info"]["version"]
+    if not is_released(old, changelog):
+        return ""
+    grew = {**kept, "info": ""} != {**now, "info": ""}
+    return old if grew and number(new)[:2] <= number(old)[:2] else ""
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version, to be compared."""
+    return tuple(int(part) for part in version.split("."))
+
+
 def keep() -> None:
     """Keep today's document as the released one, with a line for each path and schema."""
     found = without_prose(today())
+    if old := version_to_raise(released(), found, CHANGELOG.read_text()):
+        raise SystemExit(
+            f"It has more than version {old}, which is released: raise the minor version."
+        )
     rest = {key: value for key, value in found.items() if key not in ("paths", "components")}
     parts = [f'"components": {_lines(found["components"], _lines)}']
     parts.append(f'"paths": {_lines(found["paths"])}')

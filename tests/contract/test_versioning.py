@@ -1,15 +1,12 @@
 """Version 1 of the API only grows (interface.md, Versioning)."""
 
 import copy
-import re
-from pathlib import Path
 
 import pytest
 
 from app.config import VERSION
 from tests.contract import compatibility
 
-ROOT = Path(__file__).resolve().parents[2]
 TICKET = "/tickets/{id_or_display_id}"
 
 
@@ -20,19 +17,31 @@ def test_nothing_that_was_released_is_gone():
 
 def test_a_release_keeps_its_document():
     """Once CHANGELOG.md calls the version released, the kept document is that version's."""
-    (heading,) = re.findall(rf"^## {re.escape(VERSION)}\b.*$", changelog(), re.M)
+    changelog = compatibility.CHANGELOG.read_text()
     kept, now = compatibility.released(), compatibility.without_prose(compatibility.today())
-    assert number(kept) <= number(now)
-    if "unreleased" not in heading:
+    versions = [compatibility.number(one["info"]["version"]) for one in (kept, now)]
+    assert versions == sorted(versions)
+    assert compatibility.version_to_raise(kept, now, changelog) == "", "raise the minor version"
+    if compatibility.is_released(VERSION, changelog):
         assert kept == now, "python -m tests.contract.compatibility keeps it"
 
 
-def changelog():
-    return (ROOT / "CHANGELOG.md").read_text()
-
-
-def number(document):
-    return tuple(int(part) for part in document["info"]["version"].split("."))
+@pytest.mark.parametrize(
+    ("version", "grew", "changelog", "above"),
+    [
+        ("0.1.0", True, "## 0.1.0 (unreleased)\n", ""),
+        ("0.1.0", False, "## 0.1.0\n", ""),
+        ("0.1.0", True, "## 0.1.0\n", "0.1.0"),
+        ("0.1.1", True, "## 0.1.1 (unreleased)\n\n## 0.1.0\n", "0.1.0"),
+        ("0.1.1", False, "## 0.1.1 (unreleased)\n\n## 0.1.0 (2026-12-01)\n", ""),
+        ("0.2.0", True, "## 0.2.0 (unreleased)\n\n## 0.1.0 (2026-12-01)\n", ""),
+        ("1.0.0", True, "## 1.0.0\n\n## 0.1.0\n", ""),
+    ],
+)
+def test_additions_raise_the_minor_version(version, grew, changelog, above):
+    kept = {"info": {"version": "0.1.0"}, "paths": {"/a": {}}}
+    now = {"info": {"version": version}, "paths": {"/a": {}, **({"/b": {}} if grew else {})}}
+    assert compatibility.version_to_raise(kept, now, changelog) == above
 
 
 def schema(document, name):
