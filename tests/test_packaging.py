@@ -35,6 +35,10 @@ def test_the_image_holds_what_serves_and_nothing_else():
         ["requirements.txt", "wsgi.py", "app", "migrations", "static", "templates"]
     )
     assert all((ROOT / name).exists() for name in copied)
+    # A checkout in use has data, keys and compiled files beside them: they stay behind.
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    ignored = [line for line in lines if not line.startswith("#")]
+    assert ignored == ["*", *(f"!{name}" for name in copied), "**/__pycache__"]
     assert "--require-hashes" in " ".join(of("RUN"))
     assert of("USER") == ["10001"]
     after_user = [
