@@ -97,6 +97,12 @@ class RequestOutcome:
     skipped: list[Outcome] = field(default_factory=list)
     left_out: int = 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the request is left: undoing one event can take another one along."""
+        gone = all(one.ending is Ending.NOTHING_LEFT for one in self.skipped)
+        return bool(self.undone) and gone and not self.left_out
+
 
 @contextmanager
 def _naming(event: AuditEvent) -> Iterator[None]:

@@ -144,10 +144,11 @@ def toast(text: str, kind: str = "", href: str = "", action: str = "") -> str:
     return oob(str(ui.toast(text, kind, href, action)), "#toasts")
 
 
-def undo_toast(text: str, back: str) -> str:
+def undo_toast(text: str, back: str, *, href: str = "", action: str = "") -> str:
     """A short message with the way back from what this request did, which leads to ``back``."""
     ui: Any = current_app.jinja_env.globals["ui"]
-    return oob(str(ui.toast(text, href=back, undo=request_id.get())), "#toasts")
+    shown = ui.toast(text, href=href, action=action, undo=request_id.get(), back=back)
+    return oob(str(shown), "#toasts")
 
 
 def with_undo(shown: Response, said: str, back: str) -> Response:

@@ -1,5 +1,7 @@
 """On a phone: nothing is cut off, everything can be touched, cards are carried by holding them."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -28,6 +30,32 @@ PAGES = (
 )
 
 
+def test_the_bar_below_leads_everywhere(phone_visitor):
+    bar, page = phone_visitor.page.locator(".bottom-bar"), phone_visitor.page
+    phone_visitor.go("/projects/DEMO/board")
+    expect(bar.locator(".bar-item")).to_have_text(["Home", "Board", "", "Search", "Menu"])
+    menu = bar.locator("summary")
+    for name, title in (("Wiki", "Demo project wiki"), ("Settings", "Project settings")):
+        menu.tap()
+        bar.get_by_role("link", name=name).tap()
+        expect(page.locator("h1")).to_have_text(title)
+        # One sees that the page is one of the menu's, and which.
+        expect(menu).to_have_class(re.compile("is-here"))
+        expect(bar.locator(".menu-item[aria-current]")).to_have_text(name)
+    menu.tap()
+    page.touchscreen.tap(30, 300)
+    expect(bar.locator(".menu-body")).to_be_hidden()
+    bar.get_by_role("link", name="Search").tap()
+    expect(page.locator("#palette [role=combobox]")).to_be_focused()
+    page.keyboard.press("Escape")
+    bar.get_by_role("link", name="New ticket").tap()
+    expect(page).to_have_url(f"{phone_visitor.base}/tickets/new?project=DEMO")
+    bar.get_by_role("link", name="Home").tap()
+    expect(page).to_have_url(f"{phone_visitor.base}/")
+    bar.get_by_role("link", name="Board").tap()
+    expect(page).to_have_url(f"{phone_visitor.base}/board")
+
+
 # What one would press or read first, and cannot see the end of.
 CUT_OFF = """() => [...document.querySelectorAll(
         "main :is(a, button, input, select, textarea, h1)")]
@@ -43,6 +71,11 @@ def test_no_page_scrolls_sideways(phone_visitor, path):
         phone_visitor.page.set_viewport_size({"width": width, "height": 844})
         assert phone_visitor.overflow() <= 0
         assert phone_visitor.page.evaluate(CUT_OFF) == []
+
+
+# Nothing of an element is outside of what is around it.
+WHOLE = """one => { const {left, right} = one.parentElement.getBoundingClientRect();
+    return [...one.getClientRects()].every(line => line.left >= left && line.right <= right); }"""
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +108,18 @@ def endless(furnished):
 def test_words_without_end_widen_nothing(phone_visitor, path):
     phone_visitor.go(path)
     assert phone_visitor.overflow() <= 0
+
+
+@pytest.mark.usefixtures("endless")
+def test_the_name_of_a_project_can_be_read_where_the_header_cuts_it(phone_visitor):
+    phone_visitor.go("/projects/LONG/board")
+    switcher = phone_visitor.page.locator(".switcher")
+    expect(switcher.locator("summary > span").first).to_have_css("text-overflow", "ellipsis")
+    switcher.locator("summary").tap()
+    name = switcher.locator(".menu-note strong")
+    expect(name).to_have_text("W" * 200)
+    assert name.evaluate(WHOLE)
+    phone_visitor.page.touchscreen.tap(200, 700)
 
 
 def touch(phone, kind: str, x: float = 0, y: float = 0) -> None:

@@ -216,7 +216,7 @@ def test_on_a_phone_everything_can_be_touched(phone, gates, width):
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["height"] >= 24
-    phone.page.locator(".search-open").tap()
+    phone.page.locator(".bottom-bar [data-palette]").tap()
     phone.page.keyboard.type("mend gate")
     expect(phone.page.locator("#palette [role=option]")).to_have_count(9)
     assert phone.overflow() <= 0

@@ -103,6 +103,12 @@ def test_a_note_becomes_a_ticket_in_a_dialog(desk, furnished):
     expect(dialog).to_be_hidden()
     note = desk.page.locator(f"#note-{made['id']}")
     expect(note).to_contain_text("Became DEMO-")
+    desk.toast().get_by_role("button", name="Undo").click()
+    first = desk.page.locator(".notes > .note").first
+    expect(first.get_by_role("link", name="Make a ticket")).to_be_visible()
+    expect(first).to_contain_text("four of them")
+    first.get_by_role("link", name="Make a ticket").click()
+    dialog.get_by_role("button", name="Make the ticket").click()
     desk.toast().get_by_role("link", name="Open").click()
     expect(desk.page.locator("h1")).to_have_text("Buy chairs")
 

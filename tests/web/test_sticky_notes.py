@@ -137,8 +137,24 @@ def test_converting_in_the_dialog_answers_the_note_and_a_toast(ada, cast, note):
     assert answer.status_code == 200
     assert answer.headers["HX-Retarget"] == f"#note-{note['id']}"
     assert "OPEN-1 created" in answer.text
+    assert '<a class="button quiet tiny" href="/tickets/OPEN-1">Open</a>' in answer.text
     again = ada.post(address, htmx=True, title="Call", project_id=cast.open_project)
     assert again.status_code == 204
+
+
+def test_a_conversion_is_undone_out_of_its_toast(ada, cast, note):
+    address = f"/sticky-notes/{note['id']}/convert"
+    answer = ada.post(address, htmx=True, title="Call", project_id=cast.open_project)
+    undo = re.search(r'action="(/audit/requests/[^"]+/undo)"', answer.text)[1]
+    back = re.search(r'name="back" value="([^"]+)"', answer.text)[1]
+    # The ticket goes with the note's event, so its own one finds nothing left, and all is undone.
+    assert ada.post(undo, back=back, straight="yes").location == back == WALL
+    assert ada.get("/tickets/OPEN-1").status_code == 410
+    wall = ada.get(WALL).text
+    assert "Became" not in wall
+    assert "Make a ticket" in wall
+    # Again there is nothing to lead back from, and the page says so.
+    assert "Nothing of it was left." in ada.post(undo, back=back, straight="yes").text
 
 
 def test_a_personal_note_needs_a_project(ada, cast):

@@ -31,7 +31,9 @@ def test_the_steps_follow_the_setup(newcomer):
     assert "cleo" in newcomer.get("/start/people").text
     last = newcomer.get("/start/bot").text
     assert "/projects/OURS/board" in last
-    # The one project is ticked already.
+    # The one project is ticked already, and it may only read unless one says otherwise.
+    assert re.search(r'name="mode" value="read" checked', last)
+    assert not re.search(r'name="mode" value="write" checked', last)
     project_id = re.search(r'name="project_ids" value="([^"]+)" checked', last)[1]
     answer = newcomer.post("/start/bot", username="bot-1", mode="read", project_ids=project_id)
     assert answer.status_code == 200

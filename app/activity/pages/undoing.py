@@ -151,7 +151,7 @@ def undo_request(request_id: str) -> Response:
     """
     back = safe_next(request.form.get("back"))
     outcome: RequestOutcome = write(lambda present: undoing.undo_request(present, request_id))
-    if request.form.get("straight") and not (outcome.skipped or outcome.left_out):
+    if request.form.get("straight") and outcome.is_whole:
         return go(back)
     with reading():
         rows = [_row(one) for one in (*outcome.undone, *outcome.skipped)]

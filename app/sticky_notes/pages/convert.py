@@ -17,7 +17,7 @@ from app.tickets.furniture import all_users
 from app.tickets.pages.blueprint import KINDS, PRIORITIES, user_options, words
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx, page, render, toast
+from app.web.render import go, html, is_htmx, page, render, undo_toast
 
 PROJECTS = 200
 
@@ -93,11 +93,9 @@ def convert(note_id: str) -> Response:
     if not is_htmx():
         return go(target)
     with reading():
-        note, _ = page_queries.find(actor(), note_id)
-    answer = html(
-        render("sticky_notes/_note.html", note=shown(note))
-        + toast(f"{note['ticket']} created", href=target, action="Open")
-    )
+        note, project = page_queries.find(actor(), note_id)
+    said = undo_toast(f"{note['ticket']} created", wall_of(project), href=target, action="Open")
+    answer = html(render("sticky_notes/_note.html", note=shown(note)) + said)
     answer.headers["HX-Retarget"] = f"#note-{note['id']}"
     answer.headers["HX-Reswap"] = "outerHTML"
     return answer
