@@ -134,3 +134,38 @@ def test_labels_are_merged_by_choosing_two(desk, furnished):
     expect(desk.page.get_by_role("button", name="Save dup")).to_be_visible()
     labels = furnished.call("GET", f"/tickets/{reference}")["labels"]
     assert [one["name"] for one in labels] == ["dup"]
+
+
+def test_name_owner_and_description_are_saved_and_a_key_confirms_the_end(phone, furnished):
+    furnished.call("POST", "/projects", {"key": "ENDED", "name": "To be ended"})
+    phone.go("/projects/ENDED/settings/general")
+    phone.page.get_by_label("Name", exact=True).fill("Renamed")
+    phone.page.get_by_label("Description").fill("Why it is *there*")
+    phone.page.get_by_role("button", name="Save changes").tap()
+    expect(phone.page.get_by_text("Saved", exact=True)).to_be_visible()
+    phone.page.locator(".switcher summary").tap()
+    phone.page.get_by_role("link", name="Overview of ENDED").tap()
+    expect(phone.page.locator("h1")).to_have_text("Renamed")
+    expect(phone.page.locator(".overview-text em")).to_have_text("there")
+    phone.go("/projects/ENDED/settings/general")
+    confirm, end = phone.page.get_by_label("Type ENDED"), "Delete project"
+    confirm.fill("DEMO")
+    phone.page.get_by_role("button", name=end).tap()
+    expect(phone.page.locator(".problem")).to_contain_text("Type ENDED")
+    confirm.fill("ENDED")
+    phone.page.get_by_role("button", name=end).tap()
+    expect(phone.page).to_have_url(f"{phone.base}/projects")
+    expect(phone.page.locator(".project-card", has_text="Renamed")).to_have_count(0)
+
+
+def test_a_bot_is_let_in_and_taken_out_without_a_script(plain, furnished):
+    made = furnished.call("POST", "/projects", {"key": "BOTS", "name": "With a bot"})
+    plain.go("/projects/BOTS")
+    plain.page.get_by_role("link", name="Let one in").click()
+    plain.page.get_by_label("Let a bot in").select_option("bot-dev-1 (bot-dev-1)")
+    plain.page.get_by_role("button", name="Let it in").click()
+    row = plain.page.locator(".bot-row")
+    expect(row).to_contain_text("One of its 2 projects")
+    assert made["id"] in furnished.call("GET", f"/bots/{furnished.ids['bot']}")["project_ids"]
+    row.get_by_role("button", name="Take out").click()
+    expect(plain.page.get_by_text("No bot reaches this project.")).to_be_visible()

@@ -47,6 +47,17 @@ def test_a_state_goes_up_and_down_within_the_list(ada, states, order, moved, to,
     assert order() == then
 
 
+def test_a_workflow_without_a_kind_of_state_says_what_it_cannot_do(ada, states):
+    assert "No state is of the category" not in ada.get(STATES).text
+    form = {"name": "Done", "category": "active"}
+    changed = ada.post(f"{STATES}/{states['Done']}", htmx=True, **form)
+    assert "category Done, so no ticket can be finished" in changed.text
+    for name in NAMES[1:]:
+        changed = ada.post(f"{STATES}/{states[name]}", htmx=True, name=name, category="done")
+    assert "category Active, so no ticket can be under way" in changed.text
+    assert "can be finished" not in changed.text
+
+
 LABELS = "/projects/OPEN/settings/labels"
 
 
