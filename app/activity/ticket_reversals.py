@@ -1,6 +1,6 @@
 """Undoing what happened to a ticket."""
 
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import select
 
@@ -14,6 +14,7 @@ from app.activity.reversals import (
 )
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent
+from app.core import text
 from app.core.actor import Actor
 from app.core.context import request_id
 from app.core.db import session
@@ -80,11 +81,24 @@ def _labels_back(ticket: Ticket, change: dict[str, list[str]]) -> list[str] | No
     return None if back == now else sorted(back)
 
 
+def _state_back(event: AuditEvent) -> str | None:
+    """The state that a ticket came from; a deleted one that is there again has another id."""
+    state_id, name = event.payload["from_state_id"], event.payload["from_state_name"]
+    if state_id is None or session.get(WorkflowState, state_id) is not None:
+        return cast("str | None", state_id)
+    return session.scalar(
+        select(WorkflowState.id).where(
+            WorkflowState.project_id == event.project_id,
+            WorkflowState.name_key == text.same_name(name),
+        )
+    )
+
+
 def moved(actor: Actor, event: AuditEvent) -> Plan:
-    """Move it back to the state it came from."""
+    """Move it back to the state it came from, or to the one that has its name by now."""
     ticket = _ticket(event)
-    back = event.payload["from_state_id"]
-    if back is None or session.get(WorkflowState, back) is None:
+    back = _state_back(event)
+    if back is None:
         raise impossible("The state that it was in does not exist any more.")
     return one_value(
         "state_id",

@@ -27,6 +27,9 @@ SEEDED = (
     ("In review", StateCategory.ACTIVE),
     ("Done", StateCategory.DONE),
 )
+# Tickets that are moved out of a state so that it can be deleted: each writes an event, and the
+# deletion one more, and no more than these are undone at once.
+MOST_MOVED = 499
 
 
 def seed(actor: Actor, project: Project) -> None:

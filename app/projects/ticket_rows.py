@@ -27,6 +27,14 @@ def live_in_state(state_id: str) -> int:
     return session.scalar(statement) or 0
 
 
+def live_ids_in_state(state_id: str, limit: int) -> list[str]:
+    """The ids of live tickets in this workflow state, at most so many."""
+    live = select(_tickets.c.id).where(
+        _tickets.c.state_id == state_id, _tickets.c.deleted_at.is_(None)
+    )
+    return list(session.scalars(live.order_by(_tickets.c.id).limit(limit)))
+
+
 def live_by_state(project_id: str) -> dict[str, int]:
     """How many live tickets each state of a project holds."""
     statement = (

@@ -59,6 +59,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         projects_pages.save_general projects_pages.save_label projects_pages.save_state
         projects_pages.settings projects_pages.state_list
         bots_pages.of_project bots_pages.change_in_project tickets_pages.merge_labels
+        tickets_pages.replace_state
         sticky_notes_pages.wall sticky_notes_pages.add_note tickets_pages.board
         tickets_pages.board_live tickets_pages.export tickets_pages.show_epics
         tickets_pages.tickets wiki_pages.index wiki_pages.complete wiki_pages.new

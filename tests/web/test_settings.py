@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.projects import states as workflow
 from app.tickets import merging_labels
 
 STATES = "/projects/OPEN/settings/states"
@@ -56,6 +57,58 @@ def test_a_workflow_without_a_kind_of_state_says_what_it_cannot_do(ada, states):
         changed = ada.post(f"{STATES}/{states[name]}", htmx=True, name=name, category="done")
     assert "category Active, so no ticket can be under way" in changed.text
     assert "can be finished" not in changed.text
+
+
+def test_a_state_that_holds_tickets_is_replaced_by_another_and_comes_back_by_undo(
+    ada, cast, make, states, order
+):
+    todo, done = states["To do"], states["Done"]
+    tickets = [make("One", state_id=todo), make("Two", state_id=todo), make("Gone", state_id=todo)]
+    cast.ada.delete(f"/tickets/{tickets.pop()['id']}")
+
+    def names():
+        found = [cast.ada.get(f"/tickets/{one['id']}").json["state"] for one in tickets]
+        return [one["name"] for one in found]
+
+    assert "Move and delete To do" in ada.get(STATES).text
+    moved = ada.post(f"{STATES}/{todo}/replace", htmx=True, into_state_id=done)
+    assert "Tickets moved, state deleted" in moved.text
+    assert names() == ["Done", "Done"]
+    assert order() == ["Backlog", *NAMES[2:]]
+    events = cast.ada.get("/audit?limit=3").json["data"]
+    assert [one["event_type"] for one in events] == [
+        "workflow_state.deleted",
+        "ticket.state_changed",
+        "ticket.state_changed",
+    ]
+    assert len({one["request_id"] for one in events}) == 1
+    ada.post(f"/audit/requests/{events[0]['request_id']}/undo", straight="yes", back=STATES)
+    assert names() == ["To do", "To do"]
+    assert order() == NAMES
+
+
+def test_replacing_a_state_that_cannot_be_is_refused_and_changes_nothing(
+    ada, cast, make, states, order, monkeypatch
+):
+    todo = states["To do"]
+    make("One", state_id=todo)
+    path = f"/projects/{cast.fenced_project}/workflow-states"
+    foreign = cast.ada.get(path).json["data"][0]["id"]
+
+    def refusal(status=422, state=todo, **form):
+        answer = ada.post(f"{STATES}/{state}/replace", htmx=True, **form)
+        assert answer.status_code == status
+        assert order() == NAMES
+        return answer.text
+
+    assert "Choose a state for the tickets." in refusal()
+    assert "Choose another state" in refusal(into_state_id=todo)
+    assert "not a state of this project" in refusal(into_state_id=foreign)
+    refusal(404, state=foreign, into_state_id=todo)
+    monkeypatch.setattr(workflow, "MOST_MOVED", 0)
+    text = refusal(into_state_id=states["Done"])
+    assert "More than 0 tickets are in To do" in text
+    assert f'<a href="/projects/OPEN/tickets?state_id={todo}">Move some of them' in text
 
 
 LABELS = "/projects/OPEN/settings/labels"

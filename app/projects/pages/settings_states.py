@@ -34,12 +34,13 @@ def _show(project: SeenProject, form: Form | None = None) -> Response:
         block="states",
         project=project,
         states=shown,
+        most_moved=states.MOST_MOVED,
         form=form or Form(),
         status=422 if form and form.errors else 200,
     )
 
 
-def _done(
+def done(
     project: SeenProject, form: Form, work: Callable[[Actor], Any], *, said: str = ""
 ) -> Response:
     """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
@@ -61,7 +62,7 @@ def add_state(key: str) -> Response:
     """Add a state at the end."""
     project = project_of(key)
     form = load_form(StateCreate)
-    return _done(
+    return done(
         project, form, lambda present: states.create_state(present, project.id, **form.data)
     )
 
@@ -71,7 +72,7 @@ def save_state(key: str, state_id: str) -> Response:
     """Rename or recategorize a state."""
     project = project_of(key)
     form = _row_form(load_form(StatePatch, keep_empty=True))
-    return _done(
+    return done(
         project,
         form,
         lambda present: states.update_state(present, project.id, state_id, **form.data),
@@ -100,14 +101,14 @@ def move_state(key: str, state_id: str) -> Response:
         states.reorder_states(present, project.id, state_ids=order)
 
     said = "" if before is None else "State moved"
-    return _done(project, Form(), work, said=said)
+    return done(project, Form(), work, said=said)
 
 
 @pages.post(f"{ADDRESS}/<state_id>/delete")
 def delete_state(key: str, state_id: str) -> Response:
     """Delete a state that no ticket uses."""
     project = project_of(key)
-    return _done(
+    return done(
         project,
         Form(),
         lambda present: states.delete_state(present, project.id, state_id),
