@@ -48,6 +48,7 @@ def test_too_many_logins_say_when_to_come_back(stranger):
     assert answer.status_code == 429
     assert 0 < int(answer.headers["Retry-After"]) <= 900
     assert "Wait 15 minutes" in answer.text
+    assert f'data-seconds="{answer.headers["Retry-After"]}"' in answer.text
 
 
 def test_htmx_gets_the_block_and_others_the_page(ada, ticket):

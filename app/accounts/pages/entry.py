@@ -70,11 +70,14 @@ def set_up() -> Response:
     return _enter(opened[0], "/start")
 
 
-def _ask(form: Form, target: str, status: int = 200) -> Response:
-    """The form: a page, or in place where a script found that the session ended (ui.md 3.1)."""
+def _ask(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
+    """The form, with the seconds to wait before it is of use again.
+
+    It is a page, or in place where a script found that the session ended (ui.md 3.1).
+    """
     if is_htmx():
         return partial("accounts/again.html", form=form, status=status)
-    return page("accounts/login.html", form=form, next=target, status=status)
+    return page("accounts/login.html", form=form, next=target, wait=wait, status=status)
 
 
 @pages.get("/login")
@@ -96,7 +99,7 @@ def log_in() -> Response:
     target = guard.safe_next(request.form.get("next"))
     form = load_form(LoginBody)
     headers: dict[str, str] = {}
-    status = 422
+    status, wait = 422, 0
     if not form.errors:
         try:
             opened = login.log_in(actor(), **form.data, peer=peer(), settings=settings())
@@ -105,10 +108,11 @@ def log_in() -> Response:
             form.refuse("", error.message)
         except RateLimited as error:
             status, headers = error.status, error.headers
-            minutes = -(-int(headers["Retry-After"]) // 60)
+            wait = int(headers["Retry-After"])
+            minutes = -(-wait // 60)
             unit = "minute" if minutes == 1 else "minutes"
             form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
-    response = _ask(form, target, status)
+    response = _ask(form, target, status, wait)
     response.headers.update(headers)
     return response
 
