@@ -214,3 +214,24 @@ def test_the_title_and_a_comment_by_keys(desk, furnished):
     desk.press("Control+Enter")
     expect(desk.page.locator(".comment-text")).to_have_text("Sent by keys")
     expect(desk.page.locator("#comment-body")).to_be_focused()
+
+
+def test_a_project_is_found_in_the_header_by_typing(desk, furnished):
+    for number in range(6):
+        furnished.call("POST", "/projects", {"key": f"MORE{number}", "name": f"Further {number}"})
+    desk.go("/projects/DEMO/board")
+    menu = desk.page.locator(".switcher")
+    menu.locator("summary").focus()
+    desk.press("Enter")
+    expect(menu.get_by_label("Find a project")).to_be_focused()
+    desk.page.keyboard.type("further")
+    found = menu.locator("#switch-found .menu-item")
+    expect(found).to_have_count(6)
+    desk.press("ArrowDown", "ArrowDown")
+    expect(found.nth(1)).to_be_focused()
+    desk.press("Escape")
+    expect(menu.locator("summary")).to_be_focused()
+    desk.press("Enter", "Tab")
+    desk.page.keyboard.type("more5")
+    desk.press("Enter")
+    expect(desk.page).to_have_url(f"{furnished.url}/projects/MORE5/board")

@@ -117,6 +117,7 @@ REAL = {
 OPENED = {
     "open-palette": ("/projects/DEMO/board", "[data-palette]"),
     "open-menu": ("/projects", ".header .face"),
+    "open-switch": ("/projects/DEMO/board", ".switcher summary"),
     "open-filters": ("/projects/DEMO/board", ".filter-menu summary"),
     "open-quick-add": ("/projects/DEMO/board", "[data-add] >> nth=1"),
     "open-move": ("/projects/DEMO/board", ".card-more >> nth=0"),

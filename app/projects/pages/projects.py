@@ -11,9 +11,11 @@ from app.projects.pages.blueprint import pages
 from app.projects.schemas import ProjectCreate
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
-from app.web.render import go, page, partial
+from app.web.render import go, is_htmx, page, partial
 
 SHOWN = 200
+# In the menu of the header, without a line to find one by.
+AT_A_GLANCE = 6
 NO_TICKETS = {"backlog": 0, "active": 0, "done": 0}
 
 
@@ -35,10 +37,37 @@ def index() -> Response:
 
 @pages.get("/projects/switch")
 def switch() -> Response:
-    """The projects as entries of the menu in the header."""
+    """The projects as entries of the menu in the header, or those that fit what is typed there.
+
+    Sent as a form is, by Enter, it leads to the first that fits.
+    """
+    typed = request.args.get("q")
     with reading():
         projects = _all()
-    return partial("projects/switch.html", projects=projects)
+    if typed is None:
+        is_long = len(projects) > AT_A_GLANCE
+        return partial("projects/switch.html", projects=projects, is_long=is_long)
+    found = _fitting(projects, typed)
+    if is_htmx():
+        return partial("projects/_switch_rows.html", projects=found)
+    is_one_meant = bool(found and typed.strip())
+    return go(f"/projects/{found[0]['key']}/board" if is_one_meant else "/projects")
+
+
+def _fitting(projects: list[dict[str, Any]], typed: str) -> list[dict[str, Any]]:
+    """The projects with this in their key or name; those that begin with it come first."""
+    wanted = typed.strip().casefold()
+    if not wanted:
+        return projects
+
+    def rank(one: dict[str, Any]) -> tuple[bool, bool, bool, str]:
+        key, name = one["key"].casefold(), one["name"].casefold()
+        return key != wanted, not key.startswith(wanted), not name.startswith(wanted), name
+
+    fitting = [
+        one for one in projects if any(wanted in one[of].casefold() for of in ("key", "name"))
+    ]
+    return sorted(fitting, key=rank)
 
 
 @pages.get("/projects/new")
