@@ -5,7 +5,7 @@ Cookies are read for every page, so that none has to ask the database; the table
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flask import Response, has_request_context, request
 
@@ -21,7 +21,10 @@ VALUES: dict[str, tuple[str, ...]] = {
 }
 # The key of the project that new tickets and keys go to outside of any project; may be empty.
 PROJECT = "project"
-DEFAULTS = {name: values[0] for name, values in VALUES.items()} | {PROJECT: ""}
+# The columns that lists of tickets do not show, of those that can be left out; mostly none.
+HIDDEN = "hidden_columns"
+COLUMNS = ("labels", "state", "priority", "assignee", "parent", "due")
+DEFAULTS = {name: values[0] for name, values in VALUES.items()} | {PROJECT: "", HIDDEN: ""}
 _KEY = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 
 
@@ -31,7 +34,21 @@ def cleaned(given: Mapping[str, object]) -> dict[str, str]:
     key = given.get(PROJECT)
     if isinstance(key, str) and (not key or _KEY.fullmatch(key)):
         known[PROJECT] = key
+    hidden = given.get(HIDDEN)
+    if isinstance(hidden, str):
+        known[HIDDEN] = hiding(hidden.split("."))
     return known
+
+
+def hiding(names: Iterable[str]) -> str:
+    """The choice not to show these columns, of those that there are."""
+    wanted = set(names)
+    return ".".join(one for one in COLUMNS if one in wanted)
+
+
+def hidden_columns() -> tuple[str, ...]:
+    """The columns that this browser's lists leave out."""
+    return tuple(filter(None, chosen()[HIDDEN].split(".")))
 
 
 def chosen() -> dict[str, str]:

@@ -81,6 +81,8 @@ OPENED = (
     ("/projects/DEMO/board", ".view-menu summary"),
     ("/projects/DEMO/tickets", "tbody [name=id] >> nth=0"),
     ("/projects/DEMO/board", ".switcher summary"),
+    ("/projects/DEMO/tickets", ".column-menu summary"),
+    ("/projects/DEMO/settings/states", ".state-row summary >> nth=0"),
     ("/tickets/DEMO-2", "#edit-title"),
     ("/tickets/DEMO-2", "#edit-body"),
     ("/tickets/DEMO-2", "#edit-state"),

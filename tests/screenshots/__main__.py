@@ -123,6 +123,7 @@ OPENED = {
     "open-move": ("/projects/DEMO/board", ".card-more >> nth=0"),
     "open-state": ("/tickets/DEMO-2", "#edit-state"),
     "open-title": ("/tickets/DEMO-2", "#edit-title"),
+    "open-columns": ("/projects/DEMO/tickets", ".column-menu summary"),
     "open-bulk": ("/projects/DEMO/tickets", "tbody [name=id] >> nth=0"),
     "open-replace": ("/projects/DEMO/settings/states", ".state-row summary >> nth=0"),
 }

@@ -57,6 +57,28 @@ def test_a_default_project_is_where_new_tickets_go(app, cast, ada):
     assert ada.post("/projects/NONE/default").status_code == 404
 
 
+def test_the_columns_of_lists_are_chosen_for_all_browsers_of_a_person(app, cast):
+    first = newcomer(app, cast)
+    table = re.compile(r'<table class="table ticket-table([^"]*)"')
+    cast.ada.post(f"/projects/{cast.open_project}/tickets", {"title": "One"})
+    assert table.search(first.get("/tickets").text).group(1) == ""
+    form = {"shown": ["state", "due", "priority", "nonsense"], "back": "/tickets", "query": "q=one"}
+    assert first.post("/tickets/columns", **form).location == "/tickets?q=one"
+    # Another choice leaves it as it is.
+    first.post("/profile/preferences", theme="dark")
+    for reader in (first, browser(app)):
+        for path in ("/tickets", "/projects/OPEN/tickets?view=tree"):
+            text = reader.get(path).text
+            assert table.search(text).group(1) == " no-labels no-assignee no-parent"
+            assert re.search(r'value="due" checked', text)
+            assert re.search(r'value="parent">', text)
+    elsewhere = first.post("/tickets/columns", shown="state", back="//evil.example/")
+    assert elsewhere.location == "/"
+    # Made up, it names no class.
+    first.client.set_cookie("hidden_columns", "due.x<b>")
+    assert table.search(first.get("/tickets").text).group(1) == " no-due"
+
+
 def test_sessions_are_seen_and_ended_from_afar(app, cast):
     here, there, elsewhere = newcomer(app, cast), browser(app), browser(app)
     page = here.get("/profile/sessions")

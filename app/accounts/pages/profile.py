@@ -41,8 +41,9 @@ def profile() -> Response:
 @pages.post("/profile/preferences")
 def save_preferences() -> Response:
     """Keep the choices for the person, and let this browser carry them."""
-    own = choices.chosen()[choices.PROJECT]
-    wanted = {"keys": "off", choices.PROJECT: own} | request.form.to_dict()
+    # What is chosen elsewhere stays.
+    own = {name: choices.chosen()[name] for name in (choices.PROJECT, choices.HIDDEN)}
+    wanted = {"keys": "off"} | own | request.form.to_dict()
     if "forget_project" in wanted:
         wanted[choices.PROJECT] = ""
     kept = choices.DEFAULTS | choices.cleaned(wanted)

@@ -19,6 +19,7 @@ from app.tickets.models import Ticket
 from app.tickets.pages import filters
 from app.tickets.pages.blueprint import PRIORITIES, pages, user_options
 from app.tickets.pages.filters import Chosen
+from app.web import choices
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, page, render
 
@@ -126,6 +127,8 @@ def _show(project: SeenProject | None) -> Response:
         labels=around.labels,
         label_options=labels,
         views=around.views,
+        columns=choices.COLUMNS,
+        hidden_columns=choices.hidden_columns(),
         groups=groups,
         chosen=wanted.chosen,
         chips=filters.chips(path, wanted.chosen, groups, **wanted.more),
