@@ -52,7 +52,8 @@ function watchMenus() {
     if (event.key === "Escape") {
       menu.open = false;
       menu.querySelector("summary").focus();
-      event.stopPropagation();
+      // Nor does it leave what is chosen, or close a message: others listen here too.
+      event.stopImmediatePropagation();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       step([...menu.querySelectorAll(".menu-item")], event.key === "ArrowDown" ? 1 : -1);

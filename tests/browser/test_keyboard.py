@@ -3,6 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
+# A message as the server appends it; an error stays.
+MESSAGE = """text => document.getElementById("toasts").insertAdjacentHTML(
+    "beforeend", `<div class="toast error">${text}<button data-close></button></div>`)"""
+
 
 @pytest.fixture
 def board(desk, furnished):
@@ -95,6 +99,21 @@ def test_several_cards_are_chosen_and_changed_together(board, furnished):
     desk.press("x", "x", "Escape")
     expect(count).not_to_be_visible()
     expect(desk.page.locator(".card.chosen")).to_have_count(0)
+
+
+def test_escape_closes_a_menu_alone_and_then_the_newest_message(board):
+    desk, reference = board
+    desk.press("x")
+    for text in ("Older", "Newer"):
+        desk.page.evaluate(MESSAGE, text)
+    menu = desk.page.locator(".switcher")
+    menu.locator("summary").focus()
+    desk.press("Enter", "Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    expect(desk.toast()).to_have_text(["Older", "Newer"])
+    expect(desk.card(reference)).to_contain_class("chosen")
+    desk.press("Escape")
+    expect(desk.toast()).to_have_text(["Older"])
 
 
 def test_every_key_that_leads_somewhere(desk):
