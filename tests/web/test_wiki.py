@@ -319,6 +319,23 @@ def test_broken_links_name_their_pages(ada, cast, guide):
     assert ada.get("/wiki/broken-links?cursor=nonsense").location == "/wiki/broken-links"
 
 
+def test_a_slip_in_a_name_is_met_with_the_page_that_was_meant(ada, cast, guide):
+    cast.ada.post("/wiki/pages", {"title": "Setups", "body": "See [[set-upp]]."})
+    body = {"title": "Links", "body": "[[setups-x]] [[set-upp]]", "project_id": cast.open_project}
+    cast.ada.post("/wiki/pages", body)
+    own = f'<a href="{WIKI}/set-up"><code>set-up</code></a>'
+    common = '<a href="/wiki/setups"><code>setups</code></a>'
+    assert f"Did you mean {own} or {common}?" in " ".join(ada.get(f"{WIKI}/set-upp").text.split())
+    assert own in ada.get(f"{WIKI}/set-upp/edit").text
+    missing = ada.get("/wiki/set-upp").text
+    assert common in missing
+    assert own not in missing
+    text = ada.get("/wiki/broken-links").text
+    assert (text.count(own), text.count("Meant:")) == (1, 3)
+    assert "Did you mean" not in ada.get(f"{WIKI}/entirely-else").text
+    assert "Did you mean" not in ada.get(f"{WIKI}/new").text
+
+
 def test_the_index_in_its_orders(ada, cast, guide):
     for title, body in (("Alpha", "[[beta]]"), ("beta", ""), ("Gamma", "")):
         cast.ada.post("/wiki/pages", {"title": title, "body": body})

@@ -10,7 +10,7 @@ from app.core.errors import Gone, NotFound
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
 from app.web.wiki_addresses import address_of
-from app.wiki import page_queries, slugs
+from app.wiki import nearest, page_queries, slugs
 from app.wiki.page_queries import Found, SeenPage
 
 pages = Blueprint("wiki_pages", __name__)
@@ -78,3 +78,12 @@ def found_or_missing(scope: Scope, reference: str) -> Found | NotFound | Gone:
         if not slugs.is_slug(reference):
             raise
         return error
+
+
+def near(scope: Scope, slug: str) -> list[dict[str, str]]:
+    """The pages that may have been meant by a slug that no page of the scope has."""
+    found = nearest.suggestions(actor(), [(scope.id, slug)])[scope.id, slug]
+    return [
+        {"slug": one, "address": address_of(scope.key if home else None, one)}
+        for home, one in found
+    ]

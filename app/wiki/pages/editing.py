@@ -4,6 +4,7 @@ A save names the version that its writer saw. If someone else saved meanwhile, n
 the writer sees both texts, what changed, and a proposal that holds both (``conflict.html``).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Response, request
@@ -25,6 +26,7 @@ from app.wiki.pages.blueprint import (
     Scope,
     both,
     found_or_missing,
+    near,
     page_of,
     scope_of,
 )
@@ -43,12 +45,13 @@ def new(key: str | None = None) -> Response:
     return _new(scope, form)
 
 
-def _new(scope: Scope, form: Form) -> Response:
+def _new(scope: Scope, form: Form, meant: Sequence[dict[str, str]] = ()) -> Response:
     return page(
         "wiki/new.html",
         project=scope.project,
         scope=scope,
         form=form,
+        near=meant,
         preview=_preview(scope, form.value("body")),
         status=422 if form.errors else 200,
     )
@@ -80,12 +83,13 @@ def edit(reference: str, key: str | None = None) -> Response:
     with reading():
         scope = scope_of(key)
         found = found_or_missing(scope, reference)
+        meant = [] if isinstance(found, Found) else near(scope, reference)
     if isinstance(found, Found):
         return _editor(scope, found.page, Form())
     form = Form()
     form.raw.add("slug", reference)
     form.raw.add("title", title_of(reference))
-    return _new(scope, form)
+    return _new(scope, form, meant)
 
 
 def _editor(scope: Scope, one: SeenPage, form: Form) -> Response:

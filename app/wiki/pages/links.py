@@ -9,7 +9,7 @@ from app.core.errors import InvalidField
 from app.web.guard import actor
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of, address_of_new, title_of
-from app.wiki import links, page_queries
+from app.wiki import links, nearest, page_queries
 from app.wiki.pages.blueprint import pages
 
 SHOWN = 200
@@ -24,16 +24,23 @@ def broken_links() -> Response:
                 actor(), limit=SHOWN, cursor=request.args.get("cursor") or None
             )
             keys = page_queries.keys_of(row["page"]["project_id"] for row in found.data)
+            meant = nearest.suggestions(
+                actor(), {(row["page"]["project_id"], row["target_slug"]) for row in found.data}
+            )
     except InvalidField:
         return go("/wiki/broken-links")
     return page(
         "wiki/broken_links.html",
-        targets=_grouped(found.data, keys),
+        targets=_grouped(found.data, keys, meant),
         next_cursor=found.next_cursor,
     )
 
 
-def _grouped(rows: list[dict[str, Any]], keys: dict[str | None, str]) -> list[dict[str, Any]]:
+def _grouped(
+    rows: list[dict[str, Any]],
+    keys: dict[str | None, str],
+    meant: dict[tuple[str | None, str], list[tuple[str | None, str]]],
+) -> list[dict[str, Any]]:
     """One entry a target and scope: the page that would heal the links lies in that scope."""
     targets: dict[tuple[str | None, str], dict[str, Any]] = {}
     for row in rows:
@@ -48,6 +55,10 @@ def _grouped(rows: list[dict[str, Any]], keys: dict[str | None, str]) -> list[di
                 "title": title_of(slug),
                 "create": address_of_new(key, slug),
                 "sources": [],
+                "near": [
+                    {"slug": one, "address": address_of(keys.get(home), one)}
+                    for home, one in meant[source["project_id"], slug]
+                ],
             },
         )
         one["sources"].append(

@@ -14,6 +14,7 @@ from app.wiki.pages.blueprint import (
     Scope,
     both,
     found_or_missing,
+    near,
     scope_of,
 )
 
@@ -79,5 +80,6 @@ def _missing(scope: Scope, slug: str, error: NotFound | Gone) -> Response:
         title=title_of(slug),
         deleted=isinstance(error, Gone),
         elsewhere=[_elsewhere(other) for other in page_queries.places(actor(), slug)],
+        near=near(scope, slug),
         status=error.status,
     )

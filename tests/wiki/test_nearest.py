@@ -1,0 +1,65 @@
+"""Which slugs are suggested for one that no page has."""
+
+import pytest
+
+from app.core.actor import Actor, ActorKind
+from app.core.db import reading
+from app.wiki import nearest
+from app.wiki.nearest import known
+from app.wiki.nearest import nearest as near
+from tests.support.statements import statements
+
+SLUGS = known(
+    ["setup-guide", "set-up", "home", "release-notes", "stickies", "api", "page-1", "page-2"]
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("setup-giude", "setup-guide"),
+        ("guide-setup", "setup-guide"),
+        ("zetup-guide", "setup-guide"),
+        ("setup", "set-up"),
+        ("hmoe", "home"),
+        ("relase-note", "release-notes"),
+        ("sticky", "stickies"),
+        ("page-22", "page-2"),
+    ],
+)
+def test_a_slip_leads_to_the_slug_that_was_meant(typed, meant):
+    assert meant in near(SLUGS, typed)
+
+
+@pytest.mark.parametrize("typed", ["architecture", "zzz", "q", "stack"])
+def test_nothing_is_suggested_for_what_resembles_nothing(typed):
+    assert near(SLUGS, typed) == []
+
+
+def test_the_likeliest_comes_first_and_only_a_few_are_named():
+    found = near(known([f"setup-{one}" for one in "abcdefgh"] + ["setup-guide"]), "setup-guides")
+    assert found[0] == "setup-guide"
+    assert len(found) == nearest.SUGGESTED
+
+
+def test_a_trigram_of_all_slugs_is_not_counted(monkeypatch):
+    monkeypatch.setattr(nearest, "COMMON", 3)
+    candidates = known([f"page-{number}" for number in range(10)] + ["page-setup"])
+    assert near(candidates, "page-setpu") == ["page-setup"]
+
+
+def test_slugs_are_read_in_one_statement_without_the_texts(app, cast):
+    for project in (None, cast.open_project, cast.fenced_project):
+        cast.ada.post("/wiki/pages", {"title": "Set up", "body": "x", "project_id": project})
+    cast.ada.post("/wiki/pages", {"title": "Setups", "body": "x"})
+    ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
+    missing = [(cast.open_project, "setup"), (None, "setup")]
+    with app.app_context(), statements(app) as seen, reading():
+        found = nearest.suggestions(ada, missing)
+    # The project's own page stands before the global one of its slug.
+    assert found == {
+        (cast.open_project, "setup"): [(None, "setups"), (cast.open_project, "set-up")],
+        (None, "setup"): [(None, "setups"), (None, "set-up")],
+    }
+    (asked,) = [one for one in seen if "wiki_pages" in one]
+    assert "body" not in asked
