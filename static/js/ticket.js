@@ -1,11 +1,13 @@
 // The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
 
+import { watchMarkdown } from "./markdown.js";
 import { toast } from "./page.js";
 import { ask } from "./server.js";
 import { watchStream } from "./stream.js";
 import { watchWikilinks } from "./wikilinks.js";
 
 watchStream();
+watchMarkdown();
 watchWikilinks();
 watchPreviews();
 watchSubject();

@@ -208,6 +208,18 @@ def test_copies(ticket):
     expect(desk.page.locator("#title")).to_have_value("Of this test")
 
 
+def test_code_of_a_comment_that_just_came_is_copied(ticket, furnished):
+    desk, reference = ticket
+    desk.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    body = {"body": "Run\n\n```\nmake test\n```\n"}
+    furnished.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
+    code = desk.page.locator("#thread .code-box")
+    code.hover()
+    code.get_by_role("button", name="Copy").click()
+    expect(desk.toast()).to_contain_text("Copied")
+    assert desk.page.evaluate("navigator.clipboard.readText()") == "make test"
+
+
 def test_the_review_of_a_bot(desk, furnished):
     reference = furnished.ticket("To review")
     change(furnished, reference, priority="low", assignee_user_id=furnished.ids["bot"])

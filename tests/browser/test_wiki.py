@@ -176,6 +176,24 @@ def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(desk, furnished):
     expect(desk.page.locator("#body")).to_have_value("One anew\n\nTwo in a draft\n")
 
 
+def test_code_and_the_addresses_of_headings_are_copied(desk, furnished):
+    body = "## Install\n\n```sh\nmake setup\nmake run\n```\n\n### And then\n\nRead.\n"
+    furnished.call("POST", "/wiki/pages", {"title": "Copying", "body": body})
+    desk.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desk.go("/wiki/copying")
+    desk.page.locator(".wiki-main pre").hover()
+    desk.page.get_by_role("button", name="Copy", exact=True).click()
+    expect(desk.toast()).to_contain_text("Copied")
+    assert desk.page.evaluate("navigator.clipboard.readText()") == "make setup\nmake run"
+    link = desk.page.locator("h3, h4").filter(has_text="And then").get_by_role("link")
+    link.focus()
+    expect(link).to_have_css("opacity", "1")
+    desk.press("Enter")
+    desk.page.wait_for_url("**/wiki/copying#h-and-then")
+    assert desk.page.evaluate("navigator.clipboard.readText()") == desk.page.url
+    assert findings(desk.page) == []
+
+
 def test_writing_works_without_a_script(plain):
     plain.go("/wiki/new")
     plain.page.fill("#title", "Plain page")
