@@ -110,6 +110,30 @@ def test_words_without_end_widen_nothing(phone_visitor, path):
     assert phone_visitor.overflow() <= 0
 
 
+UNDER_A_BAR = """() => {
+  const one = document.activeElement;
+  if (one === document.body || one.closest(".header, .bottom-bar, .skip")) return null;
+  const edge = (bar) => document.querySelector(bar)?.getBoundingClientRect();
+  const { top, bottom } = one.getBoundingClientRect();
+  const first = (edge(".subject.on") ?? edge(".header")).bottom;
+  const last = edge(".bottom-bar").top;
+  const isTall = bottom - top > last - first;
+  return top < first - 1 || (bottom > last + 1 && !isTall) ? one.outerHTML : null;
+}"""
+
+
+def test_what_has_the_focus_is_under_no_bar(phone_visitor):
+    """Neither the header with the name of the ticket nor the bar below (WCAG 2.4.11)."""
+    phone_visitor.go("/tickets/DEMO-2")
+    hidden = set()
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(45):
+            phone_visitor.press(key)
+            hidden.add(phone_visitor.page.evaluate(UNDER_A_BAR))
+    assert hidden == {None}
+    assert phone_visitor.overflow() <= 0
+
+
 @pytest.mark.usefixtures("endless")
 def test_the_name_of_a_project_can_be_read_where_the_header_cuts_it(phone_visitor):
     phone_visitor.go("/projects/LONG/board")
