@@ -1,13 +1,9 @@
 // Text that was laid out: blocks of code can be copied, and so can the addresses of headings.
 
-const CODE = ".markdown pre:not(.code-box > *)";
-// Nothing else in such a text has an id.
-const HEADINGS = ".markdown:not(.preview) [id]:not(:has(.anchor))";
-
 /** Comes for the page, and for each part of it that comes later. */
 export function watchMarkdown() {
   document.addEventListener("htmx:load", () => {
-    for (const pre of document.querySelectorAll(CODE)) {
+    for (const pre of document.querySelectorAll(".markdown pre:not(.code-box > *)")) {
       const box = document.createElement("div");
       box.className = "code-box";
       pre.replaceWith(box);
@@ -15,7 +11,8 @@ export function watchMarkdown() {
       box.firstChild.dataset.copy = pre.textContent.trimEnd();
       box.prepend(pre);
     }
-    for (const heading of document.querySelectorAll(HEADINGS)) {
+    // Nothing else in such a text has an id.
+    for (const heading of document.querySelectorAll(".markdown:not(.preview) [id]:not(:has(.anchor))")) {
       heading.innerHTML += '<a class="anchor" aria-label="Copy link"></a>';
       const link = heading.lastChild;
       link.href = `#${heading.id}`;

@@ -2,28 +2,8 @@
 // written.
 
 import { speak } from "./page.js";
-import { connected, isLoggedIn } from "./server.js";
-
-const EVERY = 3000;
-const RESTING = 30_000;
-const RESTS_AFTER = 5 * 60_000;
 
 export function watchStream() {
-  if (!document.getElementById("live")) return;
-  let touched = Date.now();
-  let asked = 0;
-  const ask = () => {
-    asked = Date.now();
-    document.body.dispatchEvent(new Event("app:poll"));
-  };
-  for (const name of ["pointerdown", "keydown"]) addEventListener(name, () => (touched = Date.now()), true);
-  setInterval(() => {
-    const wait = Date.now() - touched > RESTS_AFTER ? RESTING : EVERY;
-    if (!document.hidden && isLoggedIn() && Date.now() - asked >= wait - 100) ask();
-  }, EVERY);
-  document.addEventListener("visibilitychange", () => document.hidden || ask());
-  addEventListener("online", ask);
-  watchConnection();
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const { target, fragment } = event.detail;
     if (target.id === "thread") sort(fragment);
@@ -31,18 +11,6 @@ export function watchStream() {
       event.detail.shouldSwap = false;
       tell(target, fragment.firstElementChild);
     }
-  });
-}
-
-/** News that do not come are said once, beside what is being read. */
-function watchConnection() {
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const { elt, xhr } = event.detail;
-    if (elt.id === "live" && xhr.status >= 400 && xhr.status !== 401) event.detail.shouldSwap = false;
-  });
-  document.addEventListener("htmx:afterRequest", (event) => {
-    const { elt, xhr } = event.detail;
-    if (elt.id === "live" && xhr.status !== 401) connected(event.detail.successful);
   });
 }
 

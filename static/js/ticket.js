@@ -2,10 +2,12 @@
 
 import { watchMarkdown } from "./markdown.js";
 import { toast } from "./page.js";
+import { watchPolling } from "./polling.js";
 import { ask } from "./server.js";
 import { watchStream } from "./stream.js";
 import { watchWikilinks } from "./wikilinks.js";
 
+watchPolling();
 watchStream();
 watchMarkdown();
 watchWikilinks();

@@ -83,7 +83,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     """),
     "page": (ON_TICKET, """
         wiki_pages.confirm_delete wiki_pages.delete wiki_pages.diff wiki_pages.edit
-        wiki_pages.history wiki_pages.restore wiki_pages.revision wiki_pages.save wiki_pages.show
+        wiki_pages.history wiki_pages.restore wiki_pages.revision wiki_pages.save wiki_pages.saved
+        wiki_pages.show
     """),
     "note": (("own", "other", "dead", "personal", "missing"), """
         sticky_notes_pages.ask sticky_notes_pages.confirm_delete sticky_notes_pages.convert
@@ -142,6 +143,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST tickets_pages.save_comment": NOT_MINE,
     # A page that is not there, or no more, is offered as a new one.
     "GET wiki_pages.edit": {"deleted": "ok", "missing": "ok"},
+    # An open editor learns that its page is gone.
+    "GET wiki_pages.saved": {"deleted": "ok"},
 }
 
 

@@ -162,6 +162,25 @@ def test_two_people_save_and_nothing_is_lost(desk, furnished):
     assert saved == "One by another\n\nTwo by Ada\n"
 
 
+def test_one_is_told_while_writing_that_another_saved(desk, furnished):
+    page = furnished.call("POST", "/wiki/pages", {"title": "Told", "body": "One\n\nTwo\n"})
+    desk.go("/wiki/told/edit")
+    area = desk.page.locator("#body")
+    area.fill("One\n\nTwo by Ada\n")
+    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
+    told = desk.page.get_by_role("status").filter(has_text="saved this page")
+    expect(told).to_be_in_viewport()
+    expect(area).to_be_focused()
+    expect(area).to_have_value("One\n\nTwo by Ada\n")
+    assert findings(desk.page) == []
+    with desk.page.context.expect_page() as opened:
+        told.get_by_role("link", name="See what changed").click()
+    expect(opened.value.locator(".diff ins")).to_have_text(" by another")
+    opened.value.close()
+    expect(area).to_have_value("One\n\nTwo by Ada\n")
+    area.fill("One\n\nTwo\n")
+
+
 def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(desk, furnished):
     page = furnished.call("POST", "/wiki/pages", {"title": "Drafted", "body": "One\n\nTwo\n"})
     desk.go("/wiki/drafted/edit")

@@ -319,6 +319,31 @@ def test_broken_links_name_their_pages(ada, cast, guide):
     assert ada.get("/wiki/broken-links?cursor=nonsense").location == "/wiki/broken-links"
 
 
+def test_an_open_editor_learns_that_someone_saved(ada, cast, guide):
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    asks = re.compile(r'id="live"[^>]*hx-get="([^"]*)"')
+    address = unescape(asks.search(form).group(1))
+    with ada.statements() as seen:
+        assert ada.get(address, htmx=True).status_code == 204
+    assert not [one for one in seen if "body" in one]
+    cast.smith.patch(f"/wiki/pages/{guide['id']}", {"body": "By a bot"})
+    told = ada.get(address, htmx=True).text
+    assert "<strong>Smith</strong>" in told
+    assert '<span class="badge">bot</span> saved this page' in told
+    diff = unescape(re.search(r'href="([^"]*/diff[^"]*)"', told).group(1))
+    assert "By a bot" in ada.get(diff).text
+    # It is said once for each revision, and what changed goes back to where the editor began.
+    again = unescape(asks.search(told).group(1))
+    assert ada.get(again, htmx=True).status_code == 204
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "By Bo"})
+    assert "diff?from=3&amp;to=5" in ada.get(again, htmx=True).text
+    cast.bo.delete(f"/wiki/pages/{guide['id']}")
+    gone = ada.get(again, htmx=True).text
+    assert "was deleted meanwhile" in gone
+    assert "hx-get" not in gone
+    assert "base=x" not in ada.get(f"{WIKI}/set-up/saved?base=x&since=x", htmx=True).text
+
+
 def test_a_slip_in_a_name_is_met_with_the_page_that_was_meant(ada, cast, guide):
     cast.ada.post("/wiki/pages", {"title": "Setups", "body": "See [[set-upp]]."})
     body = {"title": "Links", "body": "[[setups-x]] [[set-upp]]", "project_id": cast.open_project}

@@ -1,6 +1,6 @@
 """The pages of the wiki: index, reader, editor, history, links."""
 
-from app.wiki.pages import deleting, editing, history, index, links, show, writing_help
+from app.wiki.pages import deleting, editing, history, index, links, saves, show, writing_help
 from app.wiki.pages.blueprint import pages
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "index",
     "links",
     "pages",
+    "saves",
     "show",
     "writing_help",
 ]

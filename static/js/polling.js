@@ -1,0 +1,31 @@
+// A page that is open asks now and then for what is new: what has the id `live` does so, on app:poll.
+
+import { connected, isLoggedIn } from "./server.js";
+
+const EVERY = 3000;
+
+/** Ask while the page is seen, seldom after five minutes without a touch; say it where news do not come. */
+export function watchPolling() {
+  if (!document.getElementById("live")) return;
+  let touched = Date.now();
+  let asked = 0;
+  const ask = () => {
+    asked = Date.now();
+    document.body.dispatchEvent(new Event("app:poll"));
+  };
+  for (const name of ["pointerdown", "keydown"]) addEventListener(name, () => (touched = Date.now()), true);
+  setInterval(() => {
+    const wait = Date.now() - touched > 300_000 ? 30_000 : EVERY;
+    if (!document.hidden && isLoggedIn() && Date.now() - asked >= wait - 100) ask();
+  }, EVERY);
+  document.addEventListener("visibilitychange", () => document.hidden || ask());
+  addEventListener("online", ask);
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { elt, xhr } = event.detail;
+    if (elt.id === "live" && xhr.status >= 400 && xhr.status !== 401) event.detail.shouldSwap = false;
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const { elt, xhr } = event.detail;
+    if (elt.id === "live" && xhr.status !== 401) connected(event.detail.successful);
+  });
+}
