@@ -45,6 +45,7 @@ PAGES = (
     f"{WIKI}/crowded/history/1",
     f"{WIKI}/crowded/history/1?as=source",
     f"{WIKI}/crowded/diff",
+    f"{WIKI}/crowded/diff?view=split",
     f"{WIKI}/crowded/delete",
     f"{WIKI}/new",
     "/wiki/broken-links",

@@ -70,6 +70,7 @@ PAGES = {
     "wiki-delete": "/projects/DEMO/wiki/agents/delete",
     "wiki-history": "/projects/DEMO/wiki/release-notes/history",
     "wiki-diff": "/projects/DEMO/wiki/release-notes/diff?from=1&to=2",
+    "wiki-diff-split": "/projects/DEMO/wiki/release-notes/diff?from=1&to=2&view=split",
     "wiki-broken": "/wiki/broken-links",
     "notes": "/projects/DEMO/sticky-notes",
     "notes-mine": "/sticky-notes",

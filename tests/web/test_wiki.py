@@ -282,6 +282,25 @@ def test_history_and_diff(ada, cast, guide):
     assert ada.get(f"{WIKI}/set-up/history/9").status_code == 404
 
 
+def test_changes_are_shown_side_by_side_where_that_is_asked_for(ada, cast, guide):
+    first = ada.get(f"{WIKI}/set-up/diff?from=1&to=2").text
+    assert 'class="diff panel is-inline"' in first
+    assert first.count("First line") == 1
+    address = unescape(re.search(r'href="([^"]*view=split)"', first).group(1))
+    split = ada.get(address).text
+    assert 'class="diff panel is-split"' in split
+    assert "<del>[[nowhere]]</del>" in split
+    # What stayed stands in both columns and is read out once.
+    twin = split.split('<ul class="diff-twin" aria-hidden="true">')[1].split("</ul>")[0]
+    assert split.count("First line") == 2
+    assert "First line" in twin
+    # Going on through the revisions keeps the choice.
+    newer = unescape(re.search(r'href="([^"]*)">Newer', split).group(1))
+    assert newer.endswith("from=2&to=3&view=split")
+    assert "is-split" in ada.get(newer).text
+    assert "is-inline" in ada.get(f"{WIKI}/set-up/diff?view=nonsense").text
+
+
 def test_a_long_history_has_pages(ada, cast, guide, monkeypatch):
     monkeypatch.setattr("app.wiki.page_queries.REVISIONS_SHOWN", 2)
     text = ada.get(f"{WIKI}/set-up/history").text

@@ -62,7 +62,7 @@ def revision(reference: str, number: int, key: str | None = None) -> Response:
 
 @both("/<reference>/diff")
 def diff(reference: str, key: str | None = None) -> Response:
-    """Show what changed between two revisions; the older one is always the first."""
+    """Show what changed between two revisions, the older first; side by side if asked for."""
     with reading():
         scope = scope_of(key)
         one = page_of(scope, reference)
@@ -78,6 +78,7 @@ def diff(reference: str, key: str | None = None) -> Response:
         before=before,
         after=after,
         diff=compare(before["body"], after["body"]),
+        view="split" if request.args.get("view") == "split" else "inline",
     )
 
 
