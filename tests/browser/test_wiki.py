@@ -174,9 +174,14 @@ def test_one_is_told_while_writing_that_another_saved(desk, furnished):
     expect(area).to_be_focused()
     expect(area).to_have_value("One\n\nTwo by Ada\n")
     assert findings(desk.page) == []
+    # Nor does it take the focus where nothing has it.
+    area.blur()
+    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\n2\n"})
+    expect(told.locator("a[href*='to=3']")).to_be_visible()
+    assert desk.page.evaluate("document.activeElement === document.body")
     with desk.page.context.expect_page() as opened:
         told.get_by_role("link", name="See what changed").click()
-    expect(opened.value.locator(".diff ins")).to_have_text(" by another")
+    expect(opened.value.locator(".diff ins").first).to_have_text(" by another")
     opened.value.close()
     expect(area).to_have_value("One\n\nTwo by Ada\n")
     area.fill("One\n\nTwo\n")
