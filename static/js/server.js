@@ -59,7 +59,7 @@ function logIn() {
       if (!status) return toast(LOST, "error"), dialog.open || end();
       dialog.innerHTML = text;
       const { username, password } = dialog.querySelector("form").elements;
-      username.value ||= document.querySelector(".menu-note strong")?.textContent;
+      username.value ||= document.getElementById("signed-in")?.textContent;
       if (!dialog.open) dialog.showModal();
       password.focus();
     };
