@@ -138,6 +138,14 @@ INTERACTIONS = {
         "document.querySelector('[data-add]').click();",
         "document.activeElement.matches('.quick-add [name=title]')",
     ),
+    "adding a ticket by its line": (
+        "/projects/REAL/board",
+        "document.querySelector('[data-add]').click();",
+        "const line = document.querySelector('.quick-add [name=title]');"
+        " window.before = document.querySelectorAll('.card').length;"
+        " line.value = `Added ${Date.now()}`; line.form.requestSubmit();",
+        "document.querySelectorAll('.card').length > window.before",
+    ),
 }
 
 
