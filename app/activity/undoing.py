@@ -17,6 +17,7 @@ from app.activity import project_reversals as projects
 from app.activity import text_reversals as texts
 from app.activity import ticket_reversals as tickets
 from app.activity.reversals import Difference, Reversal, impossible
+from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.context import undo_of
@@ -57,8 +58,8 @@ REVERSALS: dict[str, Reversal] = {
     "workflow_state.deleted": projects.state_deleted,
 }
 MAKES_A_TICKET = ("ticket.created", "sticky_note.converted")
-# Events of one request that are undone at once, as one transaction holds them all.
-MOST_EVENTS = 500
+# Events of one request that are undone at once.
+MOST_EVENTS = UNDONE_AT_ONCE
 
 
 class Ending(StrEnum):

@@ -26,6 +26,10 @@ class EventType:
 # What the events that undo others carry besides: the id of the event that they undo.
 UNDO_OF = "undo_of"
 
+# Events that are undone at once, as one transaction holds them all. What is done to many tickets
+# at a time stays within it.
+UNDONE_AT_ONCE = 500
+
 # Events that people can undo; how is said in activity/undoing.py, whose table has the same types.
 REVERSIBLE = frozenset(
     {

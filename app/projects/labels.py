@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
@@ -20,7 +21,7 @@ from app.projects.models import Label, Project
 
 DEFAULT_COLOR = "#64748b"
 # Tickets that the event of a deletion names: as many as can be undone at once.
-MOST_NAMED = 500
+MOST_NAMED = UNDONE_AT_ONCE
 
 
 def _target(label: Label) -> Target:

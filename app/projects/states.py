@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
+from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
@@ -29,7 +30,7 @@ SEEDED = (
 )
 # Tickets that are moved out of a state so that it can be deleted: each writes an event, and the
 # deletion one more, and no more than these are undone at once.
-MOST_MOVED = 499
+MOST_MOVED = UNDONE_AT_ONCE - 1
 
 
 def seed(actor: Actor, project: Project) -> None:
