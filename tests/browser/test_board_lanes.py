@@ -76,6 +76,8 @@ def test_lanes_by_keys(desk, furnished):
     desk.press("Shift+ArrowUp")
     expect(at(desk, reference, "To do", "Urgent")).to_have_count(1)
     expect(title).to_be_focused()
+    # What came of the move is said when the server has answered.
+    expect(desk.page.locator("#speak")).to_contain_text(f"{reference} moved to To do, Urgent")
     desk.press("Shift+ArrowUp")
     expect(desk.page.locator("#speak")).to_have_text("There is no further lane")
     desk.press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowRight")
