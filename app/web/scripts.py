@@ -18,6 +18,10 @@ IMPORT = re.compile(r'^import \{([^}]+)\} from "\./([\w-]+\.js)";\n', re.MULTILI
 EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.MULTILINE)
 # Whole lines that are comments, empty lines, and indentation: what a browser does not read.
 UNREAD = re.compile(r"^[ \t]*(?://.*|/\*\*.*\*/)?(?:\n|(?=\S))", re.MULTILINE)
+# Where a line may be joined with the next: neither a comment nor a text reaches over its end.
+END = re.compile(r"(?<=[;{,(])\n")
+# A comment behind code, which would take the next line along.
+BESIDE = re.compile(r"\S[ \t]+//[ \t]")
 # Any other way to import or export than the two that are understood here.
 OTHER = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 
@@ -40,12 +44,14 @@ def read(name: str, source: str) -> Module:
     if any(line.count("`") % 2 for line in source.splitlines()):
         # Its lines could look like comments.
         raise ScriptWrong(f"{name}: a text goes over several lines.")
+    if any(BESIDE.search(line) for line in source.splitlines()):
+        raise ScriptWrong(f"{name}: a comment stands behind code; it belongs above it.")
     imports: dict[str, tuple[str, ...]] = {}
     for names, other in IMPORT.findall(source):
         imports[other] = tuple(one.strip() for one in names.split(",") if one.strip())
     body = IMPORT.sub("", source)
     exports = tuple(EXPORT.findall(body))
-    body = UNREAD.sub("", EXPORT.sub("", body))
+    body = END.sub("", UNREAD.sub("", EXPORT.sub("", body)))
     if OTHER.search(body) or any(" " in one for names in imports.values() for one in names):
         raise ScriptWrong(f"{name}: imports and exports are written in another way than elsewhere.")
     return Module(imports, exports, body.rstrip("\n"))

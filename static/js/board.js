@@ -99,8 +99,10 @@ function onKey(event) {
   if (event.shiftKey && (sideways || upwards)) {
     event.preventDefault();
     const target = sideways ? all[row][at + sideways] : all[row + upwards]?.[at];
-    if (target) carry(card, target);
-    else speak(sideways ? "There is no further column" : "There is no further lane");
+    if (target) {
+      move(card, target);
+      reach(card);
+    } else speak(sideways ? "There is no further column" : "There is no further lane");
   } else if (sideways) {
     event.preventDefault();
     const place = cardsOf(column).indexOf(card);
@@ -118,13 +120,6 @@ function onKey(event) {
   } else if (singleKeys() && !event.shiftKey) {
     onLetter(event, card);
   }
-}
-
-async function carry(card, cell) {
-  const done = move(card, cell);
-  linkOf(card).focus();
-  card.scrollIntoView({ block: "nearest", inline: "nearest" });
-  await done;
 }
 
 function onLetter(event, card) {

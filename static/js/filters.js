@@ -15,6 +15,10 @@ export function watchFilters() {
     htmx.trigger(form, "submit");
     form.elements.q.focus({ preventScroll: true });
   });
+  // What goes is let go of at once: htmx asks each of its elements, which takes as long as all the rest.
+  addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+    if (detail.shouldSwap && target.matches("#results:not(:focus-within)")) target.replaceChildren();
+  });
   // What was typed is on its way already; leaving the field must not ask, and swap, once more.
   document.addEventListener("change", (event) => event.target.id === "filter-q" && event.stopPropagation(), true);
   document.addEventListener("submit", (event) => {

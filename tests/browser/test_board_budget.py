@@ -138,6 +138,18 @@ INTERACTIONS = {
         "document.querySelector('[data-add]').click();",
         "document.activeElement.matches('.quick-add [name=title]')",
     ),
+    "filtering a board": (
+        "/projects/REAL/board",
+        "document.querySelector('.filters [name=ready]').focus();",
+        "document.activeElement.click();",
+        "document.querySelector('.filter-chips')?.textContent.includes('Ready')",
+    ),
+    "filtering a list": (
+        "/projects/REAL/tickets",
+        "document.querySelector('.filters [name=ready]').focus();",
+        "document.activeElement.click();",
+        "document.querySelector('.filter-chips')?.textContent.includes('Ready')",
+    ),
     "adding a ticket by its line": (
         "/projects/REAL/board",
         "document.querySelector('[data-add]').click();",

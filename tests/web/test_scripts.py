@@ -21,8 +21,8 @@ def test_an_entry_holds_what_it_imports_without_what_only_people_read():
     joined = join({"app.js": APP, "page.js": PAGE})
     assert joined == {
         "app.js": "const { say, never } = (() => {\n"
-        "function say(words) {\n"
-        'console.log(words, "// not a comment");\n'
+        "function say(words) {"
+        'console.log(words, "// not a comment");'
         "}\n"
         "const never = 0;\n"
         "return { say, never };\n"
@@ -58,6 +58,7 @@ def test_what_is_on_every_page_is_not_sent_again():
         ({"app.js": 'import { say } from "./gone.js";\n'}, "has no say"),
         ({"app.js": 'import * as page from "./page.js";\n', "page.js": PAGE}, "another way"),
         ({"app.js": "export default 1;\n"}, "another way"),
+        ({"app.js": "go(); // now;\nstop();\n"}, "behind code"),
         ({"app.js": "const text = `one\n// two`;\n"}, "several lines"),
         (
             {
