@@ -22,7 +22,9 @@ export function watchChoosing(show) {
   };
   document.addEventListener("click", (event) => event.target.closest("#choose-none") && clear());
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && chosen.size && !event.target.closest("dialog, details[open]")) clear();
+    if (event.key !== "Escape" || !chosen.size || event.target.closest("dialog, details[open]")) return;
+    event.stopPropagation();
+    clear();
   });
   document.addEventListener("htmx:configRequest", (event) => {
     const { elt, formData } = event.detail;

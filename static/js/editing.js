@@ -12,7 +12,10 @@ export function watchEditing() {
 
 function watchEditors() {
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") event.target.closest?.("form")?.querySelector("[data-cancel]")?.click();
+    const cancel = event.key === "Escape" && event.target.closest?.("form")?.querySelector("[data-cancel]");
+    if (!cancel) return;
+    event.stopPropagation();
+    cancel.click();
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const place = document.getElementById(event.detail.target?.id);

@@ -42,11 +42,11 @@ export function singleKeys() {
 
 export function watchKeys() {
   let going = 0;
+  // Esc ends one thing at a time: what else it ended keeps it from coming up to here.
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") document.querySelector("body:not(:has(dialog[open])) #toasts .toast:last-child [data-close]")?.click();
+  });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
-      document.querySelector("#toasts .toast:last-child [data-close]")?.click();
-      return;
-    }
     const form = event.target.closest?.("form");
     if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();

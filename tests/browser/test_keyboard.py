@@ -101,7 +101,7 @@ def test_several_cards_are_chosen_and_changed_together(board, furnished):
     expect(desk.page.locator(".card.chosen")).to_have_count(0)
 
 
-def test_escape_closes_a_menu_alone_and_then_the_newest_message(board):
+def test_escape_ends_one_thing_at_a_time(board):
     desk, reference = board
     desk.press("x")
     for text in ("Older", "Newer"):
@@ -112,6 +112,12 @@ def test_escape_closes_a_menu_alone_and_then_the_newest_message(board):
     expect(menu).not_to_have_attribute("open", "")
     expect(desk.toast()).to_have_text(["Older", "Newer"])
     expect(desk.card(reference)).to_contain_class("chosen")
+    desk.press("Control+k", "Escape")
+    expect(desk.page.locator("#palette")).not_to_be_visible()
+    expect(desk.card(reference)).to_contain_class("chosen")
+    desk.press("Escape")
+    expect(desk.card(reference)).not_to_contain_class("chosen")
+    expect(desk.toast()).to_have_text(["Older", "Newer"])
     desk.press("Escape")
     expect(desk.toast()).to_have_text(["Older"])
 
@@ -233,6 +239,18 @@ def test_the_title_and_a_comment_by_keys(desk, furnished):
     desk.press("Control+Enter")
     expect(desk.page.locator(".comment-text")).to_have_text("Sent by keys")
     expect(desk.page.locator("#comment-body")).to_be_focused()
+
+
+def test_escape_leaves_an_editor_and_then_a_message(desk, furnished):
+    desk.go(f"/tickets/{furnished.ticket('Edited beside a message')}")
+    desk.page.evaluate(MESSAGE, "Still here")
+    desk.press("e")
+    expect(desk.page.locator("#value")).to_be_focused()
+    desk.press("Escape")
+    expect(desk.page.locator("#value")).to_have_count(0)
+    expect(desk.toast()).to_have_text("Still here")
+    desk.press("Escape")
+    expect(desk.toast()).to_have_count(0)
 
 
 def test_a_project_is_found_in_the_header_by_typing(desk, furnished):
