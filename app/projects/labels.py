@@ -124,14 +124,18 @@ def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any)
 
 
 @operation(Access.HUMAN)
-def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
-    """Delete a label for good; it comes off its tickets, and the event names those."""
+def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
+    """Delete a label; it comes off its tickets.
+
+    Whether that can be undone: the event names the tickets unless they are more than MOST_NAMED.
+    """
     project = loaders.writable(actor, project_id)
     label = _of_path(project, label_id)
     # Waits for tickets that are just given the label, and has others wait that want it.
     session.refresh(label, with_for_update=True)
     ticket_rows.touch_labelled(label.id)
     carried = ticket_rows.labelled(label.id, MOST_NAMED + 1)
+    names_all = len(carried) <= MOST_NAMED
     session.delete(label)
     session.flush()
     record(
@@ -141,5 +145,6 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> None:
         label_id=label.id,
         name=label.name,
         color=label.color,
-        ticket_ids=carried if len(carried) <= MOST_NAMED else None,
+        ticket_ids=carried if names_all else None,
     )
+    return names_all

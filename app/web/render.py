@@ -151,6 +151,12 @@ def undo_toast(text: str, back: str, *, href: str = "", action: str = "") -> str
     return oob(str(shown), "#toasts")
 
 
+def with_toast(shown: Response, said: str) -> Response:
+    """An answer with a short message."""
+    shown.set_data(shown.get_data(as_text=True) + toast(said))
+    return shown
+
+
 def with_undo(shown: Response, said: str, back: str) -> Response:
     """An answer with a short message and the way back from what this request did."""
     shown.set_data(shown.get_data(as_text=True) + undo_toast(said, back))

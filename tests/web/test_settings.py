@@ -144,6 +144,21 @@ def test_a_label_is_merged_into_another_and_taken_apart_by_undo(ada, cast, make,
     assert [carrying(one) for one in tickets] == [["fault"], ["bug", "fault"], ["bug"], []]
 
 
+def test_a_deletion_offers_undo_where_it_can_be_undone(ada, make, label, monkeypatch):
+    few, many = label("few"), label("many")
+    make("One", label_ids=[few])
+    for title in ("Two", "Three"):
+        make(title, label_ids=[many])
+    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
+    answer = ada.post(f"{LABELS}/{few}/delete", htmx=True)
+    assert "Label deleted" in answer.text
+    assert "/undo\"" in answer.text
+    answer = ada.post(f"{LABELS}/{many}/delete", htmx=True)
+    assert "too many to undo that" in answer.text
+    assert "/undo\"" not in answer.text
+    assert ada.post(f"{LABELS}/{few}/delete", htmx=True).status_code == 404
+
+
 def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
     ada, cast, make, label, carrying, monkeypatch
 ):

@@ -12,7 +12,8 @@ from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of
 from app.projects.schemas import LabelCreate, LabelPatch
 from app.web.forms import Form, load_form, submit
-from app.web.render import go, is_htmx, page, with_undo
+from app.web.guard import write
+from app.web.render import go, is_htmx, page, with_toast, with_undo
 
 ADDRESS = "/projects/<key>/settings/labels"
 
@@ -40,15 +41,19 @@ def _show(project: SeenProject, form: Form | None = None) -> Response:
     )
 
 
+def address_of(project: SeenProject) -> str:
+    """Where a project's labels are."""
+    return f"/projects/{project.key}/settings/labels"
+
+
 def done(
     project: SeenProject, form: Form, work: Callable[[Actor], Any], *, said: str = ""
 ) -> Response:
     """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
-    address = f"/projects/{project.key}/settings/labels"
     if submit(form, work) and not is_htmx():
-        return go(address)
+        return go(address_of(project))
     shown = _show(project, form if form.errors else None)
-    return with_undo(shown, said, address) if said and not form.errors else shown
+    return with_undo(shown, said, address_of(project)) if said and not form.errors else shown
 
 
 @pages.get(ADDRESS)
@@ -85,9 +90,10 @@ def save_label(key: str, label_id: str) -> Response:
 def delete_label(key: str, label_id: str) -> Response:
     """Delete a label; it comes off its tickets."""
     project = project_of(key)
-    return done(
-        project,
-        Form(),
-        lambda present: labels.delete_label(present, project.id, label_id),
-        said="Label deleted",
-    )
+    undoable = write(lambda present: labels.delete_label(present, project.id, label_id))
+    if not is_htmx():
+        return go(address_of(project))
+    if undoable:
+        return with_undo(_show(project), "Label deleted", address_of(project))
+    many = f"Label deleted, from more than {labels.MOST_NAMED} tickets: too many to undo that."
+    return with_toast(_show(project), many)
