@@ -152,10 +152,10 @@ def test_a_deletion_offers_undo_where_it_can_be_undone(ada, make, label, monkeyp
     monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
     answer = ada.post(f"{LABELS}/{few}/delete", htmx=True)
     assert "Label deleted" in answer.text
-    assert "/undo\"" in answer.text
+    assert '/undo"' in answer.text
     answer = ada.post(f"{LABELS}/{many}/delete", htmx=True)
     assert "too many to undo that" in answer.text
-    assert "/undo\"" not in answer.text
+    assert '/undo"' not in answer.text
     assert ada.post(f"{LABELS}/{few}/delete", htmx=True).status_code == 404
 
 
