@@ -35,7 +35,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core.engines import HASTY, WRITES, is_outage, is_retryable, read_at_once, writer_lock
+from app.core.engines import HASTY, WRITES, is_outage, is_retryable, writer_lock
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run
@@ -78,6 +78,12 @@ class Id(TypeDecorator[str]):
         if dialect.name == "postgresql":
             return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
         return dialect.type_descriptor(CHAR(36))
+
+    def bind_processor(self, _dialect: Dialect) -> None:
+        """Text goes in as it is: PostgreSQL is told that it is a uuid."""
+
+    def result_processor(self, _dialect: Dialect, _coltype: object) -> None:
+        """Text comes out: ``engines`` sees to it."""
 
 
 # Milliseconds since the epoch.
@@ -195,7 +201,6 @@ def is_writing() -> bool:
 def reading() -> Iterator[None]:
     """A unit of work that only reads, from one snapshot on SQLite; ends without a trace."""
     with _outages(), db.engine.connect() as connection:
-        read_at_once(connection)
         token = _reader.set(connection)
         try:
             yield

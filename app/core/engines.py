@@ -11,6 +11,9 @@ from functools import partial
 from typing import Any
 
 import orjson
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.types.string import TextLoader
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, InterfaceError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -25,6 +28,9 @@ HASTY = "docket_hasty"
 LOCK_SECONDS = 10.0
 # Between two looks at whether another process is done writing.
 LOCK_NAP_SECONDS = 0.0005
+
+# Ids are text to everyone here (``db.Id``), so no connection makes an object of each.
+psycopg.adapters.register_loader("uuid", TextLoader)
 
 # A connection that was used less than this ago is not asked whether it still lives.
 FRESH_SECONDS = 1.0
@@ -72,6 +78,8 @@ def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
         "pool_timeout": 5,
         "pool_recycle": 1800,
         "pool_use_lifo": True,
+        # Rolled back where there is something to roll back (_reset_postgres).
+        "pool_reset_on_return": None,
         "isolation_level": "READ COMMITTED",
         "connect_args": {
             "connect_timeout": 3,
@@ -92,8 +100,10 @@ def prepare(engine: Engine) -> None:
         event.listen(engine, "connect", _open_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
+        event.listen(engine, "connect", _open_postgres)
         event.listen(engine, "begin", _begin_postgres)
         event.listen(engine, "checkout", partial(_check_out, engine))
+        event.listen(engine, "reset", _reset_postgres)
         event.listen(engine, "checkin", _check_in)
 
 
@@ -130,15 +140,13 @@ def _set_synchronous(connection: Connection, level: str) -> None:
         connection.info[_SYNCHRONOUS] = level
 
 
-def read_at_once(connection: Connection) -> None:
-    """Let a connection that only reads do so without a transaction, on PostgreSQL.
+def _open_postgres(driver: Any, _record: object) -> None:
+    """Read without a transaction.
 
-    At READ COMMITTED each statement sees what is committed when it starts, so a transaction would
-    add nothing but two turns to the server. A session that takes part begins one.
+    At READ COMMITTED each statement sees what is committed when it starts, so around what only
+    reads a transaction would add nothing but two turns to the server.
     """
-    if connection.dialect.name == "postgresql":
-        driver: Any = connection.connection.dbapi_connection
-        driver.autocommit = True
+    driver.autocommit = True
 
 
 def _begin_postgres(connection: Connection) -> None:
@@ -147,6 +155,12 @@ def _begin_postgres(connection: Connection) -> None:
         driver.autocommit = False
     if connection.get_execution_options().get(HASTY, False):
         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+
+
+def _reset_postgres(driver: Any, _record: object, _state: object) -> None:
+    """End what was begun; most only read, and began nothing. Raises OperationalError if lost."""
+    if driver.pgconn.transaction_status != TransactionStatus.IDLE:
+        driver.rollback()
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
@@ -164,7 +178,8 @@ def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy:
 
 def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
-        driver.autocommit = False
+        if not driver.autocommit:
+            driver.autocommit = True
         record.info[_SEEN] = time.monotonic()
 
 

@@ -28,6 +28,7 @@ Turn = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update
 
+_CURSOR = "docket_cursor"
 # How SQLAlchemy leaves room for the list of an IN.
 _LIST = re.compile(r"\(__\[POSTCOMPILE_(\w+)\]\)")
 
@@ -119,9 +120,15 @@ def _turn_in(bind: BindParameter[Any], dialect: Dialect) -> Turn | None:
 def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> list[Any]:
     """All rows of the statement, if it has any; raises DBAPIError as SQLAlchemy does."""
     driver: Any = connection.connection.dbapi_connection
-    if prepared.is_positional and not driver.in_transaction:
-        # As ``engines`` begins a transaction that only reads.
-        driver.execute("BEGIN")
+    if prepared.is_positional:
+        if not driver.in_transaction:
+            # As ``engines`` begins a transaction that only reads.
+            driver.execute("BEGIN")
+    else:
+        # On PostgreSQL a cursor of one's own would take as long as the rest of this.
+        driver = connection.info.get(_CURSOR) or connection.info.setdefault(
+            _CURSOR, driver.cursor()
+        )
     try:
         cursor = driver.execute(prepared.sql, prepared.parameters(given))
         if not prepared.has_rows:

@@ -1,6 +1,6 @@
 """What each operation takes of the processor inside one process, without a server or a client.
 
-    python -m tests.bench.inside [--tickets N] [--only NAME] [--seconds N]
+    python -m tests.bench.inside [--tickets N] [--only NAME] [--seconds N] [--postgresql]
 
 On a machine that does other work as well this says more than requests a second: shown is the best
 fifth of a second. Each operation is asked once with all its requests before, as caches are warm in
@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +25,29 @@ from app.web.render import warm
 from tests.bench.filling import PASSWORD, USERNAME, fill
 from tests.bench.operations import operations
 from tests.bench.wrk import Request
+from tests.support.postgres import start_cluster
 
 PIECE_SECONDS = 0.2
 
 
 def main() -> None:
-    """Print microseconds of CPU for each operation, on SQLite."""
+    """Print microseconds of CPU for each operation; those of PostgreSQL itself do not count."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.inside", description=__doc__)
     parser.add_argument("--tickets", type=int, default=10_000, help="(10000)")
     parser.add_argument("--seconds", type=float, default=2, help="for each operation (2)")
     parser.add_argument("--only", default="", help="operations whose name has this in it")
+    parser.add_argument("--postgresql", action="store_true", help="not on SQLite")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="docket-bench-") as made:
+    with ExitStack() as at_end:
+        made = at_end.enter_context(tempfile.TemporaryDirectory(prefix="docket-bench-"))
+        url = f"sqlite:///{made}/bench.db"
+        if asked.postgresql:
+            cluster = start_cluster()
+            at_end.callback(cluster.stop)
+            url = cluster.create_database("bench")
         settings = Settings(
             instance_dir=Path(made),
-            database_url=f"sqlite:///{made}/bench.db",
+            database_url=url,
             secret_key="for one benchmark only",
             base_url="http://localhost",
         )

@@ -6,11 +6,13 @@ Found by make torture: a worker whose connection was killed while it read could 
 from contextlib import suppress
 
 import pytest
-from sqlalchemy import select, text
+from psycopg.pq import TransactionStatus
+from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
-from app.core.db import db, reading, run_write, session
+from app.core.db import Prepared, db, reading, run_write, session
 from app.core.errors import Unavailable
+from app.core.ids import new_id
 from tests.support.databases import postgres_database
 
 
@@ -45,6 +47,12 @@ def write_on_after_it():
     run_write(work)
 
 
+def fail_after_reading():
+    session.scalar(text("SELECT 1"))
+    raise ZeroDivisionError
+
+
+QUERY = Prepared(select(User.username).where(User.id == bindparam("id")))
 WAYS = (read_through_session, read_on_after_it, write, write_on_after_it)
 
 
@@ -64,3 +72,26 @@ def test_a_lost_connection_ends_its_unit_of_work_alone(losing):
             run_write(lambda: session.scalar(select(User.id).limit(1)))
             with reading():
                 assert session.scalars(select(User)).all() == []
+
+
+def test_reads_take_no_transaction_and_connections_come_back_without_one(losing):
+    with losing.app_context():
+        with reading():
+            connection = db.session().get_bind()
+            driver = connection.connection.dbapi_connection
+            assert QUERY.first(id=new_id()) is None
+            assert driver.pgconn.transaction_status == TransactionStatus.IDLE
+        with suppress(ZeroDivisionError):
+            run_write(fail_after_reading)
+        assert not driver.closed
+        with reading():
+            # The pool hands out the connection that came back last.
+            again = db.session().get_bind().connection.dbapi_connection
+            assert again is driver
+            assert again.autocommit
+            assert again.pgconn.transaction_status == TransactionStatus.IDLE
+
+
+def test_ids_are_text(losing):
+    with losing.app_context(), reading():
+        assert isinstance(session.scalar(text("SELECT gen_random_uuid()")), str)
