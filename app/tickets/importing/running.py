@@ -25,7 +25,8 @@ from app.tickets.importing.planning import Planned
 from app.tickets.importing.report import Report, Row
 from app.tickets.models import ImportedIssue, Ticket, TicketType
 
-BATCH = 50
+# Few: while they are written, others wait for the project to give them a ticket number.
+BATCH = 20
 
 Progress = Callable[[int], None]
 # Runs work as one unit that writes, perhaps several times; says what the work says.
