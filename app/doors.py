@@ -27,6 +27,7 @@ from app.finding.pages import pages as finding_pages
 from app.help.pages import pages as help_pages
 from app.jobs.cli import sweep_command
 from app.mcp.registry import Catalog
+from app.moving.pages import pages as moving_pages
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
@@ -99,6 +100,7 @@ def pages() -> list[Blueprint]:
         finding_pages,
         audit_pages,
         welcome_pages,
+        moving_pages,
         help_pages,
     ]
 

@@ -3,6 +3,9 @@
 The server gives each request a thread as soon as its headers are in. A thread whose client sends
 its body slowly only waits; it takes a place inside when the body is there. So slow clients, however
 many, keep no one else waiting, and the database sees no more requests than it has connections for.
+
+An answer leaves its place whole, too. One that may be larger than memory is sent while it is made,
+if the application asks for that: it takes a place for each piece, and waits for its reader without.
 """
 
 import io
@@ -12,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
-from app.core.context import waiting_outside
+from app.core.context import STREAMED, waiting_outside
 
 # Read from a body over the limit and thrown away, so that its sender gets to read the answer 413.
 DRAINED = 16 * 1024 * 1024
@@ -47,28 +50,54 @@ def gate(application: WSGIApplication, *, places: int, max_body: int) -> WSGIApp
             return []
         environ["wsgi.input"] = io.BytesIO(body)
         if environ["PATH_INFO"] == LIVENESS:
-            return _answer(application, environ, start_response)
+            return _whole(application(environ, start_response))
         with room:
             token = waiting_outside.set(outside)
             try:
-                return _answer(application, environ, start_response)
+                parts = application(environ, start_response)
+                if not environ.get(STREAMED):
+                    return _whole(parts)
             finally:
                 waiting_outside.reset(token)
+        return _Piecewise(parts, room)
 
     return enter
 
 
-def _answer(
-    application: WSGIApplication, environ: dict[str, Any], start_response: StartResponse
-) -> list[bytes]:
-    """The whole answer; none of ours is streamed."""
-    parts = application(environ, start_response)
+def _whole(parts: Iterable[bytes]) -> list[bytes]:
+    """The answer in one piece."""
     try:
         return [b"".join(parts)]
     finally:
-        close = getattr(parts, "close", None)
-        if close is not None:
-            close()
+        _close(parts)
+
+
+def _close(parts: Iterable[bytes]) -> None:
+    close = getattr(parts, "close", None)
+    if close is not None:
+        close()
+
+
+class _Piecewise:
+    """An answer that takes a place while its next piece is made, and gives it away in between."""
+
+    def __init__(self, parts: Iterable[bytes], room: threading.BoundedSemaphore) -> None:
+        self._parts = parts
+        self._pieces = iter(parts)
+        self._room = room
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Itself."""
+        return self
+
+    def __next__(self) -> bytes:
+        """The next piece."""
+        with self._room:
+            return next(self._pieces)
+
+    def close(self) -> None:
+        """Say that no more is wanted."""
+        _close(self._parts)
 
 
 def _read_body(environ: dict[str, Any], max_body: int) -> bytes | None:

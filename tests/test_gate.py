@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from app.core.context import waiting_outside
+from app.core.context import STREAMED, waiting_outside
 from app.gate import DRAINED, LIVENESS, gate
 
 LIMIT = 100
@@ -160,3 +160,38 @@ def test_a_request_that_waits_for_another_server_lets_others_in():
     waiting.join(5)
     # It came back in before it left: there is one place still, not two and not none.
     assert call(gated)[0] == "200 OK"
+
+
+def streaming(parts):
+    """An application that makes its answer while it is sent."""
+
+    def application(environ, start_response):
+        start_response("200 OK", [])
+        environ[STREAMED] = True
+        return parts()
+
+    return application
+
+
+def test_a_streamed_answer_has_a_place_for_each_piece_and_none_in_between():
+    made = []
+
+    class Pieces(list):
+        def close(self):
+            made.append("closed")
+
+        def __iter__(self):
+            for number in range(3):
+                made.append(number)
+                yield b"%d" % number
+
+    gated = gate(streaming(Pieces), places=1, max_body=LIMIT)
+    _, first = call(gated)
+    pieces = iter(first)
+    assert (next(pieces), made) == (b"0", [0])
+    # While its reader is slow, another one is answered.
+    _, other = call(gated)
+    assert b"".join(other) == b"012"
+    assert list(pieces) == [b"1", b"2"]
+    first.close()
+    assert made[-1] == "closed"

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,12 @@ from sqlalchemy.exc import DBAPIError
 from app import schema
 from app.commands.copying import count, store_rows
 from app.commands.exporting import layout
-from app.commands.exporting.pages import write_pages
 from app.commands.exporting.reading import Export, opened
 from app.commands.exporting.writing import Folder, snapshot, write_data, write_manifest
 from app.commands.stopped import server_stopped
 from app.config import Settings
 from app.core.db import reading, session, transaction
+from app.moving.markdown import Scope, files
 from app.search import reindexing
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
@@ -47,15 +48,16 @@ def export(folder: Path) -> None:
             total = sum(count(connection, table) for table in layout.exported())
             with click.progressbar(length=total, label="Exporting", file=sys.stderr) as bar:
                 counts = write_data(connection, written, bar.update)
-            write_pages(connection, written)
+            for name, content in files(lambda: nullcontext(connection), Scope()):
+                written.write(name, content)
         write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
         made.replace(folder)
     except OSError as error:
         raise click.ClickException(f"The export failed: {error}") from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    files = len(written.digests) + 1
-    click.echo(f"{folder}: {sum(counts.values())} rows in {files} files.")
+    number = len(written.digests) + 1
+    click.echo(f"{folder}: {sum(counts.values())} rows in {number} files.")
 
 
 @click.command("import-export")

@@ -1,7 +1,7 @@
 """What every layer may know of the request at hand without knowing Flask."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 # The id shared by all events of one request; None outside requests (commands set their own).
@@ -12,6 +12,20 @@ undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
 # Whether webhooks are told of what is recorded: an import may leave them in peace.
 webhooks_are_told: ContextVar[bool] = ContextVar("webhooks_are_told", default=True)
+
+# In the WSGI environment: the answer is to be sent while it is made (app/gate.py).
+STREAMED = "docket.streamed"
+
+
+@contextmanager
+def telling_webhooks(wanted: bool) -> Iterator[None]:
+    """Whether webhooks are told of what is written meanwhile."""
+    token = webhooks_are_told.set(wanted)
+    try:
+        yield
+    finally:
+        webhooks_are_told.reset(token)
+
 
 # How a request lets others have its place while it waits for a server elsewhere (app/gate.py).
 waiting_outside: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(

@@ -19,6 +19,8 @@ WORKSPACE = (
     ("Help", "/help", "help", "manual guide how what where"),
     ("Keyboard shortcuts", "/help/shortcuts", "keyboard", "keys help"),
     ("Help for agents", "/help/agents", "bot", "mcp tools connect configuration api"),
+    ("Import issues", "/import", "down", "move in csv jira github file upload"),
+    ("Export", "/export", "up", "move out zip markdown download backup"),
     ("New wiki page", "/wiki/new", "plus", "create add write"),
     ("New project", "/projects/new", "plus", "create add"),
     ("First steps", "/start", "star", "sample project welcome begin"),

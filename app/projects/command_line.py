@@ -1,14 +1,10 @@
 """What several commands ask for: a human, a project by its key, peace for webhooks."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import click
 from sqlalchemy import select
 
 from app.accounts.models import User, UserType
 from app.core.actor import Actor, ActorKind
-from app.core.context import webhooks_are_told
 from app.core.db import session
 from app.projects.models import Project
 
@@ -17,16 +13,6 @@ WITHOUT_WEBHOOKS = click.option(
     is_flag=True,
     help="Tell no webhook of what is imported; the audit log holds it all the same.",
 )
-
-
-@contextmanager
-def telling_webhooks(wanted: bool) -> Iterator[None]:
-    """Whether webhooks are told of what is written meanwhile."""
-    token = webhooks_are_told.set(wanted)
-    try:
-        yield
-    finally:
-        webhooks_are_told.reset(token)
 
 
 def acting_human(username: str | None) -> Actor:

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
+from app.core.context import telling_webhooks
 from app.core.db import reading
 from app.projects.command_line import (
     WITHOUT_WEBHOOKS,
     acting_human,
     live_project_id,
-    telling_webhooks,
 )
-from app.tickets.importing import formats, table
+from app.tickets.importing import dates, formats, table
 from app.tickets.importing.issues import Source
 from app.tickets.importing.people import People
 from app.tickets.importing.planning import plan
@@ -121,16 +120,17 @@ def import_issues(
         wanted = chosen or guessed
         return _asked(header, wanted) if asks else wanted
 
+    try:
+        options = table.Options(date_formats, dates.zone_of(time_zone))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
     sources = [
         Source(file.name, file.read_bytes(), f"{file.name}, " if len(files) > 1 else "")
         for file in files
     ]
     try:
         format = formats.Format(format_name) if format_name else formats.detect(sources[0].content)
-        options = table.Options(date_formats, ZoneInfo(time_zone))
         issues = formats.read(sources, format, report, options, encoding, mapper)
-    except (ZoneInfoNotFoundError, IsADirectoryError) as error:
-        raise click.BadParameter(f"There is no time zone {time_zone}.") from error
     except ValueError as error:
         raise click.ClickException(f"Nothing was imported: {error}") from error
     planned = plan(issues, report)

@@ -28,7 +28,11 @@ WORDS = {
     405: Words("That did not work", "This address does not take that kind of request."),
     409: Words("Something changed meanwhile", ""),
     410: Words("This was deleted", ""),
-    413: Words("That is too large", "Shorten the text and send it again."),
+    413: Words(
+        "That is too large",
+        "Shorten a text and send it again. A large file comes in by the command "
+        "flask import-issues, or in parts: what is there already is not made twice.",
+    ),
     422: Words("Something is not right", ""),
     429: Words("Too many attempts", "", "/login", "Back to log in"),
     500: Words(

@@ -38,7 +38,7 @@ HTMX = {
         {"code": "422", "swap": True},
         {"code": "409", "swap": True},
         {
-            "code": "401|403|404|410|429|5..",
+            "code": "401|403|404|410|413|429|5..",
             "swap": True,
             "error": True,
             "target": "#toasts",

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
+from app.core.context import telling_webhooks
 from app.core.db import reading
 from app.projects.command_line import (
     WITHOUT_WEBHOOKS,
     acting_human,
     live_project_id,
-    telling_webhooks,
 )
 from app.wiki.importing import Report, read, run
 

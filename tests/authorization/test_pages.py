@@ -50,7 +50,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         welcome_pages.load_sample welcome_pages.remove_sample tickets_pages.bar
         accounts_pages.password accounts_pages.session_list accounts_pages.end_others
         accounts_pages.end help_pages.index help_pages.shortcuts help_pages.for_agents
-        help_pages.design
+        help_pages.design moving_pages.import_page moving_pages.try_or_import
+        moving_pages.export_page moving_pages.download
     """),
     "project": (IN_PROJECT, """
         audit_pages.activity audit_pages.make_default audit_pages.of_project

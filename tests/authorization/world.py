@@ -4,8 +4,10 @@ Nothing that is asked of it changes it: ``frozen`` lets every unit of work run t
 and checked by the database, and then rolls it back.
 """
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,7 +62,7 @@ class World:
 
         What the request itself said may come back.
         """
-        shown = response.get_data(as_text=True) + str(response.headers)
+        shown = text_of(response) + str(response.headers)
         hidden = [WORDS[place] for place in WORDS if not may_read(actor, place, operation)]
         hidden += [
             one for place in self.ids if actor not in SEE_IDS[place] for one in self.ids[place]
@@ -69,6 +71,14 @@ class World:
         if actor not in SEE_IDS["other"]:
             found += [one for one in DISPLAY_IDS.findall(shown) if one not in sent]
         self.leaks += [f"{actor} read {one} in {operation}: {sent[:160]}" for one in found]
+
+
+def text_of(response: TestResponse) -> str:
+    """What an answer says, also where it is packed."""
+    if response.mimetype != "application/zip":
+        return response.get_data(as_text=True)
+    with zipfile.ZipFile(io.BytesIO(response.data)) as archive:
+        return "".join(name + archive.read(name).decode() for name in archive.namelist())
 
 
 def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> dict[str, str]:

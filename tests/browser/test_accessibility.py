@@ -67,6 +67,8 @@ PAGES = (
     "/bots/bot-dev-1?reference=DEMO-2",
     "/audit",
     "/audit/tools",
+    "/import?project=DEMO",
+    "/export",
     "/help",
     "/help/shortcuts",
     "/help/agents",

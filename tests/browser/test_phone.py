@@ -27,6 +27,8 @@ PAGES = (
     "/bots/bot-dev-1",
     "/audit",
     "/audit/tools",
+    "/import",
+    "/export",
 )
 
 

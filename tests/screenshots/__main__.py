@@ -101,6 +101,8 @@ PAGES = {
     "empty-wiki": "/projects/EMPTY/wiki",
     "empty-notes": "/projects/EMPTY/sticky-notes",
     "empty-labels": "/projects/EMPTY/settings/labels",
+    "import": "/import?project=DEMO",
+    "export": "/export",
     "help": "/help",
     "help-keys": "/help/shortcuts",
     "help-agents": "/help/agents",

@@ -29,10 +29,16 @@ def read(source: Source, report: Report, encoding: str = "utf-8-sig") -> Sheet:
     try:
         text = source.content.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
-        raise ValueError(f"{source.name} is not {encoding}; say --encoding") from error
+        known_as = "UTF-8" if encoding == "utf-8-sig" else encoding
+        raise ValueError(
+            f"{source.name} is not {known_as}; say in which encoding it is written"
+        ) from error
     csv.field_size_limit(LONGEST_CELL)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
-    header = tuple(name.strip() for name in next(lines, []))
+    try:
+        header = tuple(name.strip() for name in next(lines, []))
+    except csv.Error as error:
+        raise ValueError(f"{source.name} is not CSV: {error}") from error
     if not any(header):
         raise ValueError(f"{source.name} has no header")
     return Sheet(header, tuple(_rows(lines, header, source, report)))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC as _UTC
 from datetime import date, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.core.clock import now_ms
 
@@ -42,9 +43,23 @@ def order_of(values: Iterable[str]) -> tuple[str, ...]:
     month_first = any(int(match.group(2)) > MONTHS for match in found)
     if day_first == month_first:
         return ()
+    return slashed(day_first=day_first, long_year=len(found[0].group(3)) > 2)
+
+
+def slashed(*, day_first: bool, long_year: bool = True) -> tuple[str, ...]:
+    """Times such as 6/21/2025, with the day or the month first."""
     day = "%d/%m/" if day_first else "%m/%d/"
-    years = ("%Y", "%y") if len(found[0].group(3)) > 2 else ("%y", "%Y")
+    years = ("%Y", "%y") if long_year else ("%y", "%Y")
     return tuple(f"{day}{year}{clock}" for year in years for clock in _CLOCKS)
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of this name; raises ValueError, whatever the name is."""
+    try:
+        return ZoneInfo(name)
+    # Names are looked up as files: some are folders, too long for one, or outside of theirs.
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"There is no time zone {name}.") from error
 
 
 def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = _UTC) -> int:

@@ -32,7 +32,10 @@ def read(sources: list[Source], report: Report) -> list[Issue]:
                 report.refuse(where, "is neither an issue nor a comment")
             elif "issue_url" in entry and "title" not in entry:
                 name = _name(str(entry["issue_url"]), None)
-                remarks.setdefault(name, []).append(_remark(entry))
+                try:
+                    remarks.setdefault(name, []).append(_remark(entry))
+                except (ValueError, OverflowError) as error:
+                    report.refuse(where, "is not a comment", str(error))
             elif "pull_request" in entry:
                 report.note(where, "is a pull request; left out")
             else:
@@ -51,7 +54,10 @@ def read(sources: list[Source], report: Report) -> list[Issue]:
 
 def _entries(source: Source) -> Iterator[tuple[int, Any]]:
     """The objects of a file, each with the number of its first line."""
-    text = source.content.decode("utf-8-sig")
+    try:
+        text = source.content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source.name} is not UTF-8") from error
     decoder = json.JSONDecoder()
     place, line = 0, 1
     while True:

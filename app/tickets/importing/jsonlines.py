@@ -4,6 +4,7 @@ An object has id, title, description, design, notes, acceptance_criteria, status
 urgent to 4), issue_type, assignee, created_by, labels, dependencies, comments and times.
 """
 
+import codecs
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +23,8 @@ SECTIONS = (
 
 def read(source: Source, report: Report) -> Iterator[Issue]:
     """The issues of a file; a line that is none is noted and passed over."""
-    for number, line in enumerate(source.content.splitlines(), start=1):
+    content = source.content.removeprefix(codecs.BOM_UTF8)
+    for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip():
             continue
         where = source.line(number)

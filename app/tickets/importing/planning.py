@@ -27,19 +27,21 @@ def plan(issues: list[Issue], report: Report) -> list[Planned]:
     parents = {issue.id: _parents(issue, by_id, report) for issue in issues}
     planned: dict[str, Planned] = {}
 
-    def place(issue: Issue, above: tuple[str, ...]) -> Planned:
-        if issue.id in planned:
-            return planned[issue.id]
-        found = [parent for parent in parents[issue.id] if parent not in above]
-        if len(found) < len(parents[issue.id]):
-            report.note(issue.id, "is its own ancestor; that parent was left out")
-        parent = place(by_id[found[0]], (*above, issue.id)) if found else None
-        made = _placed(issue, parent, found[1:], report)
-        planned[issue.id] = made
-        return made
-
     for issue in issues:
-        place(issue, (issue.id,))
+        # From the issue up to the topmost that has no place yet: a loop, as chains can be long.
+        above: dict[str, list[str]] = {}
+        climbing: str | None = issue.id
+        while climbing is not None and climbing not in planned:
+            here = climbing
+            above[here] = []
+            found = [parent for parent in parents[here] if parent not in above]
+            if len(found) < len(parents[here]):
+                report.note(here, "is its own ancestor; that parent was left out")
+            above[here] = found
+            climbing = found[0] if found else None
+        for name, found in reversed(above.items()):
+            parent = planned[found[0]] if found else None
+            planned[name] = _placed(by_id[name], parent, found[1:], report)
     return list(planned.values())
 
 

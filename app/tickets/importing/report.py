@@ -29,6 +29,15 @@ class Row:
         return f"{self.where}: {self.issue}: {self.outcome}" + (f": {said}" if said else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something is not as it was in the file: how often, and where for one."""
+
+    text: str
+    count: int
+    example: str
+
+
 @dataclass(slots=True)
 class Report:
     """Counts of what was made, and every deviation with its reason."""
@@ -66,14 +75,21 @@ class Report:
                 f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
             ]
         # The sum stands last, where it is seen.
-        lines += [f"{count:6d} {text.named(count, what)}" for what, count in self.made.items()] or [
-            "nothing to add"
-        ]
-        reasons = Counter(reason for _, reason, _ in self.notes)
+        lines += [f"{count:6d} {what}" for count, what in self.counts()] or ["nothing to add"]
+        reasons = self.reasons()
         if reasons:
             lines.append("Not mapped as it was, by reason:")
-        for reason, count in reasons.most_common():
-            issue, _, detail = next(entry for entry in self.notes if entry[1] == reason)
-            example = f"{issue} {detail}".strip()
-            lines.append(f"{count:6d} x {reason} (such as {example})")
+        lines += [f"{one.count:6d} x {one.text} (such as {one.example})" for one in reasons]
         return "\n".join(lines)
+
+    def counts(self) -> list[tuple[int, str]]:
+        """How many of what was made, or would be."""
+        return [(count, text.named(count, what)) for what, count in self.made.items()]
+
+    def reasons(self) -> list[Reason]:
+        """The reasons of all notes, the most frequent first."""
+        first: dict[str, str] = {}
+        for issue, reason, detail in self.notes:
+            first.setdefault(reason, f"{issue} {detail}".strip())
+        counted = Counter(reason for _, reason, _ in self.notes)
+        return [Reason(reason, count, first[reason]) for reason, count in counted.most_common()]

@@ -1,68 +1,159 @@
 """Writing planned issues as tickets, through the verbs, in batches; again is harmless.
 
 An issue, its labels and its comments are one savepoint, so each is there whole or not at all; what
-was imported before is known by its external id and passed over.
+was imported before is known by its external id and passed over. Each batch holds the project and
+looks again what is there, so that two runs at once make nothing twice.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import insert, select
 
 from app.core import ids, text
 from app.core.actor import Actor
-from app.core.db import reading, session, transaction
+from app.core.db import reading, run_write, session
 from app.core.errors import DomainError
 from app.projects import labels
+from app.projects import loaders as projects
 from app.projects.models import Label
-from app.tickets import comments, relations, service
+from app.tickets import comments, service
 from app.tickets.importing.drafting import Draft, Drafter
-from app.tickets.importing.issues import PARENT_LINK
+from app.tickets.importing.linking import Edge, Linker
 from app.tickets.importing.planning import Planned
 from app.tickets.importing.report import Report, Row
-from app.tickets.importing.words import RELATED_WORDS
-from app.tickets.models import ImportedIssue, RelationType, Ticket, TicketRelation, TicketType
+from app.tickets.models import ImportedIssue, Ticket, TicketType
 
-BATCH = 50
+# Few: while they are written, others wait for the project to give them a ticket number.
+BATCH = 20
 
 Progress = Callable[[int], None]
+# Runs work as one unit that writes, perhaps several times; says what the work says.
+Write = Callable[[Callable[[], int]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is there by now; a unit of work that runs anew begins with it again."""
+
+    ticket_ids: dict[str, str]
+    edges: set[Edge]
+    made: dict[str, int]
+    notes: int
+    rows: int
 
 
 class Importer:
-    """One run into one project, by one human; ``known_as`` tells whom names of the file mean."""
+    """One run into one project, by one human; ``known_as`` tells whom names of the file mean.
+
+    With ``most`` the run stops when so many things (tickets, comments, labels, relations) were
+    made; ``left`` says how many issues wait for the next one, ``unlinked`` how many have their
+    relations still to come.
+    """
+
+    linker = Linker
 
     def __init__(
-        self, actor: Actor, project_id: str, report: Report, known_as: Mapping[str, str]
+        self,
+        actor: Actor,
+        project_id: str,
+        report: Report,
+        known_as: Mapping[str, str],
+        *,
+        write: Write = run_write,
+        most: int | None = None,
     ) -> None:
         self.actor = actor
         self.project_id = project_id
         self.report = report
         self.known_as = known_as
+        self.left = 0
+        self.unlinked = 0
         self.ticket_ids: dict[str, str] = {}
         self._display_ids: dict[str, str] = {}
+        self._links = self.linker(actor, report, self.ticket_ids)
+        self._write_unit = write
+        self._most = most
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
         """Write tickets, then the relations between them; ``progress`` hears of each issue."""
         with reading():
             self._remember_former_runs()
-        for batch in _batches(planned):
-            with transaction():
-                self._load_project()
-                for entry in batch:
-                    self._import_issue(entry)
-                    progress(1)
-        for batch in _batches(planned):
-            with transaction():
-                for entry in batch:
-                    self._import_relations(entry)
+        done = self._in_batches(planned, self._import_issue, progress)
+        for entry in planned[done:]:
+            if not self._is_passed_over(entry):
+                issue = entry.issue
+                self.report.rows.append(Row(issue.where, issue.id, "not yet", issue.title))
+                self.left += 1
+        if not self.left:
+            linked = self._in_batches(planned, self._links.link, lambda _: None)
+            self.unlinked = len(planned) - linked
+
+    def _in_batches(
+        self, planned: Sequence[Planned], each: Callable[[Planned], None], progress: Progress
+    ) -> int:
+        """Do it for each entry, some in one transaction; for how many it was done."""
+        done = 0
+        while done < len(planned) and not self._is_enough():
+            batch = planned[done : done + BATCH]
+            work = partial(self._import_batch, self._known(), batch, each)
+            some = self._write_unit(work)
+            progress(some)
+            done += some
+        return done
+
+    def _import_batch(
+        self, known: Known, batch: Sequence[Planned], each: Callable[[Planned], None]
+    ) -> int:
+        """As many of these as may be written; for the second time, if the database asks so."""
+        self._go_back_to(known)
+        projects.writable(self.actor, self.project_id, lock=True)
+        self._load_project()
+        self._remember([entry.issue.id for entry in batch])
+        for number, entry in enumerate(batch):
+            if self._is_enough():
+                return number
+            each(entry)
+        return len(batch)
+
+    def _is_enough(self) -> bool:
+        return self._most is not None and self.report.made.total() >= self._most
+
+    def _known(self) -> Known:
+        report = self.report
+        return Known(
+            dict(self.ticket_ids),
+            set(self._links.edges),
+            dict(report.made),
+            len(report.notes),
+            len(report.rows),
+        )
+
+    def _go_back_to(self, known: Known) -> None:
+        self.ticket_ids.clear()
+        self.ticket_ids.update(known.ticket_ids)
+        self._links.edges = set(known.edges)
+        self.report.made.clear()
+        self.report.made.update(known.made)
+        del self.report.notes[known.notes :], self.report.rows[known.rows :]
 
     def _remember_former_runs(self) -> None:
-        rows = session.execute(
+        self._remember(None)
+        self._links.remember(self.project_id)
+
+    def _remember(self, external_ids: list[str] | None) -> None:
+        """What these issues became, or all of this project."""
+        statement = (
             select(ImportedIssue.external_id, ImportedIssue.ticket_id, Ticket.display_id)
             .join(Ticket, Ticket.id == ImportedIssue.ticket_id)
             .where(ImportedIssue.project_id == self.project_id)
-        ).all()
-        self.ticket_ids = {row.external_id: row.ticket_id for row in rows}
-        self._display_ids = {row.external_id: row.display_id for row in rows}
+        )
+        if external_ids is not None:
+            statement = statement.where(ImportedIssue.external_id.in_(external_ids))
+        for row in session.execute(statement):
+            self.ticket_ids[row.external_id] = row.ticket_id
+            self._display_ids[row.external_id] = row.display_id
 
     def _load_project(self) -> None:
         self._drafter = Drafter(self.project_id, self.report, self.known_as)
@@ -171,61 +262,3 @@ class Importer:
 
     def _new_label(self, name: str) -> str:
         return labels.create_label(self.actor, self.project_id, name=name).id
-
-    def _import_relations(self, entry: Planned) -> None:
-        here = entry.issue.id
-        for other in entry.related_ids:
-            self._relate(here, other, RelationType.RELATES_TO)
-        for link in entry.issue.links:
-            if link.kind == PARENT_LINK:
-                continue
-            kind = RELATED_WORDS.get(link.kind)
-            if kind is None:
-                self.report.note(here, "has a dependency of an unknown kind", link.kind)
-            elif kind is RelationType.BLOCKS:
-                # "depends on" is the blocked end's view: the other one blocks this one.
-                self._relate(link.other_id, here, kind, noted=here)
-            else:
-                self._relate(here, link.other_id, kind)
-
-    def _relate(
-        self, source: str, target: str, kind: RelationType, *, noted: str | None = None
-    ) -> None:
-        about = noted or source
-        source_id, target_id = self.ticket_ids.get(source), self.ticket_ids.get(target)
-        if source_id is None or target_id is None:
-            other = target if about == source else source
-            self.report.note(about, "depends on an issue that was not imported", other)
-            return
-        if self._is_related(source_id, target_id, kind):
-            return
-        try:
-            self._store_relation(source_id, target_id, kind)
-        except DomainError as error:
-            self.report.note(about, f"has a relation that was refused: {error.message}", target)
-            return
-        self.report.made[f"relations of type {kind}"] += 1
-
-    def _store_relation(self, source_id: str, target_id: str, kind: RelationType) -> None:
-        with session.begin_nested():
-            relations.create_relation(self.actor, source_id, type=kind, target_ticket_id=target_id)
-
-    def _is_related(self, source_id: str, target_id: str, kind: RelationType) -> bool:
-        pairs = [(source_id, target_id)]
-        if kind is RelationType.RELATES_TO:
-            pairs.append((target_id, source_id))
-        return any(
-            session.scalar(
-                select(TicketRelation.id).where(
-                    TicketRelation.source_ticket_id == source,
-                    TicketRelation.target_ticket_id == target,
-                    TicketRelation.type == kind.value,
-                )
-            )
-            for source, target in pairs
-        )
-
-
-def _batches(planned: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
-    for start in range(0, len(planned), BATCH):
-        yield planned[start : start + BATCH]

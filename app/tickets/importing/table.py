@@ -145,7 +145,7 @@ class Times:
 
     def _cannot(self, issue: str, name: str, value: str) -> None:
         self.unread.append(f"{name} {value}")
-        self.report.note(issue, "has a time that cannot be read; say --date-format", value)
+        self.report.note(issue, "has a time that cannot be read; say how times are written", value)
 
 
 def priority(issue: str, word: str, report: Report) -> int:

@@ -89,7 +89,11 @@ def test_a_column_is_understood_however_it_is_typed(run, tickets):
         ("a,b\n1,2\n", [], "Which column is the title?"),
         ("a,b\n1,2\n", ["--map", "title=c"], "There is no column c"),
         ("a,b\n1,2\n", ["--map", "titel=a"], "There is no field titel"),
-        ("title\nT\xe4\n".encode("latin-1"), [], "is not utf-8-sig; say --encoding"),
+        (
+            "title\nT\xe4\n".encode("latin-1"),
+            [],
+            "is not UTF-8; say in which encoding it is written",
+        ),
         ("", [], "has no header"),
         (b'["\xff"]', [], "Nothing was imported"),
     ],
@@ -153,7 +157,7 @@ def test_the_columns_of_well_known_trackers_are_guessed(run, tickets):
 def test_days_that_could_be_months_are_not_guessed(run, tickets):
     content = "title,created\nA,6/7/2025\n"
     reasons = [note["reason"] for note in run(content)["notes"]]
-    assert reasons == ["has a time that cannot be read; say --date-format"]
+    assert reasons == ["has a time that cannot be read; say how times are written"]
     run(content.replace("A", "B"), options=["--date-format", "%d/%m/%Y"])
     assert tickets()["B"]["created_at"] == "2025-07-06T00:00:00.000Z"
 

@@ -58,7 +58,7 @@ def test_jira_as_it_exports_csv(cast, run, tickets):
         ("LAMP-3", "has an assignee who is no user here"),
         ("LAMP-3", "has an unknown priority; medium"),
         ("LAMP-2", "depends on an issue that was not imported"),
-        ("LAMP-2", "has a time that cannot be read; say --date-format"),
+        ("LAMP-2", "has a time that cannot be read; say how times are written"),
         ("line 11", "has no key or no summary"),
         ("line 12", "has 2 cells where the header has 26"),
     }

@@ -1,0 +1,98 @@
+"""Issues come in by a file, all goes out as a zip: by mouse, by keyboard, without script."""
+
+import zipfile
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_by_keyboard import reach
+
+CSV = "Nr,What,Details,Who\n~1,From ~,Long ago,Jane Roe\n~2,A second one,,\n"
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+@pytest.fixture
+def issues(tmp_path):
+    """A file that names its titles by a word that nobody would guess."""
+    path = tmp_path / "issues.csv"
+    path.write_text(CSV.replace("~", tmp_path.name))
+    return path
+
+
+def test_a_file_is_tried_mapped_and_imported(desk, issues):
+    page = desk.page
+    desk.go("/projects")
+    page.click(".header .face")
+    page.click(".menu-item:has-text('Import issues')")
+    page.select_option("#project", "DEMO")
+    page.set_input_files("#files", issues)
+    press(page, "Try it")
+    expect(page.get_by_role("alert")).to_contain_text("Which column is the title?")
+    page.select_option("#column-title", "What")
+    page.select_option("#column-id", "Nr")
+    press(page, "Try it")
+    expect(page.get_by_role("heading", name="A try: nothing is written")).to_be_focused()
+    expect(page.locator("#answer tbody tr")).to_have_count(2)
+    # The file is still in its field, and the choice in the form.
+    expect(page.locator("#column-title")).to_have_value("What")
+    with page.expect_download() as download:
+        page.click("text=Download the report")
+    assert "A second one" in download.value.path().read_text(encoding="utf-8-sig")
+    press(page, "Import into DEMO")
+    expect(page.get_by_role("heading", name="Imported")).to_be_focused()
+    page.click(".import-report a:has-text('Tickets of DEMO')")
+    expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
+
+
+def test_all_of_it_by_keyboard(desk, issues):
+    page = desk.page
+    desk.go("/import?project=DEMO")
+    reach(desk, "Project", "combobox")
+    # A file chooser is the system's own; what comes after it is the page's.
+    page.set_input_files("#files", issues)
+    reach(desk, "Try it")
+    desk.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Which column is the title?")
+    expect(page.get_by_role("alert")).to_be_focused()
+    reach(desk, "Title", "combobox")
+    desk.press("w", "h", "a", "t")
+    reach(desk, "Id", "combobox")
+    desk.press("n", "r")
+    page.locator("#project").focus()
+    reach(desk, "Try it")
+    desk.press("Space")
+    expect(page.get_by_role("heading", name="A try: nothing is written")).to_be_focused()
+    reach(desk, "Import into DEMO")
+    desk.press("Enter")
+    expect(page.get_by_role("heading", name="Imported")).to_be_focused()
+    reach(desk, "Tickets of DEMO", "link")
+    desk.press("Enter")
+    expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
+
+
+def test_without_script_the_file_is_chosen_again(plain, issues):
+    page = plain.page
+    plain.go("/import?project=DEMO")
+    issues.write_text(issues.read_text().replace("What", "Title"))
+    page.set_input_files("#files", issues)
+    press(page, "Try it")
+    expect(page.locator(".notice").last).to_contain_text("Choose the file again")
+    page.set_input_files("#files", issues)
+    press(page, "Import into DEMO")
+    expect(page.locator("#report-title")).to_have_text("Imported")
+    page.click(".import-report a:has-text('Tickets of DEMO')")
+    expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
+
+
+def test_everything_is_downloaded_as_a_zip(desk):
+    desk.go("/projects")
+    desk.page.click("text=take everything along")
+    desk.page.check("[name=events]")
+    with desk.page.expect_download() as download:
+        desk.page.click("text=Download the zip")
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert archive.testzip() is None
+        assert {"tickets/DEMO/DEMO-2.md", "audit/events-1.jsonl"} <= set(archive.namelist())

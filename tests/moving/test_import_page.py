@@ -1,0 +1,237 @@
+"""/import: a try, the import itself, and what a person can send wrong."""
+
+import base64
+import csv
+import io
+import re
+import threading
+import time
+
+import pytest
+from sqlalchemy import func, select
+
+from app.core.db import reading, session
+from app.moving.pages import importing
+from app.webhooks.models import OutboxEntry
+from tests.support.story import events, make_ticket, ok, walk
+
+CSV = "Key,Summary,Owner,Nr of parent\n1,Big,Jane Roe,\n2,Small,,1\n"
+MANY = "title,blocked by\n" + "".join(f"Issue {n},\n" for n in range(30))
+
+
+def titles(cast):
+    rows = walk(cast.ada, f"/projects/{cast.open_project}/tickets", 200)
+    return sorted(row["title"] for row in rows)
+
+
+def words(page):
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def report_of(page):
+    found = re.search(r"data:text/csv;charset=utf-8;base64,([\w+/=]+)", page)
+    assert found is not None
+    return list(csv.DictReader(io.StringIO(base64.b64decode(found[1]).decode("utf-8-sig"))))
+
+
+def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send):
+    page = send(("issues.csv", CSV), do=None)
+    assert "A try: nothing is written" in page
+    assert "2 tickets of type story" in words(page)
+    assert "1 has an assignee who is no user here such as 1 Jane Roe" in words(page)
+    assert "line 3 2 ticket Small" in words(page)
+    # Without a script the browser has forgotten the file.
+    assert "Choose the file again" in page
+    assert titles(cast) == []
+    rows = report_of(page)
+    assert [row["outcome"] for row in rows] == ["ticket", "ticket", "note"]
+    assert rows[2]["reason"] == "has an assignee who is no user here"
+
+
+def test_columns_are_guessed_chosen_and_kept(cast, send):
+    page = send(("issues.csv", CSV), htmx=True)
+    assert page.lstrip().startswith('<div id="answer"')
+    assert '<option value="Summary" selected>' in page
+    header = re.search(r'name="header" value="([^"]+)"', page)[1]
+    chosen = {"column-title": "Summary", "column-id": "Key", "column-parent": "Nr of parent"}
+    people = {"people": "Jane Roe = bo", "column-assignee": "Owner"}
+    send(("issues.csv", CSV), htmx=True, do="import", header=header, **chosen, **people)
+    rows = walk(cast.ada, f"/projects/{cast.open_project}/tickets", 200)
+    found = {row["title"]: row for row in rows}
+    assert found["Small"]["parent"]["title"] == "Big"
+    assert found["Big"]["assignee"]["username"] == "bo"
+    # A file with another header has other columns.
+    assert "1 ticket of type" in words(send(("b.csv", "title\nNew\n"), header=header, **chosen))
+
+
+def test_an_import_writes_once(app, cast, send):
+    assert "Imported" in send(("issues.csv", CSV), do="import")
+    page = send(("issues.csv", CSV), do="import")
+    assert "Nothing to add" in page
+    assert "OPEN-1" in page
+    assert titles(cast) == ["Big", "Small"]
+    assert [event.actor_user_id for event in events(app, event_type="ticket.created")] == [
+        cast.ada.user_id
+    ] * 2
+
+
+def test_webhooks_hear_of_it_unless_they_should_not(app, cast, send):
+    hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["ticket.*"]}
+    ok(cast.ada.post("/webhooks", hook), 201)
+
+    def waiting():
+        with app.app_context(), reading():
+            return session.scalar(select(func.count()).select_from(OutboxEntry))
+
+    send(("a.csv", "title\nQuiet\n"), do="import", webhooks=None)
+    assert waiting() == 0
+    send(("b.csv", "title\nLoud\n"), do="import")
+    assert waiting() == 1
+
+
+def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, monkeypatch):
+    monkeypatch.setattr(importing, "MOST", 12)
+    content = "id,title,blocked by\n" + "".join(f"{n},Issue {n:02},{n + 1}\n" for n in range(20))
+    page = send(("many.csv", content), do="import")
+    assert "8 of 20 are left. Import again goes on where this stopped." in words(page)
+    assert len(titles(cast)) == 12
+    page = send(("many.csv", content), do="import")
+    assert "All 20 are here, but for relations of 16." in words(page)
+    for _ in range(2):
+        page = send(("many.csv", content), do="import")
+    assert "are here, but" not in page
+    assert len(titles(cast)) == 20
+    found = ok(cast.ada.get("/tickets/OPEN-1/relations"))["data"]
+    assert [row["ticket"]["title"] for row in found] == ["Issue 01"]
+
+
+def test_the_first_rows_are_shown_and_the_report_has_all(send, monkeypatch):
+    monkeypatch.setattr(importing, "SHOWN", 10)
+    page = send(("many.csv", MANY))
+    assert "The first 10 of 30" in words(page)
+    assert "line 11" in page
+    assert "line 12" not in page
+    assert len(report_of(page)) == 30
+
+
+NOT_UTF_8 = "title\nT\xe4\n".encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("files", "form", "said"),
+    [
+        ([], {}, "Choose the file to import."),
+        ([("a.csv", "")], {}, "a.csv is empty."),
+        ([("a.csv", NOT_UTF_8)], {}, "a.csv is not UTF-8; say in which encoding"),
+        ([("a.json", b'[{"number": 1, "title": "\xff"}]')], {}, "a.json is not UTF-8"),
+        ([("a.json", "[{")], {"format": "github"}, "line 1: Expecting property name"),
+        ([("a.csv", "Nr,Wer\n1,ada\n")], {}, "Which column is the title? There are Nr, Wer."),
+        ([("a.csv", '"a\nb')], {}, "a.csv is not CSV: unexpected end of data."),
+        ([("a.csv", CSV)], {"format": "xls"}, "There is no format xls."),
+        ([("a.csv", CSV)], {"encoding": "rot13"}, "There is no encoding rot13."),
+        ([("a.csv", CSV)], {"days": "year"}, "Choose which comes first"),
+        ([("a.csv", CSV)], {"time_zone": "Mars/Base"}, "There is no time zone Mars/Base."),
+        ([("a.csv", CSV)], {"time_zone": "../../etc/passwd"}, "There is no time zone ../"),
+        ([("a.csv", CSV)], {"time_zone": "a" * 5000}, "There is no time zone aaa"),
+        ([("a.csv", CSV)], {"people": "Jane"}, "Line 1: write NAME = USERNAME."),
+        ([("a.csv", CSV)], {"people": "Jane = nix"}, "No active user who may see OPEN is called"),
+        ([("a.csv", CSV)], {"project": ""}, "Choose the project to import into."),
+        ([("a.csv", CSV)], {"project": "NONE"}, "There is no project NONE."),
+    ],
+)
+def test_what_a_person_can_send_wrong_is_said_and_what_was_typed_stays(
+    cast, send, files, form, said
+):
+    for do in ("try", "import"):
+        page = send(*files, status=422, **{"do": do, "people": "Roe = bo", **form})
+        assert said in words(page).replace("&#39;", "'")
+        assert form.get("people", "Roe = bo") in page
+    assert titles(cast) == []
+
+
+def test_a_deleted_project_takes_nothing(cast, send):
+    ok(cast.ada.delete(f"/projects/{cast.open_project}"), 204)
+    assert "The project OPEN was deleted." in send(("a.csv", CSV), status=422)
+
+
+def test_a_file_over_the_limit_leads_to_the_command(app, cast, send):
+    large = "title\n" + "x" * app.config["SETTINGS"].max_request_bytes
+    for htmx in (False, True):
+        assert "flask import-issues" in send(("a.csv", large), status=413, htmx=htmx)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"[[[[[[[[[[" * 50_000, b'{"a":' * 10_000, b"\x00\x01\xff" * 99, b"\xff\xfe\x00"),
+        "title,parent\n" + "".join(f"{n},{n + 1}\n" for n in range(2000)),
+        'title,created,due\n"\x00",0001-01-01T00:00:00+14:00,99999\n',
+        '{"id": "1", "title": "\\ud800", "priority": 1e999}\n{"id": 1}\n[]\n',
+        '{"number": 1, "issue_url": "x", "created_at": "0001-01-01T00:00:00+14:00"}',
+        '[{"number": "x", "title": []}, 1, {"issue_url": 3}, {"number": 4, "title": "a"}]',
+    ],
+)
+def test_no_file_is_a_failure_of_the_server(send, content):
+    for form in ("", "csv", "jira", "github", "jsonl"):
+        send(("odd", content), format=form, status=(200, 422))
+    for encoding in ("windows-1252", "utf-16"):
+        send(("odd", content), format="csv", encoding=encoding, status=(200, 422))
+
+
+def test_the_same_file_twice_at_once_makes_each_ticket_once(app, cast, send):
+    ready = threading.Barrier(2)
+    content = "id,title,labels,blocked by\n" + "".join(
+        f"{n},Issue {n},label {n % 7},{n + 1}\n" for n in range(120)
+    )
+    found = []
+
+    def importing_it(by):
+        ready.wait()
+        found.append(send(("issues.csv", content), by=by, do="import"))
+
+    threads = [threading.Thread(target=importing_it, args=(one,)) for one in (cast.ada, cast.bo)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2
+    assert titles(cast) == sorted(f"Issue {n}" for n in range(120))
+    assert len(ok(cast.ada.get(f"/projects/{cast.open_project}/labels?limit=200"))["data"]) == 7
+    assert len(events(app, event_type="ticket.relation_added")) == 119
+
+
+def test_only_people_import_and_no_other_site_for_them(cast):
+    for path in ("/import", "/export", "/export/archive.zip"):
+        assert cast.smith.get(f"/{path}").status_code == 401
+        assert (
+            "/login"
+            in cast.nobody.client.get(path, headers={"Accept": "text/html"}).headers["Location"]
+        )
+    foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    answer = cast.ada.client.post("/import", data={"project": "OPEN"}, headers=foreign)
+    assert answer.status_code == 403
+
+
+def test_the_form_comes_with_the_project_that_one_is_in(cast):
+    page = cast.ada.client.get("/import?project=OPEN", headers={"Accept": "text/html"}).text
+    assert '<option value="OPEN" selected>' in page
+    make_ticket(cast.ada, cast.open_project)
+    assert "Try it" in page
+
+
+def test_an_import_that_meets_other_writers_goes_through(cast, send):
+    stopping = threading.Event()
+
+    def write():
+        while not stopping.is_set():
+            make_ticket(cast.smith, cast.open_project, "Of a bot")
+            time.sleep(0.01)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        send(("many.csv", MANY), do="import")
+    finally:
+        stopping.set()
+        writer.join()
+    assert len([one for one in titles(cast) if one.startswith("Issue")]) == 30
