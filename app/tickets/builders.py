@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
+import orjson
+
 from app.accounts.builders import UserSummary, user_summary
 from app.core.clock import iso, iso_or_none
 from app.tickets.models import Comment
@@ -43,7 +45,13 @@ def state_summary(
     return {"id": identifier, "name": name, "category": category}
 
 
-def ticket_json(row: Sequence[Any], labels: list[LabelSummary]) -> dict[str, Any]:
+def labels_in(found: str | None) -> list[LabelSummary]:
+    """The labels of ``queries.COLUMNS``, in the order in which they are shown."""
+    rows = sorted(orjson.loads(found)) if found else ()
+    return [{"id": identifier, "name": name, "color": color} for _, identifier, name, color in rows]
+
+
+def ticket_json(row: Sequence[Any]) -> dict[str, Any]:
     """A ticket, from a row of ``queries.COLUMNS``."""
     (
         identifier,
@@ -76,6 +84,7 @@ def ticket_json(row: Sequence[Any], labels: list[LabelSummary]) -> dict[str, Any
         parent_state_id,
         parent_state_name,
         parent_state_category,
+        labels,
     ) = row
     return {
         "id": identifier,
@@ -106,7 +115,7 @@ def ticket_json(row: Sequence[Any], labels: list[LabelSummary]) -> dict[str, Any
             "type": parent_type,
             "state": state_summary(parent_state_id, parent_state_name, parent_state_category),
         },
-        "labels": labels,
+        "labels": labels_in(labels),
         "due_date": due_date,
         "created_at": iso(created_at),
         "updated_at": iso(updated_at),

@@ -13,12 +13,10 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    cast,
     column,
     func,
     literal,
     literal_column,
-    null,
     or_,
     select,
     table,
@@ -70,7 +68,7 @@ def queries() -> list[AnySelect]:
     They take ``display_id``, ``ticket_id``, ``project_id`` and ``user_id``.
     """
     live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
-    nothing = (cast(null(), Id).label("ticket_id"), literal(0, BigInteger), literal(""))
+    nothing = (literal(0, BigInteger), literal(""))
     pages = (
         select(
             literal(PAGE),

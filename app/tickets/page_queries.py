@@ -9,9 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
-    BindParameter,
     String,
-    and_,
     bindparam,
     cast,
     func,
@@ -25,13 +23,13 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.db import Id, Prepared, session
+from app.core.db import Prepared, session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import linked_from, queries
 from app.tickets.builders import state_summary, ticket_json, watcher_json
 from app.tickets.linked_from import Source
-from app.tickets.models import Ticket, TicketLabel, TicketWatcher
+from app.tickets.models import Ticket, TicketWatcher
 from app.tickets.stream_queries import actor_of
 
 
@@ -70,8 +68,8 @@ def subject(actor: Actor, reference: str) -> Subject:
         display_id=row.display_id,
         user_id=actor.id,
     )
-    labels, carried, watchers = _labels_and_watchers(around)
-    ticket = ticket_json(row[: len(queries.COLUMNS)], carried)  # type: ignore[arg-type]  # plain dicts of that shape
+    labels, watchers = _labels_and_watchers(around)
+    ticket = ticket_json(row[: len(queries.COLUMNS)])
     project = {"id": row.project_id, "key": row.key, "name": row.name}
     return Subject(ticket, project, labels, watchers, linked_from.sources(around))
 
@@ -80,24 +78,16 @@ Rows = list[dict[str, Any]]
 
 
 def _around() -> Prepared:
-    """The project's labels, those on the ticket, its watchers, and what leads to it."""
-    ticket_id: BindParameter[str] = bindparam("ticket_id", type_=Id())
-    labels = (
-        select(
-            literal("label").label("kind"),
-            Label.id,
-            Label.name,
-            Label.color.label("second"),
-            Label.name_key.label("place"),
-            TicketLabel.ticket_id,
-            literal(0, BigInteger).label("created_at"),
-            literal("").label("type"),
-        )
-        .outerjoin(
-            TicketLabel, and_(TicketLabel.label_id == Label.id, TicketLabel.ticket_id == ticket_id)
-        )
-        .where(Label.project_id == bindparam("project_id"))
-    )
+    """The project's labels, the ticket's watchers, and what leads to it."""
+    labels = select(
+        literal("label").label("kind"),
+        Label.id,
+        Label.name,
+        Label.color.label("second"),
+        Label.name_key.label("place"),
+        literal(0, BigInteger).label("created_at"),
+        literal("").label("type"),
+    ).where(Label.project_id == bindparam("project_id"))
     watchers = (
         select(
             literal("watcher"),
@@ -105,12 +95,11 @@ def _around() -> Prepared:
             User.display_name,
             User.username,
             cast(TicketWatcher.created_at, String),
-            TicketWatcher.ticket_id,
             TicketWatcher.created_at,
             User.type,
         )
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
-        .where(TicketWatcher.ticket_id == ticket_id)
+        .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
     )
     every = union_all(labels, watchers, *linked_from.queries())
     columns = every.selected_columns
@@ -120,22 +109,17 @@ def _around() -> Prepared:
 _AROUND = _around()
 
 
-def _labels_and_watchers(rows: Iterable[Any]) -> tuple[Rows, Rows, Rows]:
-    """The project's labels, those on the ticket, and its watchers."""
+def _labels_and_watchers(rows: Iterable[Any]) -> tuple[Rows, Rows]:
+    """The project's labels, and who watches the ticket."""
     of_project: Rows = []
-    carried: Rows = []
     watching: Rows = []
     for row in rows:
         if row.kind == "watcher":
             user = user_summary(row.id, row.type, row.second, row.name)
             watching.append(watcher_json(user, row.created_at))
-        if row.kind != "label":
-            continue
-        label = {"id": row.id, "name": row.name, "color": row.second}
-        of_project.append(label)
-        if row.ticket_id is not None:
-            carried.append(label)
-    return of_project, carried, watching
+        elif row.kind == "label":
+            of_project.append({"id": row.id, "name": row.name, "color": row.second})
+    return of_project, watching
 
 
 def _all_children() -> Prepared:

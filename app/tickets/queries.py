@@ -1,9 +1,9 @@
-"""Reading tickets: explicit columns, one query for the rows and one for their labels.
+"""Reading tickets: explicit columns, and one query for the rows with all that they show.
 
 Lists are keyset pages over an index; nothing here grows with the table.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,7 @@ from app.accounts.models import User
 from app.core.db import AnyRow, AnySelect, Prepared
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
+from app.core.json_rows import JsonRows
 from app.core.pagination import Page, page
 from app.core.unindexed import Unindexed
 from app.projects.models import Label, Project, StateCategory, WorkflowState
@@ -25,6 +26,16 @@ Assignee = aliased(User, name="assignee")
 Reporter = aliased(User, name="reporter")
 Parent = aliased(Ticket, name="parent")
 ParentState = aliased(WorkflowState, name="parent_state")
+
+# The labels of the ticket at hand (``builders.labels_in``).
+_CARRIED = (
+    select(JsonRows(Label.name_key, Label.id, Label.name, Label.color))
+    .select_from(TicketLabel)
+    .join(Label, Label.id == TicketLabel.label_id)
+    .where(TicketLabel.ticket_id == Ticket.id)
+    .correlate(Ticket)
+    .scalar_subquery()
+)
 
 # In the order in which ``builders.ticket_json`` unpacks them.
 COLUMNS = (
@@ -58,6 +69,7 @@ COLUMNS = (
     ParentState.id.label("parent_state_id"),
     ParentState.name.label("parent_state_name"),
     ParentState.category.label("parent_state_category"),
+    _CARRIED.label("labels"),
 )
 
 FULL = (
@@ -90,10 +102,9 @@ def labels_of(ticket_ids: Iterable[str]) -> dict[str, list[LabelSummary]]:
     return found
 
 
-def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+def build(rows: Iterable[AnyRow]) -> list[dict[str, Any]]:
     """The JSON of full rows."""
-    labels = labels_of(row[0] for row in rows)
-    return [ticket_json(row, labels[row[0]]) for row in rows]
+    return [ticket_json(row) for row in rows]
 
 
 _BY_ID = Prepared(FULL.where(Ticket.id == bindparam("ticket_id")))
@@ -133,9 +144,8 @@ class FoundTicket:
         return etag(self.row.updated_at, self.row.id)
 
     def json(self) -> dict[str, Any]:
-        """The ticket resource; one more query, for its labels."""
-        columns = self.row[: len(COLUMNS)]
-        return ticket_json(columns, labels_of([self.row.id])[self.row.id])
+        """The ticket resource."""
+        return ticket_json(self.row[: len(COLUMNS)])
 
 
 def found(reference: str) -> FoundTicket | None:
