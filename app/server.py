@@ -38,9 +38,9 @@ from app import schema
 from app.accounts.models import User, UserType
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
-from app.core.engines import writer_lock
 from app.core.errors import Unavailable
 from app.core.server_lock import ServerRuns, sole_use_of
+from app.core.writer_lock import writer_lock
 from app.gate import gate
 from app.search import reindexing
 from app.webhooks import outbox

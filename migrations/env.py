@@ -17,8 +17,9 @@ from alembic.runtime.migration import MigrationInfo
 from alembic.script import ScriptDirectory
 
 from app.core.db import Base, Id, db
-from app.core.engines import WRITES, writer_lock
+from app.core.engines import WRITES
 from app.core.locks import Lock
+from app.core.writer_lock import writer_lock
 
 log = logging.getLogger("docket.schema")
 # One line of ours is enough.

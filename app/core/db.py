@@ -35,10 +35,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core.engines import HASTY, WRITES, is_outage, is_retryable, writer_lock
+from app.core.engines import HASTY, WRITES, is_outage, is_retryable
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run
+from app.core.writer_lock import writer_lock
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound="Base")

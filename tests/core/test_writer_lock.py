@@ -7,9 +7,9 @@ import threading
 import pytest
 from sqlalchemy import create_engine
 
-from app.core import engines
-from app.core.engines import WriterLock, writer_lock
+from app.core import writer_lock as locks
 from app.core.errors import Unavailable
+from app.core.writer_lock import WriterLock, writer_lock
 from tests.support.serving import until
 
 
@@ -41,7 +41,7 @@ def test_who_writes_all_the_time_lets_others_write_between(tmp_path):
 
 
 def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.05)
     holder, waiter = (WriterLock(str(tmp_path / "write")) for _ in range(2))
     with holder.hold(), pytest.raises(Unavailable), waiter.hold():
         pass
@@ -51,7 +51,7 @@ def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, mon
 
 
 def test_a_forked_process_does_not_share_its_parents_lock(tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.05)
     engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
     with writer_lock(engine):
         pass
