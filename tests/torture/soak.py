@@ -6,6 +6,7 @@ moment at which they were due.
 """
 
 import argparse
+import multiprocessing
 import statistics
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ PIECES = 6
 SAMPLE_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
 CAPACITY_SECONDS = 20.0
+FURNISHED_SECONDS = 600.0
 # What the last piece may take more than the first: answers over a database that has grown, memory
 # of caches that have filled.
 SLOWER_MEDIAN, SLOWER_TAIL, MORE_MEMORY, MORE_MIB = 1.5, 2.0, 1.10, 16.0
@@ -187,12 +189,22 @@ def judge(first: Piece, last: Piece) -> list[str]:
     return [what for what, is_so in grown.items() if is_so]
 
 
-def soak(kind: str, minutes: float, tickets: int, rate: float | None) -> bool:
-    """One database; True where all stayed flat and nothing was lost."""
+def soak(
+    kind: str,
+    minutes: float,
+    tickets: int,
+    rate: float | None,
+    ready: Callable[[], Any] = lambda: None,
+) -> bool:
+    """One database; True where all stayed flat and nothing was lost.
+
+    ``ready`` is called when all stands, before the server is measured: it may wait for another.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as directory,
         furnished(kind, Path(directory), tickets) as (served, receiver, clients, sweep),
     ):
+        ready()
         before = work(clients, CAPACITY_SECONDS, None)
         capacity = len(before.answers) / CAPACITY_SECONDS
         pace = rate or capacity / 2
@@ -229,6 +241,14 @@ def _arrived(receiver: Receiver) -> set[str]:
     return {one.body["target"]["display_id"] for one in list(receiver.received)}
 
 
+def _together(kinds: list[str], minutes: float, tickets: int, rate: float | None) -> list[bool]:
+    """All of them at once, each at half of what it takes while the others are measured as well."""
+    with multiprocessing.Manager() as manager, ProcessPoolExecutor(len(kinds)) as pool:
+        met = manager.Barrier(len(kinds), timeout=FURNISHED_SECONDS)
+        running = [pool.submit(soak, kind, minutes, tickets, rate, met.wait) for kind in kinds]
+        return [one.result() for one in running]
+
+
 def main() -> int:
     """0 where all stayed flat on every database."""
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
@@ -236,8 +256,13 @@ def main() -> int:
     parser.add_argument("--tickets", type=int, default=10_000, help="to begin with (10000)")
     parser.add_argument("--rate", type=float, help="requests a second (half of what it can)")
     parser.add_argument("--db", choices=KINDS, action="append")
+    parser.add_argument("--together", action="store_true", help="all databases at the same time")
     asked = parser.parse_args()
-    kept = [soak(kind, asked.minutes, asked.tickets, asked.rate) for kind in asked.db or KINDS]
+    kinds = asked.db or list(KINDS)
+    if asked.together:
+        kept = _together(kinds, asked.minutes, asked.tickets, asked.rate)
+    else:
+        kept = [soak(kind, asked.minutes, asked.tickets, asked.rate) for kind in kinds]
     return 0 if all(kept) else 1
 
 
