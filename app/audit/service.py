@@ -109,15 +109,18 @@ def record_separately(actor: Actor, event_type: str, target: Target, /, **payloa
     recording(event_type, lambda: record(actor, event_type, target, **payload))
 
 
-def recording(event_type: str, work: Callable[[], object], *, hasty: bool = False) -> None:
+def recording(event_type: str, work: Callable[[], object]) -> None:
     """Do the work that records this event in a transaction of its own; never raises.
-
-    It may be ``hasty`` where the event says that something was asked, and nothing of a change.
 
     Where it fails, ``audit.orphaned`` is tried and the failure logged.
     """
+    or_orphaned(event_type, lambda: run_write(work))
+
+
+def or_orphaned(event_type: str, writing: Callable[[], object]) -> None:
+    """As ``recording``, for what sees to its transaction itself."""
     try:
-        run_write(work, hasty=hasty)
+        writing()
     except Exception:
         log.exception("audit event not written", extra={"event_type": event_type})
         _record_orphan(event_type)

@@ -7,6 +7,17 @@ from contextvars import ContextVar
 # The id shared by all events of one request; None outside requests (commands set their own).
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
+
+@contextmanager
+def on_behalf_of(request: str | None) -> Iterator[None]:
+    """What is recorded meanwhile belongs to this request."""
+    token = request_id.set(request)
+    try:
+        yield
+    finally:
+        request_id.reset(token)
+
+
 # The event that is being undone; what is recorded meanwhile names it (activity/undoing.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
@@ -30,4 +41,10 @@ def telling_webhooks(wanted: bool) -> Iterator[None]:
 # How a request lets others have its place while it waits for a server elsewhere (app/gate.py).
 waiting_outside: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(
     "waiting_outside", default=nullcontext
+)
+
+# How a request lets others compute while it waits for the disk, a lock or another thread
+# (app/gate.py).
+out_of_turn: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(
+    "out_of_turn", default=nullcontext
 )

@@ -69,8 +69,14 @@ class Invocation:
         finally:
             if self.actor.is_bot:
                 took = time.perf_counter() - started
-                tool_log.write(
-                    self.actor, self.name, self.sent, status=status, message=message, took=took
+                tool_log.log(
+                    self.door.calls,
+                    self.actor,
+                    self.name,
+                    self.sent,
+                    status=status,
+                    message=message,
+                    took=took,
                 )
 
     def _resolve(self) -> Actor:

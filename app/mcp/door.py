@@ -1,9 +1,11 @@
 """What the endpoint is given from above: who calls, and what there is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.core.actor import Actor
+from app.core.gathering import Gathering
+from app.mcp import tool_log
 from app.mcp.registry import Catalog
 
 
@@ -16,3 +18,5 @@ class Door:
     catalog: Catalog
     # ``name``, ``title`` and ``version``, as the handshake tells them.
     server: dict[str, str]
+    # Where calls are written down.
+    calls: Gathering[tool_log.Entry] = field(default_factory=tool_log.gathering)

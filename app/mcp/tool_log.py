@@ -1,20 +1,23 @@
 """The tool log: one row for each call of a tool, and the event that points at it.
 
-Both are written right after the call, in a transaction of their own: a call whose log could not be
-written stands, and ``audit.orphaned`` says so (decisions.md, section 5.1).
+Both are written right after the call, in a transaction of their own that calls of the same moment
+share: a call whose log could not be written stands, and ``audit.orphaned`` says so (decisions.md,
+section 5.1).
 """
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 import orjson
 from sqlalchemy import Table, insert
 
 from app.audit.models import ToolInvocation
-from app.audit.service import Target, record, recording
+from app.audit.service import Target, or_orphaned, record
 from app.core import ids
 from app.core.actor import Actor
-from app.core.context import request_id
+from app.core.context import on_behalf_of, request_id
 from app.core.db import Prepared
+from app.core.gathering import Gathering
 from app.core.redaction import redact, scrub
 
 ARGUMENTS_BYTES = 4096
@@ -26,43 +29,84 @@ OK = "ok"
 _INSERT = Prepared(insert(cast("Table", ToolInvocation.__table__)))
 
 
-def write(
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is kept of a call; any thread can write it."""
+
+    actor: Actor
+    tool_name: str
+    arguments: Any
+    status: str
+    message: str | None
+    duration_ms: int
+    request_id: str | None
+
+
+def entry(
     actor: Actor, tool_name: str, arguments: Any, *, status: str, message: str | None, took: float
-) -> None:
-    """Log one call, in a transaction of its own; ``took`` is in seconds."""
-    recording(
-        "bot.tool_invoked",
-        lambda: note(actor, tool_name, arguments, status=status, message=message, took=took),
-        hasty=True,
+) -> Entry:
+    """What is kept of a call of the request at hand, without secrets.
+
+    ``status`` is ``ok`` or the error's code, ``took`` is in seconds.
+    """
+    return Entry(
+        actor,
+        scrub(tool_name.replace("\x00", ""))[:NAME_LENGTH],
+        shown(arguments),
+        status,
+        scrub(message.replace("\x00", ""))[:MESSAGE_LENGTH] if message else None,
+        round(took * 1000),
+        request_id.get(),
     )
 
 
-def note(
-    actor: Actor, tool_name: str, arguments: Any, *, status: str, message: str | None, took: float
+def gathering() -> Gathering[Entry]:
+    """The log of one application's calls."""
+    # It says that something was asked, and nothing of a change, so its commit need not wait.
+    return Gathering(write, hasty=True)
+
+
+def log(
+    calls: Gathering[Entry],
+    actor: Actor,
+    tool_name: str,
+    arguments: Any,
+    *,
+    status: str,
+    message: str | None,
+    took: float,
 ) -> None:
-    """As ``write``, in the transaction at hand; ``status`` is ``ok`` or the error's code."""
-    name = scrub(tool_name.replace("\x00", ""))[:NAME_LENGTH]
-    duration_ms = round(took * 1000)
+    """Write down a call that has ended, together with those of other threads; never raises."""
+
+    def writing() -> None:
+        calls.do(entry(actor, tool_name, arguments, status=status, message=message, took=took))
+
+    or_orphaned("bot.tool_invoked", writing)
+
+
+def write(made: Entry) -> None:
+    """Write down a call in the transaction at hand."""
     identifier = ids.new_id()
     _INSERT.all(
         id=identifier,
-        bot_user_id=actor.id,
-        tool_name=name,
-        arguments=shown(arguments),
-        result_status=status,
-        error_message=scrub(message)[:MESSAGE_LENGTH] if message else None,
-        duration_ms=duration_ms,
-        request_id=request_id.get(),
+        bot_user_id=made.actor.id,
+        tool_name=made.tool_name,
+        arguments=made.arguments,
+        result_status=made.status,
+        error_message=made.message,
+        duration_ms=made.duration_ms,
+        request_id=made.request_id,
         created_at=ids.created_ms(identifier),
     )
-    record(
-        actor,
-        "bot.tool_invoked",
-        Target("tool_invocation", identifier, tool_invocation_log_id=identifier),
-        tool_name=name,
-        result_status=status,
-        duration_ms=duration_ms,
-    )
+    with on_behalf_of(made.request_id):
+        record(
+            made.actor,
+            "bot.tool_invoked",
+            Target("tool_invocation", identifier, tool_invocation_log_id=identifier),
+            tool_name=made.tool_name,
+            result_status=made.status,
+            duration_ms=made.duration_ms,
+        )
 
 
 def shown(arguments: Any) -> Any:

@@ -5,15 +5,14 @@ request of its own; a person's steps use the same tools and are not logged.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.audit.service import refused
 from app.core import ids
 from app.core.actor import Actor
-from app.core.context import request_id
+from app.core.context import on_behalf_of
 from app.core.errors import DomainError
 from app.mcp import arguments, tool_log
 from app.mcp.registry import Catalog, Tool, ToolCall
@@ -35,7 +34,8 @@ class Stage:
         actor = self.actor_of(step.who)
         given = self._filled(step.given)
         tool = self.catalog.tools[step.tool]
-        with _request_of_its_own():
+        # The events of a call share an id; pages undo a request as one.
+        with on_behalf_of(ids.new_id()):
             started = time.perf_counter()
             status, message = tool_log.OK, None
             try:
@@ -48,7 +48,11 @@ class Stage:
                 refused(actor, error, step.tool)
             if actor.is_bot:
                 took = time.perf_counter() - started
-                tool_log.note(actor, step.tool, given, status=status, message=message, took=took)
+                tool_log.write(
+                    tool_log.entry(
+                        actor, step.tool, given, status=status, message=message, took=took
+                    )
+                )
 
     def _filled(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -63,13 +67,3 @@ class Stage:
 def _call(tool: Tool, actor: Actor, given: dict[str, Any]) -> None:
     tool.calls.admit(actor)
     tool.view(ToolCall(actor, arguments.load(tool.parameters, given, elsewhere=tool.elsewhere)))
-
-
-@contextmanager
-def _request_of_its_own() -> Iterator[None]:
-    """The events of a call share an id; pages undo a request as one."""
-    token = request_id.set(ids.new_id())
-    try:
-        yield
-    finally:
-        request_id.reset(token)

@@ -1,0 +1,112 @@
+"""Writes that many threads ask for at the same time, done in one transaction.
+
+What a commit costs is nearly the same for one row as for ten. Whoever comes first leads: while its
+transaction waits for its turn others come, and it writes for all of them. Nobody waits for a timer,
+and each goes on when its own write is committed.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from app.core.context import out_of_turn
+from app.core.db import run_write
+from app.core.errors import Unavailable
+
+T = TypeVar("T")
+
+
+def _held() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+@dataclass(slots=True)
+class _Waiting(Generic[T]):
+    """A thread with something to write; it is called once, to lead or to hear how it went."""
+
+    item: T
+    called: threading.Lock = field(default_factory=_held)
+    leads: bool = False
+    is_written: bool = False
+    outage: Unavailable | None = None
+
+
+class Gathering(Generic[T]):
+    """One kind of write to one database, gathered over the threads of this process.
+
+    ``write`` writes one item in the transaction at hand, in any thread: all it needs to know of the
+    request is in the item. Whether the commits are ``hasty`` is as in ``db.transaction``.
+    """
+
+    def __init__(self, write: Callable[[T], object], *, hasty: bool = False) -> None:
+        self._write = write
+        self._hasty = hasty
+        self._guard = threading.Lock()
+        self._waiting: list[_Waiting[T]] = []
+        self._is_led = False
+
+    def do(self, item: T) -> None:
+        """Write the item; returns when it is committed.
+
+        Raises Unavailable, and what ``write`` raises for this item.
+        """
+        with out_of_turn.get()():
+            self._do(item)
+
+    def _do(self, item: T) -> None:
+        mine = _Waiting(item)
+        with self._guard:
+            self._waiting.append(mine)
+            mine.leads = not self._is_led
+            self._is_led = True
+        if not mine.leads:
+            mine.called.acquire()
+        if mine.leads:
+            self._lead()
+        if mine.outage is not None:
+            raise Unavailable from mine.outage
+        if not mine.is_written:
+            # Another's item may have spoiled the transaction of all.
+            run_write(lambda: self._write(item), hasty=self._hasty)
+
+    def _lead(self) -> None:
+        """Write for all who wait once the transaction has begun, and call them."""
+        taken: list[_Waiting[T]] = []
+
+        def write_all() -> None:
+            taken.extend(self._take())
+            for one in taken:
+                self._write(one.item)
+
+        is_written, outage = False, None
+        try:
+            run_write(write_all, hasty=self._hasty)
+            is_written = True
+        except Unavailable as error:
+            outage = error
+        except Exception:  # noqa: S110 - each tries alone, and hears its own
+            pass
+        finally:
+            if not is_written:
+                taken += self._take()
+            for one in taken:
+                one.is_written, one.outage = is_written, outage
+                one.called.release()
+            self._pass_on()
+
+    def _take(self) -> list[_Waiting[T]]:
+        with self._guard:
+            taken, self._waiting = self._waiting, []
+        return taken
+
+    def _pass_on(self) -> None:
+        """Have the first of those who came too late lead the next."""
+        with self._guard:
+            if self._waiting:
+                self._waiting[0].leads = True
+                self._waiting[0].called.release()
+            else:
+                self._is_led = False
