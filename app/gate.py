@@ -6,6 +6,11 @@ many, keep no one else waiting, and the database sees no more requests than it h
 
 An answer leaves its place whole, too. One that may be larger than memory is sent while it is made,
 if the application asks for that: it takes a place for each piece, and waits for its reader without.
+
+On SQLite, requests inside take turns. Python runs one thread at a time anyway, and a query there
+waits for nothing; but SQLite lets go of Python at each row, so threads that run side by side pass
+it around between the rows and take twice the processor. A request has its turn until it is done,
+waits for the disk, or another has waited TURN_SECONDS.
 """
 
 import io
@@ -15,32 +20,94 @@ from contextlib import contextmanager
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
-from app.core.context import STREAMED, waiting_outside
+from app.core.context import STREAMED, out_of_turn, waiting_outside
 
 # Read from a body over the limit and thrown away, so that its sender gets to read the answer 413.
 DRAINED = 16 * 1024 * 1024
 _PIECE = 64 * 1024
 
+# How long a request waits for its turn before it goes on beside the one that has it: many short
+# ones fit into it, and a long one keeps nobody waiting.
+TURN_SECONDS = 0.02
+
 # Tells whether the process lives, so it must not wait for requests that wait for the database.
 LIVENESS = "/healthz"
 
 
-def gate(application: WSGIApplication, *, places: int, max_body: int) -> WSGIApplication:
+class _Room:
+    """The places of a process, and whose turn it is."""
+
+    def __init__(self, places: int, *, takes_turns: bool) -> None:
+        self.places = threading.BoundedSemaphore(places)
+        self.turn = threading.Lock() if takes_turns else None
+
+
+class _Place:
+    """A place of the room for one request, with what its thread tells others while it is in."""
+
+    def __init__(self, room: _Room) -> None:
+        self._room = room
+        self._has_turn = False
+
+    def __enter__(self) -> None:
+        """Wait for a place, and for the turn."""
+        self._come_in()
+        self._outside = waiting_outside.set(self.outside)
+        self._aside = out_of_turn.set(self.aside)
+
+    def __exit__(self, *_: object) -> None:
+        """Leave."""
+        out_of_turn.reset(self._aside)
+        waiting_outside.reset(self._outside)
+        self._go_out()
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Give the place away, and wait for one again at the end."""
+        self._go_out()
+        try:
+            yield
+        finally:
+            self._come_in()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Give the turn away, and wait for it again at the end; within another, nothing."""
+        had_turn = self._has_turn
+        self._end_turn()
+        try:
+            yield
+        finally:
+            if had_turn:
+                self._await_turn()
+
+    def _come_in(self) -> None:
+        self._room.places.acquire()
+        self._await_turn()
+
+    def _go_out(self) -> None:
+        self._end_turn()
+        self._room.places.release()
+
+    def _await_turn(self) -> None:
+        if self._room.turn is not None and not self._has_turn:
+            self._has_turn = self._room.turn.acquire(timeout=TURN_SECONDS)
+
+    def _end_turn(self) -> None:
+        if self._room.turn is not None and self._has_turn:
+            self._has_turn = False
+            self._room.turn.release()
+
+
+def gate(
+    application: WSGIApplication, *, places: int, max_body: int, takes_turns: bool = False
+) -> WSGIApplication:
     """Let ``places`` requests into the application at a time, each with its body in memory.
 
     A body over ``max_body`` arrives cut to one byte more; the application answers 413 itself
     (app/core/body.py). A request whose client left before its body was complete never arrives.
     """
-    room = threading.BoundedSemaphore(places)
-
-    @contextmanager
-    def outside() -> Iterator[None]:
-        """Give the place of this thread's request away, and wait for one again at the end."""
-        room.release()
-        try:
-            yield
-        finally:
-            room.acquire()
+    room = _Room(places, takes_turns=takes_turns)
 
     def enter(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         body = _read_body(environ, max_body)
@@ -51,14 +118,10 @@ def gate(application: WSGIApplication, *, places: int, max_body: int) -> WSGIApp
         environ["wsgi.input"] = io.BytesIO(body)
         if environ["PATH_INFO"] == LIVENESS:
             return _whole(application(environ, start_response))
-        with room:
-            token = waiting_outside.set(outside)
-            try:
-                parts = application(environ, start_response)
-                if not environ.get(STREAMED):
-                    return _whole(parts)
-            finally:
-                waiting_outside.reset(token)
+        with _Place(room):
+            parts = application(environ, start_response)
+            if not environ.get(STREAMED):
+                return _whole(parts)
         return _Piecewise(parts, room)
 
     return enter
@@ -81,7 +144,7 @@ def _close(parts: Iterable[bytes]) -> None:
 class _Piecewise:
     """An answer that takes a place while its next piece is made, and gives it away in between."""
 
-    def __init__(self, parts: Iterable[bytes], room: threading.BoundedSemaphore) -> None:
+    def __init__(self, parts: Iterable[bytes], room: _Room) -> None:
         self._parts = parts
         self._pieces = iter(parts)
         self._room = room
@@ -92,7 +155,7 @@ class _Piecewise:
 
     def __next__(self) -> bytes:
         """The next piece."""
-        with self._room:
+        with _Place(self._room):
             return next(self._pieces)
 
     def close(self) -> None:

@@ -132,7 +132,12 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     jobs.start()
     # Workers are processes of multiprocessing, which end without looking at atexit.
     Finalize(None, jobs.stop, exitpriority=10)
-    return gate(app, places=settings.threads, max_body=settings.max_request_bytes)
+    return gate(
+        app,
+        places=settings.threads,
+        max_body=settings.max_request_bytes,
+        takes_turns=settings.is_sqlite,
+    )
 
 
 def _warmed(app: Flask) -> Flask:

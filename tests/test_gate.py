@@ -3,10 +3,12 @@
 import io
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 
-from app.core.context import STREAMED, waiting_outside
+from app import gate as gates
+from app.core.context import STREAMED, out_of_turn, waiting_outside
 from app.gate import DRAINED, LIVENESS, gate
 
 LIMIT = 100
@@ -137,28 +139,50 @@ def test_a_failure_inside_gives_the_place_back():
             call(gated)
 
 
-def test_a_request_that_waits_for_another_server_lets_others_in():
+@pytest.mark.parametrize(("patience", "side_by_side"), [(30.0, 1), (0.001, 3)])
+def test_requests_take_turns_for_so_long(monkeypatch, patience, side_by_side):
+    monkeypatch.setattr(gates, "TURN_SECONDS", patience)
+    busy = Busy()
+    gated = gate(busy, places=3, max_body=LIMIT, takes_turns=True)
+    threads = [threading.Thread(target=call, args=(gated,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + (0.2 if side_by_side == 1 else 10)
+    while busy.inside < 3 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    busy.go.set()
+    for thread in threads:
+        thread.join(10)
+    assert busy.most == side_by_side
+    assert call(gated)[0] == "200 OK"
+
+
+@pytest.mark.parametrize("waiting", [waiting_outside, out_of_turn])
+def test_a_request_that_waits_for_something_lets_others_in(monkeypatch, waiting):
+    """For another server, and gives its place away; or for the disk, and ends its turn."""
+    monkeypatch.setattr(gates, "TURN_SECONDS", 30.0)
     elsewhere, go = threading.Event(), threading.Event()
 
     def application(environ, start_response):
         if environ["PATH_INFO"] == "/waits":
-            with waiting_outside.get()():
+            with waiting.get()(), waiting.get()() if waiting is out_of_turn else nullcontext():
                 elsewhere.set()
                 assert go.wait(10)
         start_response("200 OK", [])
         return []
 
-    gated = gate(application, places=1, max_body=LIMIT)
-    waiting = threading.Thread(target=call, args=(gated,), kwargs={"path": "/waits"})
-    waiting.start()
+    places = 1 if waiting is waiting_outside else 2
+    gated = gate(application, places=places, max_body=LIMIT, takes_turns=True)
+    waits = threading.Thread(target=call, args=(gated,), kwargs={"path": "/waits"})
+    waits.start()
     assert elsewhere.wait(10)
     passing = threading.Thread(target=call, args=(gated,), daemon=True)
     passing.start()
     passing.join(5)
     assert not passing.is_alive()
     go.set()
-    waiting.join(5)
-    # It came back in before it left: there is one place still, not two and not none.
+    waits.join(5)
+    # It came back in before it left: there is one place and one turn still, not two and not none.
     assert call(gated)[0] == "200 OK"
 
 

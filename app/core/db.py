@@ -35,6 +35,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app.core.context import out_of_turn
 from app.core.engines import HASTY, WRITES, is_outage, is_retryable
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
@@ -181,7 +182,7 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     if _reader.get() is not None or db.session().in_transaction():
         raise RuntimeError("a unit of work is open already")
     engine = db.engine
-    with _outages(), writer_lock(engine):
+    with out_of_turn.get()(), _outages(), writer_lock(engine):
         token = _writer.set(None)
         try:
             session.info[WRITES] = True

@@ -1,5 +1,7 @@
 """Units of work: what commits, what does not, and what is tried again."""
 
+from contextlib import contextmanager
+
 import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
@@ -8,6 +10,7 @@ from sqlalchemy.orm.exc import StaleDataError
 from app.accounts.models import User
 from app.core import ids
 from app.core.clock import now_ms
+from app.core.context import out_of_turn
 from app.core.db import ATTEMPTS, db, reading, run_write, session, transaction
 
 
@@ -142,3 +145,23 @@ def test_only_a_hasty_commit_does_not_wait_for_the_disk(waiting):
         with transaction(hasty=hasty):
             seen.append(session.scalar(text(question)))
     assert seen == [yes, no, no, yes]
+
+
+def test_who_writes_lets_others_compute():
+    seen = []
+
+    @contextmanager
+    def aside():
+        seen.append("others")
+        yield
+        seen.append("mine")
+
+    token = out_of_turn.set(aside)
+    try:
+        with transaction():
+            seen.append("writing")
+        with reading():
+            seen.append("reading")
+    finally:
+        out_of_turn.reset(token)
+    assert seen == ["others", "writing", "mine", "reading"]
