@@ -24,7 +24,7 @@ from app.tickets.models import (
     TicketRelation,
     TicketType,
 )
-from app.tickets.queries import labels_of
+from app.tickets.queries import in_live_projects, labels_of
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # After every date, for cards without one.
@@ -181,6 +181,7 @@ def _all_parts() -> Prepared:
             TicketRelation.target_ticket_id.in_(ticket_ids),
             TicketRelation.type == RelationType.BLOCKS.value,
             Ticket.deleted_at.is_(None),
+            in_live_projects(),
             ~is_done,
         )
         .group_by(TicketRelation.target_ticket_id)

@@ -1,31 +1,13 @@
 """Conditions on tickets that pages filter by, beyond those of REST."""
 
 from sqlalchemy import ColumnElement, exists, select
-from sqlalchemy.orm import aliased
 
 from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
 from app.core.clock import now_ms
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import quiet
-from app.tickets.models import RelationType, Ticket, TicketRelation
-
-
-def is_blocked() -> ColumnElement[bool]:
-    """An open ticket blocks it."""
-    blocker = aliased(Ticket, name="blocker")
-    blocker_state = aliased(WorkflowState, name="blocker_state")
-    return exists(
-        select(TicketRelation.id)
-        .join(blocker, blocker.id == TicketRelation.source_ticket_id)
-        .join(blocker_state, blocker_state.id == blocker.state_id)
-        .where(
-            TicketRelation.target_ticket_id == Ticket.id,
-            TicketRelation.type == RelationType.BLOCKS.value,
-            blocker.deleted_at.is_(None),
-            blocker_state.category != StateCategory.DONE.value,
-        )
-    )
+from app.tickets.models import Ticket
 
 
 def is_quiet() -> ColumnElement[bool]:

@@ -158,17 +158,17 @@ def found(reference: str) -> FoundTicket | None:
     return FoundTicket(row) if row is not None else None
 
 
-def in_live_projects() -> ColumnElement[bool]:
+def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
     """Tickets of deleted projects are in no list (decisions.md, section 2)."""
     deleted = select(Project.id).where(Project.deleted_at.is_not(None))
-    return Ticket.project_id.not_in(deleted)
+    return ticket.project_id.not_in(deleted)
 
 
-def is_ready() -> ColumnElement[bool]:
-    """Work that may be started: not done, nobody's, not an epic, and no open ticket blocks it."""
+def is_blocked() -> ColumnElement[bool]:
+    """An open ticket blocks it, one that can be seen: not deleted, nor its project."""
     blocker = aliased(Ticket, name="blocker")
     blocker_state = aliased(WorkflowState, name="blocker_state")
-    blocked = exists(
+    return exists(
         select(TicketRelation.id)
         .join(blocker, blocker.id == TicketRelation.source_ticket_id)
         .join(blocker_state, blocker_state.id == blocker.state_id)
@@ -176,15 +176,20 @@ def is_ready() -> ColumnElement[bool]:
             TicketRelation.target_ticket_id == Ticket.id,
             TicketRelation.type == RelationType.BLOCKS.value,
             blocker.deleted_at.is_(None),
+            in_live_projects(blocker),
             blocker_state.category != StateCategory.DONE.value,
         )
     )
+
+
+def is_ready() -> ColumnElement[bool]:
+    """Work that may be started: not done, nobody's, not an epic, and not blocked."""
     return (
         Ticket.type.in_([TicketType.STORY.value, TicketType.SUBTASK.value])
         & Ticket.assignee_user_id.is_(None)
         & Ticket.deleted_at.is_(None)
         & (WorkflowState.category != StateCategory.DONE.value)
-        & ~blocked
+        & ~is_blocked()
     )
 
 

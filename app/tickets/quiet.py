@@ -16,6 +16,7 @@ from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import AnySelect, session
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket
+from app.tickets.queries import in_live_projects
 
 QUIET_MS = 30 * MINUTE_MS
 # How a ticket comes to its holder.
@@ -40,7 +41,11 @@ def last_signs() -> AnySelect:
         .join(User, and_(User.id == Ticket.assignee_user_id, User.type == UserType.BOT.value))
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
         .outerjoin(AuditEvent, SIGN_OF_HOLDER)
-        .where(Ticket.deleted_at.is_(None), WorkflowState.category != StateCategory.DONE.value)
+        .where(
+            Ticket.deleted_at.is_(None),
+            in_live_projects(),
+            WorkflowState.category != StateCategory.DONE.value,
+        )
         .group_by(Ticket.id, Ticket.assignee_user_id, Ticket.updated_at)
     )
 

@@ -175,6 +175,11 @@ def test_ready_work(cast: Cast) -> None:
     assert ready() == ["blocker"]
     ok(cast.ada.post(f"/tickets/{blocker['id']}/transition", {"state_id": states[-1]}))
     assert ready() == ["blocked"]
+    far = make_ticket(cast.ada, cast.fenced_project, "far", assignee_user_id=cast.bo.user_id)
+    ok(cast.ada.post(f"/tickets/{far['id']}/relations", relation), 201)
+    assert ready() == []
+    ok(cast.ada.delete(f"/projects/{cast.fenced_project}"), 204)
+    assert ready() == ["blocked"]
 
 
 def test_deleted_tickets_and_projects_are_in_no_list(cast: Cast) -> None:

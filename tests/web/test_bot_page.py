@@ -9,6 +9,7 @@ from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
 from app.tickets import quiet
 from tests.support.agent import Agent
 from tests.support.cast import Caller
+from tests.support.story import make_ticket, ok
 
 HERE = "/bots/smith"
 
@@ -81,6 +82,14 @@ def test_deactivating_takes_the_open_tickets(ada, cast, ticket):
     assert cast.ada.get(f"/bots/{cast.smith.user_id}").json["is_active"] is False
     newest = cast.ada.get(f"{address}/activity").json["data"][0]
     assert newest["actor"]["username"] == "ada"
+
+
+def test_what_it_holds_in_a_deleted_project_keeps_no_bot(ada, cast):
+    project = cast.fenced_project
+    make_ticket(cast.ada, project, assignee_user_id=cast.smith.user_id)
+    ok(cast.ada.delete(f"/projects/{project}"), 204)
+    ada.post(f"/bots/{cast.smith.user_id}", action="deactivate", release="on")
+    assert cast.ada.get(f"/bots/{cast.smith.user_id}").json["is_active"] is False
 
 
 def test_a_bot_is_quiet_after_half_an_hour(ada, cast, app, ticket, monkeypatch):

@@ -152,9 +152,9 @@ def change(bot_id: str) -> Response:
         release = not wanted and "release" in request.form
 
         def switch_it(present: Actor) -> None:
-            service.update_bot(present, bot_id, is_active=wanted)
+            bot = service.update_bot(present, bot_id, is_active=wanted)
             if release:
-                releasing.release_all(present, bot_id)
+                releasing.release_all(present, bot.user.id)
 
         write(switch_it)
     return go("/bots")

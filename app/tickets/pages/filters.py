@@ -22,6 +22,8 @@ from app.tickets.models import Ticket, TicketLabel
 from app.tickets.pages.blueprint import KINDS, PRIORITIES
 
 CATEGORIES = tuple(str(one) for one in StateCategory)
+# Of one filter: more than any menu offers, and no more than a statement takes as parameters.
+MOST_VALUES = 500
 # Those that take an id, or a word of a closed set.
 NAMES = (
     "project_id",
@@ -48,7 +50,7 @@ FLAGS = {
 }
 CONDITIONS = {
     "ready": queries.is_ready,
-    "blocked": extra.is_blocked,
+    "blocked": queries.is_blocked,
     "quiet": extra.is_quiet,
 }
 
@@ -85,7 +87,7 @@ def chosen_in(query: MultiDict[str, str]) -> Chosen:
     for name in NAMES:
         values = [value for value in query.getlist(name) if _fits(name, value)]
         if values:
-            found[name] = list(dict.fromkeys(values))
+            found[name] = list(dict.fromkeys(values))[:MOST_VALUES]
     for name in FLAGS:
         if query.get(name) == "true":
             found[name] = ["true"]
