@@ -35,10 +35,12 @@ def after_commit() -> None:
 
 @event.listens_for(Session, "after_commit")
 def _committed(committing: Session, *_: Any) -> None:
-    if committing.info.pop(_MARK, False):
+    # A savepoint is no commit yet; the one around it will be told.
+    if not committing.in_nested_transaction() and committing.info.pop(_MARK, False):
         wake_all()
 
 
 @event.listens_for(Session, "after_rollback")
 def _rolled_back(rolling: Session, *_: Any) -> None:
-    rolling.info.pop(_MARK, None)
+    if not rolling.in_nested_transaction():
+        rolling.info.pop(_MARK, None)

@@ -1,0 +1,41 @@
+"""When the worker is told that there is something to send."""
+
+import pytest
+
+from app.core.db import run_write, session, transaction
+from app.webhooks import waking
+
+
+@pytest.fixture
+def woken():
+    seen = []
+
+    def wake():
+        seen.append("woken")
+
+    waking.on_wake(wake)
+    yield seen
+    waking.forget(wake)
+
+
+def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
+    with app.app_context(), transaction():
+        waking.after_commit()
+        with session.begin_nested():
+            pass
+        with pytest.raises(KeyError), session.begin_nested():
+            raise KeyError
+        assert woken == []
+    assert len(woken) == 1
+
+
+def test_a_transaction_that_fails_wakes_nobody(app, woken):
+    def fail():
+        waking.after_commit()
+        raise KeyError
+
+    with app.app_context(), pytest.raises(KeyError):
+        run_write(fail)
+    with app.app_context(), transaction():
+        pass
+    assert woken == []
