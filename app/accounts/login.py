@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import select, update
 
-from app.accounts import names, passwords, sessions, throttle
+from app.accounts import holds, names, passwords, sessions, throttle
 from app.accounts.models import User, UserType
 from app.accounts.sessions import OpenedSession, Peer
 from app.audit.service import Target, record, record_separately
@@ -130,6 +130,7 @@ def _record_failure(name: str, judged: _Judged) -> None:
 @operation(Access.HUMAN)
 def log_out(actor: Actor) -> None:
     """End the session of this request."""
+    holds.change(actor.id)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
     record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)

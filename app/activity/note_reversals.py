@@ -15,6 +15,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.db import by_id, session
 from app.core.errors import NotFound
+from app.projects import loaders as projects
 from app.sticky_notes import service
 from app.sticky_notes.models import StickyNote
 from app.tickets import loaders
@@ -70,6 +71,8 @@ def deleted(actor: Actor, event: AuditEvent) -> Plan:
     if _took_back_a_conversion(event):
         raise impossible(AGAIN)
     project_id, payload = event.project_id, event.payload
+    # Of two that undo at once the second finds what the first did.
+    projects.find(project_id, lock=True)
     again = select(AuditEvent.id).where(
         AuditEvent.project_id == project_id,
         AuditEvent.event_type == "sticky_note.created",

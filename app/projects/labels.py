@@ -22,6 +22,8 @@ from app.projects.models import Label, Project
 DEFAULT_COLOR = "#64748b"
 # Tickets that the event of a deletion names: as many as can be undone at once.
 MOST_NAMED = UNDONE_AT_ONCE
+# Of one ticket: far more than anyone reads, and no more than a statement takes as parameters.
+MOST_CARRIED = 1000
 
 
 def _target(label: Label) -> Target:
@@ -48,6 +50,8 @@ def _check_free(project: Project, name: str, *, but: str | None = None) -> None:
 def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
     """The labels of this project that a body names, each once; raises InvalidField."""
     wanted = text.unique(label_ids)
+    if len(wanted) > MOST_CARRIED:
+        raise InvalidField("label_ids", "too_many", f"A ticket has at most {MOST_CARRIED} labels.")
     if not wanted:
         return []
     known = [label_id for label_id in wanted if as_uuid(label_id) == label_id]
@@ -56,6 +60,11 @@ def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
     if len(found) != len(wanted):
         raise InvalidField("label_ids", "not_found", "label_ids are labels of this project.")
     return [found[label_id] for label_id in wanted]
+
+
+def hold(label: Label) -> None:
+    """Let no other ticket get the label until this transaction ends."""
+    session.execute(select(Label.id).where(Label.id == label.id).with_for_update())
 
 
 def by_name(project_id: str) -> Sequence[Label]:

@@ -157,6 +157,12 @@ def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any)
     return state
 
 
+def keep(state_id: str) -> bool:
+    """Whether the state is there; if so, it cannot be deleted until this transaction ends."""
+    statement = select(WorkflowState.id).where(WorkflowState.id == state_id)
+    return session.scalar(statement.with_for_update(read=True, key_share=True)) is not None
+
+
 @operation(Access.HUMAN)
 def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     """Delete a state that no live ticket uses and that is not the last one.

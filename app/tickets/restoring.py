@@ -6,7 +6,7 @@ from app.core.db import by_id, session
 from app.core.errors import Conflict, Gone, NotFound
 from app.core.versions import touch
 from app.projects import states
-from app.projects.models import Project, WorkflowState
+from app.projects.models import Project
 from app.tickets import loaders, searching
 from app.tickets.models import Comment, Ticket
 
@@ -26,7 +26,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
     if not ticket.is_deleted:
         raise Conflict("invariant_violation", f"{ticket.display_id} is not deleted.")
     ticket.deleted_at = None
-    if ticket.state_id is None or session.get(WorkflowState, ticket.state_id) is None:
+    if ticket.state_id is None or not states.keep(ticket.state_id):
         ticket.state_id = states.first(ticket.project_id).id
     touch(ticket)
     session.flush()

@@ -4,6 +4,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from sqlalchemy import func, select
 
+from app.accounts.models import User
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.db import by_id, session
@@ -29,6 +30,8 @@ def save_view(actor: Actor, project: SeenProject | None, *, name: str, query: st
     of_project = (
         SavedView.project_id.is_(None) if project is None else SavedView.project_id == project.id
     )
+    # Of two saves at once the second finds what the first made.
+    session.execute(select(User.id).where(User.id == actor.id).with_for_update())
     mine = select(SavedView).where(SavedView.user_id == actor.id, of_project)
     view = session.scalars(mine.where(SavedView.name == name)).first()
     if view is not None:

@@ -1,0 +1,121 @@
+"""What two people at once must not break in verbs that only pages and commands have."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from app.activity.undoing import undo_event
+from app.bots import releasing
+from app.core.actor import Actor, ActorKind
+from app.core.db import reading, run_write, session
+from app.core.errors import DomainError
+from app.projects import states
+from app.sticky_notes.models import StickyNote
+from app.tickets import merging_labels, quiet, restoring, views
+from app.tickets.models import SavedView
+from tests.support.story import events, make_label, make_ticket, ok
+from tests.tickets.test_concurrency import at_once
+
+ROUNDS = 8
+
+
+@pytest.fixture
+def ada(cast):
+    """As verbs know her."""
+    return Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
+
+
+@pytest.fixture
+def write(app):
+    """Runs a verb in a transaction of its own; what it gives or raises."""
+
+    def done(verb: Any, *values: Any, **named: Any) -> Any:
+        with app.app_context():
+            try:
+                return run_write(lambda: verb(*values, **named))
+            except DomainError as error:
+                return error
+
+    return done
+
+
+def count(app, model):
+    with app.app_context(), reading():
+        return session.scalar(select(func.count()).select_from(model))
+
+
+def test_saves_of_a_view_at_once_make_one(app, ada, write):
+    for number in range(ROUNDS):
+        save = partial(write, views.save_view, ada, None, name=f"View {number}")
+        at_once(8, lambda n, save=save: save(query=f"q={n}"))
+    assert count(app, SavedView) == ROUNDS
+
+
+def test_a_deleted_note_is_put_up_once(app, cast, ada, write):
+    note = ok(cast.ada.post(f"/projects/{cast.open_project}/sticky-notes", {"body": "Hello"}), 201)
+    ok(cast.ada.delete(f"/sticky-notes/{note['id']}"), 204)
+    (deleted,) = events(app, event_type="sticky_note.deleted")
+    at_once(8, lambda _: write(undo_event, ada, deleted.id))
+    assert count(app, StickyNote) == 1
+
+
+def test_a_restored_ticket_has_a_state(cast, ada, write):
+    for number in range(1, ROUNDS + 1):
+        made = cast.ada.post(
+            f"/projects/{cast.open_project}/workflow-states",
+            {"name": f"State {number}", "category": "active"},
+        )
+        state = ok(made, 201)["id"]
+        ticket = make_ticket(cast.ada, cast.open_project, state_id=state)
+        ok(cast.ada.delete(f"/tickets/{ticket['id']}"), 204)
+        race = [
+            lambda ticket=ticket: write(restoring.restore_ticket, ada, ticket["id"]),
+            lambda state=state: write(states.delete_state, ada, cast.open_project, state),
+        ]
+        at_once(2, lambda n, race=race: race[n]())
+        assert ok(cast.ada.get(f"/tickets/{ticket['id']}"))["state"] is not None, number
+
+
+def test_who_gets_a_label_while_it_is_merged_gets_the_other(cast, ada, write):
+    project = cast.open_project
+    into = make_label(cast.ada, project, "into")["id"]
+    for number in range(ROUNDS):
+        label = make_label(cast.ada, project, f"label {number}")["id"]
+        for _ in range(3):
+            make_ticket(cast.ada, project, label_ids=[label])
+        late = make_ticket(cast.ada, project)["id"]
+        race = [
+            lambda label=label: write(
+                merging_labels.merge_label, ada, project, label, into_label_id=into
+            ),
+            lambda late=late, label=label: (
+                cast.smith.patch(f"/tickets/{late}", {"label_ids": [label]}).status_code
+            ),
+        ]
+        _, status = at_once(2, lambda n, race=race: race[n]())
+        carried = [one["id"] for one in ok(cast.ada.get(f"/tickets/{late}"))["labels"]]
+        assert (status, carried) in ((200, [into]), (422, [])), number
+
+
+def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkeypatch):
+    """A ticket is given to another between being read and being taken."""
+    for number in range(3):
+        make_ticket(cast.ada, cast.open_project, f"{number}", assignee_user_id=cast.smith.user_id)
+    read = quiet.held_by
+
+    def slowly(*values: Any) -> Any:
+        found = read(*values)
+        # SQLite has one writer at a time, so nobody comes between.
+        if not app.config["SETTINGS"].is_sqlite:
+            given = {"assignee_user_id": cast.bo.user_id}
+            at_once(1, lambda _: ok(cast.ada.patch("/tickets/OPEN-3", given)))
+        return found
+
+    monkeypatch.setattr(quiet, "held_by", slowly)
+    write(releasing.release_all, ada, cast.smith.user_id)
+    holders = [ok(cast.ada.get(f"/tickets/OPEN-{n}"))["assignee"] for n in (1, 2, 3)]
+    assert holders[:2] == [None, None]
+    kept = None if app.config["SETTINGS"].is_sqlite else "bo"
+    assert (holders[2] and holders[2]["username"]) == kept
