@@ -102,10 +102,26 @@ def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: b
     if live:
         return live[0]
     if not found:
-        raise NotFound("wiki_page", slug)
+        return _of_deleted_project(actor, slug, project_id, include_deleted)
     if not include_deleted:
         raise Gone("wiki_page", slug)
     return found[0]
+
+
+def _of_deleted_project(
+    actor: Actor, slug: str, project_id: str | None, include_deleted: bool
+) -> WikiPage:
+    """What the slug names where nothing else does; raises NotFound, and Gone for the project."""
+    statement = select(WikiPage).where(WikiPage.slug == slug, WikiPage.project_id.is_not(None))
+    if project_id is not None:
+        statement = statement.where(WikiPage.project_id == as_uuid(project_id))
+    statement = statement.order_by(WikiPage.created_at.desc(), WikiPage.id.desc())
+    page = next((one for one in session.scalars(statement) if _sees(actor, one)), None)
+    if page is None:
+        raise NotFound("wiki_page", slug)
+    if not include_deleted:
+        _check_live(page, slug)
+    return page
 
 
 def writable(actor: Actor, page_id: str) -> WikiPage:

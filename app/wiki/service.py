@@ -178,7 +178,7 @@ def update_page(
     page.revision_number += 1
     page.updated_by_user_id = actor.id
     session.flush()
-    revision = _add_revision(actor, page, summary.strip())
+    revision = _add_revision(actor, page, summary)
     body_changed = changed.pop("body", None) is not None
     if body_changed:
         links.store(page)

@@ -94,6 +94,21 @@ def test_slug_lookup_knows_scopes(cast: Cast) -> None:
     refused(found(cast.ada, "No%20Slug"), 404, "resource.not_found")
 
 
+def test_a_slug_of_a_deleted_project(cast: Cast) -> None:
+    gone = make_page(cast.ada, "Gone", slug="gone", project_id=cast.fenced_project)
+    make_page(cast.ada, "Both", slug="both", project_id=cast.fenced_project)
+    common = make_page(cast.ada, "Common", slug="both")
+    ok(cast.ada.delete(f"/projects/{cast.fenced_project}"), 204)
+    for query in ("", f"?project_id={cast.fenced_project}"):
+        answer = cast.ada.get(f"/wiki/pages/gone{query}")
+        refused(answer, 410, "resource.gone", resource="project", id=cast.fenced_project)
+        assert ok(cast.ada.get(f"/wiki/pages/both{query}"))["id"] == common["id"]
+    for query in ("?project_id=null", f"?project_id={cast.open_project}"):
+        refused(cast.ada.get(f"/wiki/pages/gone{query}"), 404, "resource.not_found")
+    shown = ok(cast.ada.get("/wiki/pages/gone?include_deleted=true"))
+    assert shown["id"] == gone["id"]
+
+
 def test_a_deleted_page(cast: Cast, app) -> None:
     page = make_page(cast.ada, slug="setup")
     path = f"/wiki/pages/{page['id']}"
@@ -135,12 +150,12 @@ def test_lists_leave_bodies_out(cast: Cast) -> None:
 def test_saving_makes_revisions(cast: Cast, app) -> None:
     page = make_page(cast.ada, body="one", project_id=cast.open_project)
     path = f"/wiki/pages/{page['id']}"
-    saved = ok(cast.smith.patch(path, {"title": "New", "body": "two", "summary": "why"}))
+    saved = ok(cast.smith.patch(path, {"title": "New", "body": "two", "summary": " why "}))
     assert (saved["revision_number"], saved["updated_by_user_id"]) == (2, cast.smith.user_id)
     same = ok(cast.smith.patch(path, {"title": "New", "body": "two", "summary": "nothing"}))
     assert same["revision_number"] == 2
     rows = walk(cast.scout, f"{path}/revisions", 1)
-    assert [(row["revision_number"], row["summary"]) for row in rows] == [(2, "why"), (1, "")]
+    assert [(row["revision_number"], row["summary"]) for row in rows] == [(2, " why "), (1, "")]
     assert all("body" not in row for row in rows)
     assert rows[0]["author"]["username"] == "smith"
     first = ok(cast.scout.get(f"{path}/revisions/{rows[1]['id']}"))
@@ -221,5 +236,5 @@ def test_pages_of_a_deleted_project(cast: Cast) -> None:
     path = f"/wiki/pages/{page['id']}"
     refused(cast.ada.get(path), 410, "resource.gone", resource="project")
     refused(cast.ada.patch(path, {"title": "x"}), 410, "resource.gone", resource="project")
-    refused(cast.ada.get("/wiki/pages/setup"), 404, "resource.not_found")
+    refused(cast.ada.get("/wiki/pages/setup"), 410, "resource.gone", resource="project")
     assert ok(cast.ada.get("/wiki/pages"))["data"] == []
