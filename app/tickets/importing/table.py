@@ -41,7 +41,7 @@ GUESSES = {
 FIELDS = tuple(GUESSES)
 NEEDED = "title"
 _LIST = re.compile(r"[,;\n]")
-_BRACKETS = re.compile(r"\(.*?\)")
+_BRACKETS = re.compile(r"\([^()]*\)")
 _TIMES = ("due_date", "created_at", "updated_at", "closed_at")
 
 

@@ -1,6 +1,11 @@
 """``flask import-issues`` of what Jira exports as CSV."""
 
+import time
+
+import pytest
+
 from app.tickets.importing.jira_markup import as_markdown
+from app.tickets.importing.table import guess
 from tests.tickets.importing.reading import comments, relations
 
 JIRA = """\
@@ -77,3 +82,30 @@ def test_jira_markup_as_markdown():
         ("{color:red}hot{color}", "hot"),
     ):
         assert as_markdown(markup) == markdown
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "{code:x}",
+        "{code:",
+        "{noformat}{code}",
+        "{{a",
+        "[a|b|",
+        "[https://a",
+        "[~a",
+        "{color:",
+        "{quote}",
+    ],
+)
+def test_markup_without_an_end_takes_time_in_proportion(piece):
+    text = piece * (400_000 // len(piece))
+    began = time.process_time()
+    as_markdown(text)
+    assert time.process_time() - began < 5
+
+
+def test_a_header_of_brackets_takes_time_in_proportion():
+    began = time.process_time()
+    guess(("(" * 400_000, "Summary (long)"))
+    assert time.process_time() - began < 5
