@@ -6,7 +6,6 @@ must agree with the body. A request without any of it counts as the older kind, 
 """
 
 import base64
-import binascii
 from typing import Any
 
 from werkzeug.datastructures import Headers
@@ -85,7 +84,7 @@ def decoded(value: str | None) -> str | None:
     try:
         content = base64.b64decode(value[len(_ENCODED[0]) : -len(_ENCODED[1])], validate=True)
         return content.decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return None
 
 

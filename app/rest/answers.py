@@ -9,7 +9,8 @@ from flask import Response
 
 from app.core.errors import DomainError
 
-JSON_TYPE = "application/json"
+# JSON needs no charset; interface.md, "Endpoints", names one.
+JSON_TYPE = "application/json; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def test_the_address_is_exact(smith):
 @pytest.mark.parametrize("path", ["/.well-known/oauth-protected-resource", "/register"])
 def test_what_clients_look_up_after_a_401_is_plain_json(client, path):
     response = client.get(path, headers={"Accept": "application/json"})
-    assert (response.status_code, response.content_type) == (404, "application/json")
+    assert (response.status_code, response.mimetype) == (404, "application/json")
 
 
 # --- the handshake era
@@ -295,6 +295,7 @@ def test_names_in_headers_may_be_encoded(smith):
         ("get_self", 200),
         ("=?base64?Z2V0X3NlbGY=?=", 200),
         ("=?base64?Z2V0X3NlbG?=", 400),
+        ("=?base64?\u00e9?=", 400),
         ("GET_SELF", 400),
     ):
         response = smith.post(message, headers={**headers, "Mcp-Name": name})

@@ -103,7 +103,7 @@ def test_json_is_not_stored_by_anyone(cast):
 def test_head_answers_like_get_without_a_body(cast):
     response = cast.ada.call("HEAD", "/projects")
     assert (response.status_code, response.data) == (200, b"")
-    assert response.mimetype == "application/json"
+    assert response.content_type == "application/json; charset=utf-8"
 
 
 def fail_with(monkeypatch, error):
