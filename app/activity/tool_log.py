@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.audit.models import ToolInvocation
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
 from app.core.db import AnyRow
@@ -49,7 +50,12 @@ def list_invocations(
     status: str | None = None,
     request_id: str | None = None,
 ) -> Page:
-    """The tool log, newest first; ``status`` is ``ok`` or ``error``, times are in milliseconds."""
+    """The tool log, newest first; ``status`` is ``ok`` or ``error``, times are in milliseconds.
+
+    Raises InvalidField.
+    """
+    if tool_name is not None:
+        text.checked(tool_name, "tool_name", len(tool_name))
     statement = select(ToolInvocation, ToolInvocation.id, ToolInvocation.created_at)
     equal = {
         ToolInvocation.bot_user_id: bot_id,

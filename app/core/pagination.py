@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Integer, and_, bindparam, literal_column, or_
+from sqlalchemy import BigInteger, ColumnElement, Integer, and_, bindparam, literal_column, or_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.db import AnyRow, AnySelect, Prepared, session
@@ -23,6 +23,8 @@ from app.core.ids import UUID_PATTERN
 DEFAULT_LIMIT = 50
 CURSOR_LENGTH = 512
 _LARGEST = 1 << 53
+# Of what a smaller column than that of a moment can hold.
+_LARGEST_POSITION = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,12 @@ def decode(text: str, kind: str) -> Cursor:
         if encode(cursor) != text:
             raise ValueError("not the canonical form")
     except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
-        raise InvalidField(
-            "cursor", "malformed", "The cursor is not one of this list.", status=400
-        ) from error
+        raise _malformed() from error
     return cursor
+
+
+def _malformed() -> InvalidField:
+    return InvalidField("cursor", "malformed", "The cursor is not one of this list.", status=400)
 
 
 def _verified(found: Any, kind: str) -> Cursor:
@@ -83,7 +87,7 @@ def _verified(found: Any, kind: str) -> Cursor:
     if not isinstance(identifier, str) or not UUID_PATTERN.fullmatch(identifier):
         raise ValueError("not an id")
     if type(moment) is not int or not 0 <= moment < _LARGEST:
-        raise ValueError("not a time")
+        raise ValueError("not a time, nor a position")
     return Cursor(kind=kind, id=identifier, at=moment)
 
 
@@ -108,6 +112,8 @@ def page(
     here is kept as well. Raises InvalidField for a bad cursor.
     """
     after = decode(cursor, kind) if cursor is not None else None
+    if after is not None and not isinstance(sort.type, BigInteger) and after.at > _LARGEST_POSITION:
+        raise _malformed()
     place = {"after_at": after.at, "after_id": after.id} if after else {}
     parts = (sort, id_column, ascending, after is not None, limit + 1)
     rows: Sequence[AnyRow]

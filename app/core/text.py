@@ -13,6 +13,7 @@ NAME_LENGTH = 200
 BODY_LENGTH = 65_536
 DESCRIPTION_LENGTH = 16_384
 
+_WHOLE = re.compile(r"[0-9]{1,9}")
 COLOR_PATTERN = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
@@ -55,6 +56,14 @@ def matching(value: str, field: str, pattern: re.Pattern[str], hint: str) -> str
 def color(value: str, field: str = "color") -> str:
     """A color such as ``#64748b``; raises InvalidField."""
     return matching(value, field, COLOR_PATTERN, f"{field} looks like #64748b.")
+
+
+def whole(value: str) -> int | None:
+    """The number that up to nine ASCII digits say; None for anything else.
+
+    As a 32-bit column holds it; ``int`` alone takes digits of every script, and gives up on many.
+    """
+    return int(value) if _WHOLE.fullmatch(value) else None
 
 
 def same_name(value: str) -> str:

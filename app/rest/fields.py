@@ -17,7 +17,7 @@ from app.core.ids import as_uuid
 from app.core.pagination import DEFAULT_LIMIT
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_INTEGER = re.compile(r"-?[0-9]{1,9}")
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 class Problem(str):

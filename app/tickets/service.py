@@ -54,7 +54,8 @@ def create_ticket(
     parent = hierarchy.checked_parent(project, type, parent_ticket_id)
     state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
     if assignee_user_id is not None:
-        lookup.active_in_project(assignee_user_id, project.id, "assignee_user_id")
+        assignee = lookup.active_in_project(assignee_user_id, project.id, "assignee_user_id")
+        assignee_user_id = assignee.id
     if reporter_user_id is not None:
         lookup.active_in_project(reporter_user_id, project.id, "reporter_user_id")
     chosen = labels.named_in_body(project.id, label_ids or [])
@@ -170,24 +171,27 @@ def check_assignee(ticket: Ticket, expected: str | None) -> None:
 
 
 def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
-    """Check what a change asks for; strips the title in place."""
+    """Check what a change asks for; in place, the title is stripped and ids are as stored."""
     if "reporter_user_id" in fields:
         if not actor.is_human:
             raise Forbidden("humans_only")
         if fields["reporter_user_id"] != ticket.reporter_user_id:
-            lookup.active_in_project(
+            user = lookup.active_in_project(
                 fields["reporter_user_id"], ticket.project_id, "reporter_user_id"
             )
+            fields["reporter_user_id"] = user.id
     if "title" in fields:
         fields["title"] = text.line(fields["title"], "title", TITLE_LENGTH)
     if "body" in fields:
         text.body(fields["body"])
     assignee = fields.get("assignee_user_id")
     if assignee is not None and assignee != ticket.assignee_user_id:
-        lookup.active_in_project(assignee, ticket.project_id, "assignee_user_id")
+        user = lookup.active_in_project(assignee, ticket.project_id, "assignee_user_id")
+        fields["assignee_user_id"] = user.id
     if "parent_ticket_id" in fields and fields["parent_ticket_id"] != ticket.parent_ticket_id:
         project = session.get_one(Project, ticket.project_id)
-        hierarchy.checked_parent(project, ticket.type, fields["parent_ticket_id"])
+        parent = hierarchy.checked_parent(project, ticket.type, fields["parent_ticket_id"])
+        fields["parent_ticket_id"] = parent.id if parent else None
     if "label_ids" in fields:
         chosen = labels.named_in_body(ticket.project_id, fields["label_ids"])
         fields["label_ids"] = [label.id for label in chosen]

@@ -71,12 +71,10 @@ def add_watcher(
     if actor.is_bot and watcher_id != actor.user_id:
         raise Forbidden("humans_only")
     user = lookup.active_in_project(watcher_id, ticket.project_id, "user_id")
-    is_new = not is_watching(watcher_id, ticket)
+    is_new = not is_watching(user.id, ticket)
     if is_new:
         session.execute(
-            insert(TicketWatcher).values(
-                ticket_id=ticket.id, user_id=watcher_id, created_at=now_ms()
-            )
+            insert(TicketWatcher).values(ticket_id=ticket.id, user_id=user.id, created_at=now_ms())
         )
         record(
             actor,
@@ -85,7 +83,7 @@ def add_watcher(
             user_id=user.id,
             username=user.username,
         )
-    row = session.execute(_rows(ticket.id).where(TicketWatcher.user_id == watcher_id)).one()
+    row = session.execute(_rows(ticket.id).where(TicketWatcher.user_id == user.id)).one()
     return ticket, _json(row), is_new
 
 

@@ -18,7 +18,9 @@ EXPECTED_ASSIGNEE = text(
     clearable=True,
 )
 STATE = text("state", "State: name (In progress) or UUID.", also="state_id")
-LABELS = texts("labels", "All labels it shall have: names or UUIDs.", also="label_ids")
+LABELS = texts(
+    "labels", "All labels it shall have: names or UUIDs.", also="label_ids", clearable=True
+)
 PARENT = text(
     "parent",
     "Parent ticket: an epic for a story, a story for a subtask.",

@@ -21,6 +21,11 @@ NONE = "none"
 LISTED = 30
 
 
+def _asked(reference: str) -> str:
+    """A name as the databases may be asked for it: PostgreSQL takes no NUL, and no name has one."""
+    return reference.replace("\x00", "\N{REPLACEMENT CHARACTER}")
+
+
 def _listed(names: Iterable[str]) -> tuple[str, list[str]]:
     """Names for a sentence, and all of them that are told."""
     shown = list(names)[:LISTED]
@@ -42,7 +47,7 @@ def project_id(actor: Actor, reference: str, *, writing: bool = False) -> str:
     For a write, a project outside the allowlist is found too: the verb refuses it as such.
     """
     identifier = as_uuid(reference)
-    condition = Project.id == identifier if identifier else Project.key == reference.upper()
+    condition = Project.id == identifier if identifier else Project.key == _asked(reference).upper()
     found = session.scalars(select(Project.id).where(condition)).first()
     if found is not None and (writing or actor.sees_project(found)):
         return found
@@ -121,7 +126,9 @@ def _everywhere(
     if actor.allowlist:
         statement = statement.where(Project.id.in_(actor.allowlist))
     identifier = as_uuid(reference)
-    wanted = or_(model.name_key == text.same_name(reference.strip()), model.id == identifier)
+    wanted = or_(
+        model.name_key == text.same_name(_asked(reference).strip()), model.id == identifier
+    )
     found = [row.id for row in session.execute(statement.where(wanted))]
     if not found:
         names = session.execute(statement.order_by(model.name_key).limit(LISTED * 10)).all()
@@ -134,7 +141,7 @@ def user_id(actor: Actor, reference: str, field: str) -> str:
     if reference.lower() == ME:
         return actor.id
     identifier = as_uuid(reference)
-    condition = User.id == identifier if identifier else User.username == reference.lower()
+    condition = User.id == identifier if identifier else User.username == _asked(reference).lower()
     found = session.scalars(select(User.id).where(condition)).first()
     if found is not None:
         return found

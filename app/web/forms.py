@@ -14,7 +14,7 @@ from marshmallow import Schema, ValidationError, fields
 from werkzeug.datastructures import MultiDict
 
 from app.config import Settings
-from app.core import idempotency
+from app.core import idempotency, text
 from app.core.actor import Actor
 from app.core.errors import (
     Conflict,
@@ -89,7 +89,8 @@ def _as_json(schema: Schema, sent: MultiDict[str, str]) -> dict[str, Any]:
             if value == "" and kind.allow_none:
                 given[name] = None
             elif value != "" or _is_plain_text(kind):
-                given[name] = int(value) if _is_whole(kind, value) else value.replace("\r\n", "\n")
+                number = text.whole(value) if isinstance(kind, fields.Integer) else None
+                given[name] = value.replace("\r\n", "\n") if number is None else number
     return given
 
 
@@ -97,10 +98,6 @@ def _is_plain_text(kind: fields.Field[Any]) -> bool:
     """A text that may be emptied, as against an id, a word of a list or a date."""
     is_text = isinstance(kind, fields.String) and not isinstance(kind, fields.UUID)
     return is_text and not kind.metadata.get("enum")
-
-
-def _is_whole(kind: fields.Field[Any], value: str) -> bool:
-    return isinstance(kind, fields.Integer) and value.isascii() and value.isdigit()
 
 
 def _first(messages: Any) -> str:

@@ -15,7 +15,7 @@ from app.audit.service import record_refusal
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor
 from app.core.db import reading, run_write
-from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated
+from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -104,7 +104,9 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
 
 
 def _refuse_nul(asked: Request) -> None:
-    """No database stores NUL and no browser sends it; raises InvalidField."""
+    """No database stores NUL and no browser sends it; raises NotFound and InvalidField."""
+    if "\x00" in asked.path:
+        raise NotFound("route", asked.path)
     for values in (asked.args, asked.form):
         for name, value in values.items(multi=True):
             if "\x00" in value:
@@ -184,7 +186,7 @@ def safe_next(target: str | None) -> str:
     """Where to go after login: an address of this site, written relatively, or home."""
     if not target or not target.startswith("/") or target.startswith("//"):
         return "/"
-    if any(character in target for character in "\\\r\n\t\x00"):
+    if "\\" in target or not target.isprintable():
         return "/"
     return target
 

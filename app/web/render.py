@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from flask import Flask, Response, current_app, g, request
 from markupsafe import Markup
+from werkzeug.urls import iri_to_uri
 
 from app.config import Settings
 from app.core.context import request_id
@@ -166,8 +167,10 @@ def with_undo(shown: Response, said: str, back: str) -> Response:
 def go(url: str) -> Response:
     """Send the reader to another page: 303 for forms, a header for htmx.
 
-    htmx would follow a 303 unseen and put a whole page into the fragment.
+    htmx would follow a 303 unseen and put a whole page into the fragment. The address may hold what
+    a client sent, and no header takes all of that.
     """
+    url = iri_to_uri(url)
     if is_htmx():
         return Response(status=204, headers={"HX-Redirect": url})
     return Response(status=303, headers={"Location": url})

@@ -19,6 +19,9 @@ from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
 from app.webhooks.service import find as find_webhook
 from app.webhooks.service import target
 
+# What the column of attempts can hold; PostgreSQL compares it with nothing larger.
+_LARGEST_NUMBER = 2**31 - 1
+
 
 def _noting(column: str) -> Update:
     """Not a change of the webhook: its version stays, so that nobody's edit meets a conflict."""
@@ -63,7 +66,8 @@ def list_deliveries(
     if since is not None:
         statement = statement.where(WebhookDelivery.created_at >= since)
     if attempt_min is not None:
-        statement = statement.where(WebhookDelivery.attempt >= attempt_min)
+        least = min(max(attempt_min, 0), _LARGEST_NUMBER)
+        statement = statement.where(WebhookDelivery.attempt >= least)
     if event_type is not None:
         statement = statement.where(WebhookDelivery.event_type == event_type)
     return page(

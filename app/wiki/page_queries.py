@@ -210,6 +210,9 @@ def history(
 @operation(Access.READ)
 def numbered(actor: Actor, page: SeenPage, *numbers: int) -> list[dict[str, Any]]:
     """The page's revisions of these numbers, in that order, with their bodies; raises NotFound."""
+    largest = max(numbers)
+    if largest > page.revision_number:
+        raise NotFound("revision", str(largest))
     rows = {
         row.revision_number: row
         for row in session.scalars(

@@ -91,6 +91,7 @@ def test_tool_calls(cast, browser):
     assert "OPEN-9" not in browser("/audit/tools?status=ok")
     assert "No bot called anything" in browser("/audit/tools?bot=scout")
     assert "OPEN-9" in browser("/audit/tools?bot=smith&tool_name=get_ticket")
+    assert "OPEN-9" not in browser("/audit/tools?request_id=x")
 
 
 def test_pausing_on_the_page(cast, browser):

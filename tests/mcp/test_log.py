@@ -138,6 +138,31 @@ def test_what_a_database_cannot_hold_is_logged_all_the_same(cast, smith, argumen
     assert row["status"] == "error"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status"),
+    [
+        ("list_tickets", {"project": "a\x00"}, "resource.not_found"),
+        ("list_tickets", {"assignee": "a\x00"}, "validation.invalid_field"),
+        ("list_tickets", {"state": "a\x00"}, "validation.invalid_field"),
+        ("list_tickets", {"label": "a\x00"}, "validation.invalid_field"),
+        ("get_wiki_page", {"page": "a\x00"}, "resource.not_found"),
+        ("search", {"q": "a\x00"}, "validation.invalid_field"),
+        ("get_ticket", {"ticket\x00": "OPEN-1"}, "request.validation_error"),
+    ],
+)
+def test_a_nul_in_a_name_is_refused_and_logged(cast, smith, tool, arguments, status):
+    smith.refused(tool, **arguments)
+    (row,) = rows(cast)
+    assert row["result_status"] == status
+
+
+def test_a_nul_in_the_name_of_a_tool_and_in_the_filter_of_the_log(cast, smith):
+    smith.send("tools/call", {"name": "no\x00tool", "arguments": {}})
+    (row,) = rows(cast)
+    assert (row["tool_name"], row["status"]) == ("notool", "error")
+    invalid(cast.ada.get("/audit/tools?tool_name=no%00tool"), "tool_name", "nul_character")
+
+
 def test_no_token_is_in_any_log_or_table(app, cast, smith, caplog, database):
     caplog.set_level(logging.DEBUG)
     token = smith.caller.token

@@ -189,6 +189,8 @@ def test_update_ticket_changes_what_is_named(smith, cast, ada):
     assert smith.call("update_ticket", ticket="OPEN-1", body="")["body"] == ""
     cleared = smith.call("update_ticket", ticket="OPEN-1", clear_fields=["assignee", "labels"])
     assert (cleared["assignee"], cleared["labels"]) == (None, [])
+    smith.call("update_ticket", ticket="OPEN-1", labels=["bug"])
+    assert smith.call("update_ticket", ticket="OPEN-1", labels=None)["labels"] == []
     smith.call("update_ticket", ticket="OPEN-1", assignee="me")
     assert smith.call("update_ticket", ticket="OPEN-1", assignee=None)["assignee"] is None
     smith.call("update_ticket", ticket="OPEN-1", assignee="me")

@@ -1,7 +1,10 @@
 """Lists: limits, cursors, and walks that meet every row once."""
 
+from dataclasses import replace
+
 import pytest
 
+from app.core.pagination import Cursor, encode
 from tests.support.story import invalid, make_label, make_ticket, malformed, ok, refused, walk
 
 
@@ -11,7 +14,7 @@ def test_unknown_parameters_are_ignored(cast):
         assert len(ok(cast.ada.get(f"/tickets{query}"))["data"]) == 1, query
 
 
-@pytest.mark.parametrize("limit", ["0", "201", "-1", "999999999"])
+@pytest.mark.parametrize("limit", ["0", "201", "-1", "999999999", "9" * 18])
 def test_a_limit_out_of_range_breaks_a_rule(cast, limit):
     invalid(cast.ada.get(f"/tickets?limit={limit}"), "limit", "out_of_range")
 
@@ -116,3 +119,12 @@ def test_include_deleted_is_true_or_false(cast, value):
     )
     ok(cast.ada.get("/tickets?include_deleted=false"))
     ok(cast.smith.get("/tickets?include_deleted=false"))
+
+
+def test_a_cursor_beyond_all_positions_is_refused(cast):
+    path = f"/projects/{cast.open_project}/workflow-states"
+    place = Cursor("workflow_state", cast.open_project, (1 << 31) - 1)
+    assert ok(cast.ada.get(f"{path}?cursor={encode(place)}"))["data"] == []
+    beyond = replace(place, at=1 << 31)
+    answer = cast.ada.get(f"{path}?cursor={encode(beyond)}")
+    refused(answer, 400, "validation.invalid_field", field="cursor", reason="malformed")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.story import make_ticket
+from tests.support.story import make_ticket, ok
 
 GARBAGE = (
     "",
@@ -16,12 +16,15 @@ GARBAGE = (
     "01900000-0000-7000-8000-000000000000",
     "\u2603 ' \" % { [",
     "A" * 5000,
+    "\u00b2",
+    "9" * 5000,
 )
 # What fields and query parameters are called, here and there.
 NAMES = [
     "action",
     "assignee_user_id",
     "back",
+    "bot_id",
     "category",
     "color",
     "comment",
@@ -40,8 +43,10 @@ NAMES = [
     "key",
     "label_id",
     "label_ids",
+    "lane",
     "limit",
     "mode",
+    "n",
     "name",
     "next",
     "owner_user_id",
@@ -53,6 +58,8 @@ NAMES = [
     "project_id",
     "project_ids",
     "q",
+    "rate_limit_per_minute",
+    "request_id",
     "secret",
     "seen",
     "since",
@@ -95,6 +102,46 @@ def addresses(app):
                 path = re.sub(rf"<(?:[^:<>]+:)?{name}>", quote(value), path)
             for method in sorted(rule.methods & {"GET", "POST"}):
                 yield method, path
+
+
+# As they may stand in an address, in place of whatever is named there.
+ODD = ("\x00", "A\nB", "\x01", "\u00b2", "9" * 20, "FFFFFFFF-FFFF-7FFF-BFFF-FFFFFFFFFFFF")
+
+
+def test_an_odd_address_is_never_a_500(app, cast):
+    failed = []
+    for rule in app.url_map.iter_rules():
+        for odd in ODD if rule.arguments else ():
+            path = re.sub(r"<[^<>]+>", quote(odd), rule.rule)
+            for method in sorted(rule.methods & {"GET", "POST", "PATCH", "DELETE"}):
+                for headers in ({"Accept": "text/html"}, {"HX-Request": "true"}):
+                    answer = cast.ada.client.open(
+                        path, method=method, headers={**cast.ada.headers, **headers}
+                    )
+                    if answer.status_code >= 500 or "\x01" in str(answer.headers):
+                        failed.append((method, path))
+    assert failed == []
+
+
+def test_where_to_go_is_an_address_that_a_header_takes(cast):
+    answer = cast.ada.client.get("/login?next=/%01", headers={"HX-Request": "true"})
+    assert answer.headers["HX-Redirect"] == "/"
+
+
+def test_an_id_may_be_written_in_capitals(cast):
+    state = make_ticket(cast.ada, cast.open_project)["state"]["id"]
+    bo = cast.bo.user_id.upper()
+    carried = {"state_id": state, "group": "assignee", "lane": bo}
+    for path, sent in (
+        ("/tickets/OPEN-1/watch", {"user_id": bo}),
+        ("/tickets/OPEN-1/move", carried),
+    ):
+        answer = cast.ada.client.post(path, data=sent, headers={"HX-Request": "true"})
+        assert answer.status_code < 500, path
+    ticket = ok(cast.ada.get("/tickets/OPEN-1"))
+    assert ticket["assignee"]["username"] == "bo"
+    watchers = ok(cast.ada.get("/tickets/OPEN-1/watchers"))["data"]
+    assert cast.bo.user_id in [one["user"]["id"] for one in watchers]
 
 
 @pytest.mark.parametrize("htmx", [False, True], ids=["plain", "htmx"])

@@ -185,3 +185,5 @@ def test_filters_of_deliveries(ada):
     malformed(ada.get(f"{path}?status=done"), ["query", "status"], "invalid_value")
     malformed(ada.get(f"{path}?since=now"), ["query", "since"], "invalid_value")
     malformed(ada.get(f"{path}?attempt_min=x"), ["query", "attempt_min"], "invalid_type")
+    for number in ("-1", "2147483648", "9" * 18):
+        assert ok(ada.get(f"{path}?attempt_min={number}"))["data"] == []

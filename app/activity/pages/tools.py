@@ -21,6 +21,7 @@ from app.activity.tool_figures import tool_figures
 from app.activity.tool_log import ERROR, OK, list_invocations
 from app.core.db import reading, session
 from app.core.errors import InvalidField
+from app.core.ids import as_uuid
 from app.web.guard import actor
 from app.web.render import go, page
 
@@ -44,7 +45,7 @@ def tool_log() -> Response:
                 bot_id=_bot_id(chosen.get("bot")),
                 tool_name=chosen.get("tool_name"),
                 status=chosen.get("status") if chosen.get("status") in (OK, ERROR) else None,
-                request_id=chosen.get("request_id"),
+                request_id=_request_id(chosen.get("request_id")),
             )
         except InvalidField:
             return go(address("/audit/tools", chosen))
@@ -64,6 +65,11 @@ def tool_log() -> Response:
         if found.next_cursor
         else "",
     )
+
+
+def _request_id(sent: str | None) -> str | None:
+    """The id as it is stored; of no request where it is none."""
+    return None if sent is None else as_uuid(sent) or NOTHING
 
 
 def _bot_id(username: str | None) -> str | None:

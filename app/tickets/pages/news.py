@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
-from app.core import ids
+from app.core import ids, text
 from app.core.db import reading, session
 from app.core.errors import Gone
 from app.core.ids import as_uuid
@@ -44,11 +44,11 @@ FACT_OF = {
 def live(reference: str) -> Response:
     """What is new since an event of the ticket; 204 where nothing is."""
     since = as_uuid(request.args.get("since", "")) or ""
-    known = request.args.get("n", "")
+    known = text.whole(request.args.get("n", ""))
     with reading():
         window = _window(reference, since) if since else []
         before = sum(one <= since for one in window)
-        if since and len(window) == before and (not known.isdigit() or before == int(known)):
+        if since and len(window) == before and known in (None, before):
             return Response(status=204)
         try:
             subject = page_queries.subject(actor(), reference)

@@ -9,6 +9,7 @@ from typing import Any
 
 from flask import Response, request
 
+from app.core import text
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.diff import compare
@@ -171,7 +172,7 @@ def _conflict(reference: str, scope: Scope, form: Form) -> Response:
 
 def _versions(one: SeenPage, base: str) -> list[dict[str, Any]]:
     """The revision that is current, and the one that the writer began with."""
-    number = int(base) if base.isascii() and base.isdigit() and len(base) < 9 else 0
+    number = text.whole(base) or 0
     try:
         return page_queries.numbered(actor(), one, one.revision_number, number)
     except NotFound:

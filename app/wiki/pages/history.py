@@ -2,6 +2,7 @@
 
 from flask import Response, request
 
+from app.core import text
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.diff import compare
@@ -17,9 +18,10 @@ def _number(value: str | None, default: int) -> int:
     """A revision number of the address; raises NotFound."""
     if not value:
         return default
-    if not (value.isascii() and value.isdigit() and len(value) < 9):
+    number = text.whole(value)
+    if number is None:
         raise NotFound("revision", value)
-    return int(value)
+    return number
 
 
 @both("/<reference>/history")

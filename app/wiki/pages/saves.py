@@ -2,6 +2,7 @@
 
 from flask import Response, request
 
+from app.core import text
 from app.core.db import reading
 from app.core.errors import Gone
 from app.web.guard import actor
@@ -11,8 +12,7 @@ from app.wiki.pages.blueprint import both, scope_of
 
 
 def _number(name: str) -> int:
-    value = request.args.get(name, "")
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
+    return text.whole(request.args.get(name, "")) or 0
 
 
 @both("/<reference>/saved")
