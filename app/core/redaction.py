@@ -6,31 +6,39 @@ from typing import Any
 SECRET_FIELDS = frozenset({"password", "token", "secret", "api_key", "private_key"})
 REDACTED = "<redacted>"
 
+# One of these hints stands in whatever a pattern finds. Nearly no text has any, so most texts are
+# not searched.
 _PATTERNS = (
-    (re.compile(r"(/mcp/bot/)[^/\s\"'?]+", re.IGNORECASE), rf"\g<1>{REDACTED}"),
-    (re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),
-    (re.compile(r"(app_session=)[^;\s\"']+"), rf"\g<1>{REDACTED}"),
     (
+        ("/mcp/bot/",),
+        re.compile(r"(/mcp/bot/)[^/\s\"'?]+", re.IGNORECASE),
+        rf"\g<1>{REDACTED}",
+    ),
+    (("app_",), re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),
+    (
+        ("app_session",),
+        re.compile(r"(app_session=)[^;\s\"']+"),
+        rf"\g<1>{REDACTED}",
+    ),
+    (
+        ("x-api-key", "cookie", "authorization"),
         re.compile(r"((?:x-api-key|cookie|authorization)\"?'?\s*[:=]\s*)\S+", re.I),
         rf"\g<1>{REDACTED}",
     ),
     (
+        ("password", "secret"),
         re.compile(r"(\"?\b(?:[a-z_]*password|secret)\"?\s*[:=]\s*)(\"[^\"]*\"|'[^']*'|\S+)", re.I),
         rf"\g<1>{REDACTED}",
     ),
 )
 
-# One of these stands in whatever a pattern finds. Nearly no text has any, so most are not searched.
-_HINTS = ("app_", "/mcp/bot/", "password", "secret", "cookie", "x-api-key", "authorization")
-
 
 def scrub(text: str) -> str:
     """The text without anything that looks like a credential of ours."""
     lowered = text.casefold()
-    if not any(hint in lowered for hint in _HINTS):
-        return text
-    for pattern, replacement in _PATTERNS:
-        text = pattern.sub(replacement, text)
+    for hints, pattern, replacement in _PATTERNS:
+        if any(hint in lowered for hint in hints):
+            text = pattern.sub(replacement, text)
     return text
 
 
