@@ -7,7 +7,7 @@ Verbs flush and never commit; only edges open a unit of work. How each engine ke
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
@@ -192,6 +192,17 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
         finally:
             _writer.reset(token)
             _close()
+
+
+@contextmanager
+def in_one_go() -> Iterator[None]:
+    """In a ``transaction``: what is written meanwhile goes to PostgreSQL without waiting for each.
+
+    Refusals are raised at the end, and as the driver raises them.
+    """
+    driver: Any = session.connection().connection.dbapi_connection
+    with driver.pipeline() if hasattr(driver, "pipeline") else nullcontext():
+        yield
 
 
 def is_writing() -> bool:

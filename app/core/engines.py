@@ -43,7 +43,8 @@ SQLITE_PRAGMAS = (
 )
 
 POSTGRES_OPTIONS = (
-    "-c statement_timeout=15000 -c lock_timeout=5000 "
+    # No statement of ours runs for so long that compiling it would pay.
+    "-c jit=off -c statement_timeout=15000 -c lock_timeout=5000 "
     "-c idle_in_transaction_session_timeout=30000 -c timezone=UTC"
 )
 

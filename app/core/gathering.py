@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from app.core.context import out_of_turn
-from app.core.db import run_write
+from app.core.db import in_one_go, run_write
 from app.core.errors import Unavailable
 
 T = TypeVar("T")
@@ -78,8 +78,9 @@ class Gathering(Generic[T]):
 
         def write_all() -> None:
             taken.extend(self._take())
-            for one in taken:
-                self._write(one.item)
+            with in_one_go():
+                for one in taken:
+                    self._write(one.item)
 
         is_written, outage = False, None
         try:
