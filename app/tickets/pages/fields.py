@@ -152,6 +152,8 @@ def save_field(reference: str, name: str) -> Response:
 
     def work(present: Actor) -> None:
         overtaken.clear()
+        # Held before it is looked at, so that nobody changes it between the look and the save.
+        loaders.writable(present, reference)
         subject = page_queries.subject(present, reference)
         current = value_of(subject.ticket, name)
         wanted = (_as_sent(form.value("seen", current)), _as_sent(form.value("value")))
