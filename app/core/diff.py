@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.core.sequences import Budget, Run, runs
+from app.core.text import unified
 
 # Words of a changed block, on either side, above which only whole lines are marked.
 WORDS = 20_000
@@ -75,7 +76,7 @@ def compare(old: str, new: str) -> Diff:
 
 def _lines(text: str) -> list[str]:
     """The lines of a text; an empty text has none, and a last line break makes no line."""
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = unified(text).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.sequences import runs
+from app.core.text import unified
 
 MINE = "<<<<<<< Your text"
 BETWEEN = "======="
@@ -23,9 +24,7 @@ class Merged:
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
     """Merge two descendants of one text."""
-    lines, my_lines, their_lines = (
-        text.replace("\r\n", "\n").split("\n") for text in (base, mine, theirs)
-    )
+    lines, my_lines, their_lines = (unified(text).split("\n") for text in (base, mine, theirs))
     my_place, their_place = _places(lines, my_lines), _places(lines, their_lines)
     # Lines that all three have: between them, changes stand alone or against each other.
     common = [

@@ -80,6 +80,11 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, dict[str
     }
 
 
+def unified(value: str) -> str:
+    """The text with a newline for each line break; HTML makes one of CRLF and of CR alone."""
+    return value.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def unique(values: Iterable[str]) -> list[str]:
     """The values in their order, each once."""
     return list(dict.fromkeys(values))

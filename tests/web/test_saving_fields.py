@@ -1,4 +1,4 @@
-"""Saving a field of a ticket while others save theirs."""
+"""Saving a field of a ticket: what others saved meanwhile, and what browsers do to texts."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -38,3 +38,27 @@ def test_labels_that_many_add_at_once_all_stay(ada, cast, ticket, path, label):
 
     assert set(at_once(len(made), add)) == {200}
     assert {one["id"] for one in cast.ada.get(path).json["labels"]} == {bug, *made}
+
+
+@pytest.mark.parametrize("name", ["title", "body"])
+def test_a_text_with_a_lone_carriage_return_can_be_edited(ada, cast, path, name):
+    cast.ada.patch(path, {name: "one\rtwo"})
+    # HTML has no other line break than LF, and forms send it as CRLF.
+    sent = {"seen": "one\r\ntwo", "value": "one\r\nthree"}
+    assert ada.post(f"{REF}/fields/{name}", htmx=True, **sent).status_code == 200
+    assert cast.ada.get(path).json[name] == "one\nthree"
+
+
+def test_other_line_breaks_are_no_change_of_a_description(ada, cast, path):
+    before = cast.ada.patch(path, {"body": "one\rtwo\r\n"}).json
+    sent = {"seen": "one\r\ntwo\r\n", "value": "one\r\ntwo\r\n"}
+    assert ada.post(f"{REF}/fields/body", htmx=True, **sent).status_code == 200
+    assert cast.ada.get(path).json["updated_at"] == before["updated_at"]
+
+
+def test_changes_of_a_text_with_lone_carriage_returns_are_put_together(ada, cast, path):
+    cast.ada.patch(path, {"body": "1st\rtwo\rthree"})
+    sent = {"seen": "one\r\ntwo\r\nthree", "value": "one\r\ntwo\r\n3rd"}
+    page = ada.post(f"{REF}/fields/body", htmx=True, **sent)
+    assert page.status_code == 409
+    assert "\n1st\ntwo\n3rd</textarea>" in page.text

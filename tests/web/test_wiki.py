@@ -181,6 +181,14 @@ def test_saving_without_a_change_makes_no_revision(ada, cast):
     assert body_of(cast, made) == "a\r\nb\r\n"
 
 
+def test_a_lone_carriage_return_is_no_change_of_a_page(ada, cast):
+    made = cast.ada.post("/wiki/pages", {"title": "Old Mac", "body": "a\rb"}).json
+    form = ada.get("/wiki/old-mac/edit").text
+    ada.post("/wiki/old-mac/edit", etag=field(form, "etag"), title="Old Mac", body="a\r\nb")
+    assert cast.ada.get(f"/wiki/pages/{made['id']}").json["revision_number"] == 1
+    assert body_of(cast, made) == "a\rb"
+
+
 def test_an_empty_title_is_said_at_the_field(ada, guide):
     answer = ada.post(f"{WIKI}/set-up/edit", title=" ", body="Kept text")
     assert answer.status_code == 422

@@ -15,6 +15,7 @@ from app.core.db import reading
 from app.core.diff import Diff, compare
 from app.core.errors import InvalidField, NotFound
 from app.core.merging import Merged, merge
+from app.core.text import unified
 from app.projects import states
 from app.rest.fields import load
 from app.tickets import loaders, page_queries, queries, service
@@ -162,6 +163,9 @@ def save_field(reference: str, name: str) -> Response:
         elif _as_sent(current) not in wanted:
             overtaken.append(subject)
             return
+        elif unified(form.value("value")) == unified(current):
+            # Browsers know one kind of line break; that is no change of the text.
+            return
         _save(present, reference, name, form)
 
     with_field(form, lambda: submit(form, work))
@@ -186,7 +190,7 @@ def _overtaken(reference: str, name: str, form: Form, subject: Subject) -> Respo
         form.refuse("", f"This changed meanwhile{told}. Save again to put yours in place.")
         return _editor(reference, name, form, status=409)
     base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
-    theirs = subject.ticket["body"]
+    theirs = _as_sent(subject.ticket["body"])
     both = Both(
         mine=mine,
         merged=merge(base, mine, theirs),
@@ -206,8 +210,8 @@ def _merged_labels(form: Form, current: str) -> list[str]:
 
 
 def _as_sent(value: str) -> str:
-    """Browsers send line ends as CRLF, and textareas drop a newline at the start."""
-    return value.replace("\r\n", "\n").removeprefix("\n")
+    """A text as browsers send it back: textareas drop a newline at the start."""
+    return unified(value).removeprefix("\n")
 
 
 def _told(subject: Subject, name: str) -> str:
@@ -231,7 +235,7 @@ def with_field(form: Form, work: Callable[[], Any]) -> None:
 def _save(present: Actor, reference: str, name: str, form: Form) -> None:
     """Call the verb that changes this field, through the schema that REST uses."""
     field = API_NAMES[name]
-    value = form.value("value").replace("\r\n", "\n")
+    value = unified(form.value("value"))
     if name == "state":
         data = load(Transition, {field: value}, "body")
         service.transition_ticket(present, reference, **data)
