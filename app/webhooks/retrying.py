@@ -43,8 +43,10 @@ def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str,
     Webhook). Raises NotFound, Conflict ``delivery_already_succeeded``, and Unavailable where too
     many people wait for receivers.
     """
-    attempt, claimed = run_write(lambda: _prepare(actor, webhook_id, delivery_id))
-    outcome = _sent(attempt)
+    # Before anything is marked: without a place, the retry that was scheduled stays.
+    with _place():
+        attempt, claimed = run_write(lambda: _prepare(actor, webhook_id, delivery_id))
+        outcome = _sent(attempt)
 
     def work() -> None:
         if claimed is None:
@@ -75,7 +77,8 @@ def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
     with reading():
         webhook = service.find(webhook_id)
         attempt = _test(webhook, 1, request_id.get())
-    outcome = _sent(attempt)
+    with _place():
+        outcome = _sent(attempt)
     run_write(lambda: deliveries.add(actor, attempt, outcome, None))
     return _shown(attempt)
 
@@ -88,7 +91,7 @@ def _test(webhook: Webhook, number: int, asked_in: str | None) -> Attempt:
 
 
 def _sent(attempt: Attempt) -> Outcome:
-    with _place(), waiting_outside.get()():
+    with waiting_outside.get()():
         return send(attempt, limits(current_app, total=TOTAL_SECONDS))
 
 

@@ -1,5 +1,6 @@
 """From a change to the receiver: what is sent, when again, and what stands in the log."""
 
+import threading
 import time
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from app.audit.service import recording
 from app.core.clock import now_ms
 from app.jobs.sweeping import sweep
-from app.webhooks import outbox
+from app.webhooks import outbox, retrying
 from tests.support.receiver import SECRET
 from tests.support.serving import until
 from tests.support.story import events, make_ticket, ok, refused
@@ -331,6 +332,22 @@ def test_a_retry_by_hand_takes_the_place_of_the_scheduled_one(
     for number in (3, 4, 4):
         again = ok(retry(cast, webhook, again), 201)
         assert again["attempt"] == number
+
+
+def test_where_too_many_wait_the_scheduled_retry_stays(
+    cast, worker, receiver, subscribe, deliveries, monkeypatch
+):
+    monkeypatch.setattr(retrying, "_places", threading.BoundedSemaphore(1))
+    receiver.answer = 500
+    webhook = subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    (row,) = until(lambda: deliveries(webhook))
+    with retrying._places:
+        refused(retry(cast, webhook, row), 503, "server.unavailable")
+    receiver.answer = 200
+    # Nobody has to do anything: it arrives as it would have.
+    until(lambda: deliveries(webhook, status="succeeded"))
+    assert len(receiver.received) == 2
 
 
 def test_retries_are_for_live_webhooks_and_humans(cast, worker, receiver, subscribe, deliveries):
