@@ -29,10 +29,13 @@ def current_user(actor: Actor) -> tuple[User, BotToken | None]:
 
 
 @operation(Access.HUMAN)
-def list_users(actor: Actor, *, limit: int, cursor: str | None) -> Page:
-    """All users of both kinds, newest first."""
+def list_users(actor: Actor, *, limit: int, cursor: str | None, humans_only: bool = False) -> Page:
+    """All users of both kinds, or the humans alone, newest first."""
+    statement = select(User, User.id, User.created_at)
+    if humans_only:
+        statement = statement.where(User.type == UserType.HUMAN)
     return page(
-        select(User, User.id, User.created_at),
+        statement,
         kind="user",
         sort=User.created_at,
         id_column=User.id,

@@ -61,8 +61,8 @@ def make_project() -> Response:
 
 def _people_step(form: Form, *, status: int = 200) -> Response:
     with reading():
-        everyone = users.list_users(actor(), limit=SHOWN, cursor=None).data
-    people = [user for user in everyone if user["type"] == "human" and user["is_active"]]
+        everyone = users.list_users(actor(), limit=SHOWN, cursor=None, humans_only=True).data
+    people = [user for user in everyone if user["is_active"]]
     return page("welcome/people.html", form=form, people=people, status=status)
 
 

@@ -6,34 +6,47 @@ from app.accounts import users
 from app.accounts.pages.blueprint import pages, settings
 from app.accounts.schemas import UserCreate
 from app.core.db import reading
-from app.core.errors import Conflict
+from app.core.errors import Conflict, InvalidField
 from app.web.forms import Form, attempt, load_form
-from app.web.guard import actor
+from app.web.guard import actor, safe_next
 from app.web.render import go, page
 
-# More people than this do not fit on one page.
+PEOPLE = "/people"
+# On a page; the newest come first.
 SHOWN = 200
 
 
 def _show(form: Form, *, refused: str = "", status: int = 200) -> Response:
-    with reading():
-        everyone = users.list_users(actor(), limit=SHOWN, cursor=None).data
-    people = [user for user in everyone if user["type"] == "human"]
-    return page("accounts/people.html", people=people, form=form, refused=refused, status=status)
+    cursor = request.args.get("cursor") or None
+    try:
+        with reading():
+            found = users.list_users(actor(), limit=SHOWN, cursor=cursor, humans_only=True)
+    except InvalidField:
+        # A cursor that was cut off on its way: start at the top.
+        return go(PEOPLE)
+    return page(
+        "accounts/people.html",
+        people=found.data,
+        here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
+        next_cursor=found.next_cursor,
+        form=form,
+        refused=refused,
+        status=status,
+    )
 
 
-@pages.get("/people")
+@pages.get(PEOPLE)
 def people() -> Response:
     """Show everyone, and a form for one more."""
     return _show(Form())
 
 
-@pages.post("/people")
+@pages.post(PEOPLE)
 def add_person() -> Response:
     """Add a person."""
     form = load_form(UserCreate)
     done = attempt(form, lambda: users.create_user(actor(), **form.data, settings=settings()))
-    return go("/people") if done else _show(form, status=422)
+    return go(PEOPLE) if done else _show(form, status=422)
 
 
 @pages.post("/people/<user_id>/active")
@@ -44,4 +57,4 @@ def set_active(user_id: str) -> Response:
         users.update_user(actor(), user_id, settings=settings(), is_active=wanted)
     except Conflict as error:
         return _show(Form(), refused=error.message, status=409)
-    return go("/people")
+    return go(safe_next(request.form.get("back", PEOPLE)))

@@ -14,11 +14,13 @@ from app.bots.wording import may_do
 from app.config import Settings
 from app.core.actor import Actor
 from app.core.db import reading
-from app.core.errors import Conflict
+from app.core.errors import Conflict, InvalidField
 from app.projects import service as projects
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, page, render
+
+BOTS = "/bots"
 
 
 def _settings() -> Settings:
@@ -28,15 +30,23 @@ def _settings() -> Settings:
 
 def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
     """The page; a token just issued is shown in this one answer and never again."""
-    with reading():
-        bots = service.list_bots(actor(), limit=SHOWN, cursor=None).data
-        known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
-        pause = pausing.current_pause(actor())
-        pulses = pulse.of_all(actor())
+    # A token must not be lost to a cursor that means nothing.
+    cursor = None if issued else request.args.get("cursor") or None
+    try:
+        with reading():
+            found = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
+            known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
+            pause = pausing.current_pause(actor())
+            pulses = pulse.of_all(actor())
+    except InvalidField:
+        # A cursor that was cut off on its way: start at the top.
+        return go(BOTS)
     keys = {one["id"]: one["key"] for one in known}
     return page(
         "bots/index.html",
-        bots=[{**one, "project_keys": _keys(one, keys)} for one in bots],
+        bots=[{**one, "project_keys": _keys(one, keys)} for one in found.data],
+        here=f"{BOTS}?cursor={cursor}" if cursor else "",
+        next_cursor=found.next_cursor,
         projects=known,
         form=form,
         reveal=reveal_of(issued) if issued is not None else None,
@@ -51,13 +61,13 @@ def _keys(bot: dict[str, Any], keys: dict[str, str]) -> list[str]:
     return [keys.get(project_id, "a deleted project") for project_id in bot["project_ids"]]
 
 
-@pages.get("/bots")
+@pages.get(BOTS)
 def index() -> Response:
     """Show all bots, and a form for one more."""
     return _show(Form())
 
 
-@pages.post("/bots")
+@pages.post(BOTS)
 def create() -> Response:
     """Create a bot and show its token.
 
@@ -131,13 +141,14 @@ def switch() -> Response:
         write(pausing.pause_bots)
     elif action == "resume":
         write(pausing.resume_bots)
-    return go("/bots")
+    return go(BOTS)
 
 
 @pages.post("/bots/<bot_id>")
 def change(bot_id: str) -> Response:
     """Issue a new token, revoke the token, or switch the bot on or off."""
     action = request.form.get("action")
+    back = safe_next(request.form.get("back", BOTS))
     if action == "rotate":
         issued: IssuedBot = write(lambda present: service.rotate_token(present, bot_id))
         return _show(Form(), issued=issued)
@@ -146,7 +157,7 @@ def change(bot_id: str) -> Response:
             write(lambda present: service.revoke_token(present, bot_id))
         except Conflict:
             # It has none: that is what was wanted.
-            return go("/bots")
+            return go(back)
     elif action in ("activate", "deactivate"):
         wanted = action == "activate"
         release = not wanted and "release" in request.form
@@ -157,7 +168,7 @@ def change(bot_id: str) -> Response:
                 releasing.release_all(present, bot.user.id)
 
         write(switch_it)
-    return go("/bots")
+    return go(back)
 
 
 @pages.post("/bots/<bot_id>/release")

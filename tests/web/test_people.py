@@ -1,0 +1,61 @@
+"""The pages of people and bots: the newest first, and all of them within reach."""
+
+import re
+
+import pytest
+
+from app.accounts.pages import people
+from app.bots.pages import bots
+
+
+def older(page) -> str | None:
+    found = re.search(r'href="([^"]+\?cursor=[^"]+)"', page.text)
+    return found and found[1]
+
+
+def listed(page) -> list[str]:
+    return re.findall(r'action="/people/([^/"]+)/active"', page.text)
+
+
+def test_people_are_listed_without_bots_among_them(ada, cast, monkeypatch):
+    # Of both kinds the bots are the newest.
+    monkeypatch.setattr(people, "SHOWN", 1)
+    first = ada.get("/people")
+    assert listed(first) == [cast.bo.user_id]
+    second = ada.get(older(first))
+    assert listed(second) == [cast.ada.user_id]
+    assert older(second) is None
+
+
+def test_older_bots_are_a_page_away(ada, monkeypatch):
+    monkeypatch.setattr(bots, "SHOWN", 2)
+    first = ada.get("/bots")
+    assert re.findall(r'id="bot-(\w+)"', first.text) == ["fenced", "smith"]
+    second = ada.get(older(first))
+    assert re.findall(r'id="bot-(\w+)"', second.text) == ["scout"]
+    assert older(second) is None
+
+
+def test_whoever_switches_someone_off_stays_on_the_page(ada, cast, monkeypatch):
+    monkeypatch.setattr(people, "SHOWN", 1)
+    monkeypatch.setattr(bots, "SHOWN", 2)
+    ways = (
+        ("/people", f"/people/{cast.bo.user_id}/active", {"is_active": "false"}),
+        ("/bots", f"/bots/{cast.scout.user_id}", {"action": "deactivate"}),
+    )
+    for path, address, sent in ways:
+        here = older(ada.get(path))
+        assert f'name="back" value="{here}"' in ada.get(here).text
+        assert ada.post(address, back=here, **sent).location == here
+
+
+@pytest.mark.parametrize("path", ["/people", "/bots"])
+def test_a_cursor_that_was_cut_off_leads_to_the_top(ada, path):
+    assert ada.get(f"{path}?cursor=x").location == path
+
+
+def test_the_first_steps_show_people_however_many_bots_there_are(ada, monkeypatch):
+    monkeypatch.setattr("app.welcome.pages.SHOWN", 2)
+    shown = ada.get("/start/people").text
+    assert '<span class="faint">ada</span>' in shown
+    assert '<span class="faint">bo</span>' in shown
