@@ -67,6 +67,30 @@ def test_an_answer_that_is_refused_is_kept(ada, cast, ticket):
     assert cast.ada.get(f"/tickets/{ticket['id']}").json["assignee"]["username"] == "ada"
 
 
+def test_an_answer_is_kept_where_the_ticket_is_with_somebody_else(ada, cast, ticket):
+    reference, address = ticket["display_id"], f"/tickets/{ticket['id']}"
+    cast.smith.patch(address, {"assignee_user_id": cast.bo.user_id})
+    answer = {"bot_id": cast.smith.user_id, "body": "Take <the> second."}
+    refused = ada.post(f"/tickets/{reference}/hand-back", **answer)
+    assert refused.status_code == 409
+    assert f"{reference} is no longer yours to hand back: Bo has it now." in refused.text
+    assert "Take &lt;the&gt; second.</textarea>" in refused.text
+    assert f'action="/tickets/{reference}/comments"' in refused.text
+    cast.bo.patch(address, {"assignee_user_id": None})
+    refused = ada.post(f"/tickets/{reference}/hand-back", **answer)
+    assert "nobody has it now." in refused.text
+
+
+def test_an_answer_is_kept_where_the_ticket_is_gone(ada, cast, ticket):
+    answer = {"bot_id": cast.smith.user_id, "body": "Take <the> second."}
+    cast.smith.delete(f"/tickets/{ticket['id']}")
+    for reference, status in ((ticket["display_id"], 410), ("OPEN-99", 404)):
+        refused = ada.post(f"/tickets/{reference}/hand-back", **answer)
+        assert refused.status_code == status
+        assert "Take &lt;the&gt; second.</textarea>" in refused.text
+        assert "Comment on" not in refused.text
+
+
 def test_what_bots_did_is_counted_until_it_was_seen(ada, cast, ticket):
     say(cast.smith, ticket, "One")
     say(cast.smith, ticket, "Two")

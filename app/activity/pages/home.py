@@ -1,5 +1,7 @@
 """Home: what waits for a person, what bots did meanwhile, and where to go."""
 
+from dataclasses import dataclass
+
 from flask import Response, request
 
 from app.accounts import markers
@@ -7,7 +9,8 @@ from app.activity import home as seen
 from app.activity.pages.blueprint import pages
 from app.core.actor import Actor
 from app.core.db import reading
-from app.core.errors import InvalidField
+from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
+from app.core.text import unified
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import comments, queries, service
 from app.tickets.models import Ticket
@@ -17,13 +20,23 @@ from app.web.render import go, page
 ROWS = 100
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An answer that was not sent: on which ticket, its text, why, and if the ticket is there."""
+
+    reference: str
+    typed: str
+    problem: str
+    is_there: bool
+
+
 @pages.get("/")
 def home() -> Response:
     """Show what needs the person, their open tickets, what bots did, and the ways on."""
     return _show()
 
 
-def _show(*, problem: str = "", body: str = "", at: str = "", status: int = 200) -> Response:
+def _show(refused: Refused | None = None, *, status: int = 200) -> Response:
     with reading():
         mine = queries.ticket_page(
             [WorkflowState.category != StateCategory.DONE.value],
@@ -35,6 +48,7 @@ def _show(*, problem: str = "", body: str = "", at: str = "", status: int = 200)
         needs = seen.needs(actor())
         doings = seen.since_last_time(actor())
         places = seen.places(actor())
+    handed = {need.ticket.display_id for need in needs if need.is_handed_over}
     return page(
         "home/index.html",
         tickets=mine.data,
@@ -44,9 +58,9 @@ def _show(*, problem: str = "", body: str = "", at: str = "", status: int = 200)
         projects=[one for one in places if one.kind == "project"],
         watched=[one for one in places if one.kind == "ticket"],
         recent=[one for one in places if one.kind == "page"],
-        problem=problem,
-        problem_at=at,
-        typed=body,
+        refused=refused,
+        # Its ticket is with somebody else by now, or gone: what was typed stands by itself.
+        is_apart=refused is not None and refused.reference not in handed,
         status=status,
     )
 
@@ -65,7 +79,7 @@ def all_seen() -> Response:
 @pages.post("/tickets/<reference>/hand-back")
 def hand_back(reference: str) -> Response:
     """Answer a bot on a ticket that it handed over, and give the ticket back to it, in one."""
-    body = request.form.get("body", "").strip()
+    body = unified(request.form.get("body", "")).strip()
     bot_id = request.form.get("bot_id", "")
 
     def work(present: Actor) -> None:
@@ -77,6 +91,18 @@ def hand_back(reference: str) -> Response:
 
     try:
         write(work)
-    except InvalidField as error:
-        return _show(problem=error.message, body=body, at=reference, status=422)
+    except (InvalidField, Conflict, Gone, NotFound) as error:
+        is_there = not isinstance(error, Gone | NotFound)
+        refused = Refused(reference, body, _words(reference, error), is_there)
+        return _show(refused, status=error.status)
     return go("/")
+
+
+def _words(reference: str, error: DomainError) -> str:
+    """Why an answer was refused, for a person."""
+    details = error.details or {}
+    if details.get("reason") != "assignee_mismatch":
+        return error.message
+    holder = details["assignee"]
+    name = holder["display_name"] if holder else "nobody"
+    return f"{reference} is no longer yours to hand back: {name} has it now."
