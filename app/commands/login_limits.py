@@ -4,6 +4,7 @@ import click
 from flask import current_app
 from sqlalchemy import delete, select
 
+from app.accounts import names
 from app.accounts.models import LoginBucket
 from app.accounts.throttle import LIMIT, WINDOW_MS, buckets_of
 from app.config import Settings
@@ -25,7 +26,8 @@ WHOM = (
 def _keys(username: str | None, address: str | None) -> dict[str, str]:
     """The windows that are meant; the table holds no names, so they have to be told."""
     settings: Settings = current_app.config["SETTINGS"]
-    by_address, by_name = buckets_of(settings.secret_key, address or "", username or "")
+    counted = names.looked_up(username or "")
+    by_address, by_name = buckets_of(settings.secret_key, address or "", counted)
     found = {}
     if address:
         found[f"address {address}"] = by_address.key_hash
