@@ -8,6 +8,7 @@ import pytest
 
 from app.activity.sentences import NOTHING_SAID, SENTENCES, sentence
 from app.audit.catalogue import EVENTS
+from app.gate import gate
 from tests.support.agent import Agent
 from tests.support.story import make_ticket, ok
 
@@ -77,6 +78,16 @@ def test_the_export_is_the_filter_as_lines(cast):
     (line,) = response.get_data(as_text=True).splitlines()
     assert json.loads(line) == ok(cast.ada.get("/audit?event_type=ticket.created"))["data"][0]
     assert "attachment" in response.headers["Content-Disposition"]
+
+
+def test_the_export_is_sent_in_pieces(app, cast, monkeypatch):
+    monkeypatch.setattr(app, "wsgi_app", gate(app.wsgi_app, places=1, max_body=1024))
+    monkeypatch.setattr("app.activity.pages.exporting.BATCH", 2)
+    for number in range(5):
+        make_ticket(cast.ada, cast.open_project, f"{number}")
+    for kind, lines in (("jsonl", [2, 2, 1]), ("csv", [3, 2, 1])):
+        response = cast.ada.get(f"//audit/export?format={kind}&event_type=ticket.created")
+        assert [piece.count(b"\n") for piece in response.iter_encoded()] == lines
 
 
 def test_tool_calls(cast, browser):

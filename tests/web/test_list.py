@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from app.gate import gate
+
 
 def rows(text: str) -> list[str]:
     """The display ids of the rows of a list, in order."""
@@ -284,6 +286,16 @@ def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):
     assert ada.get("/projects/OPEN/tickets.json?priority=urgent").json == []
     assert ada.get("/projects/OPEN/tickets.xls").status_code == 404
     assert ada.get("/projects/NOPE/tickets.csv").status_code == 404
+
+
+@pytest.mark.parametrize(("kind", "pieces"), [("csv", [3, 2, 1]), ("json", [2, 2, 1, 2])])
+def test_a_file_is_sent_in_pieces(ada, make, monkeypatch, kind, pieces):
+    monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
+    monkeypatch.setattr(ada.app, "wsgi_app", gate(ada.app.wsgi_app, places=1, max_body=1024))
+    for number in range(5):
+        make(f"No. {number}")
+    answer = ada.get(f"/tickets.{kind}")
+    assert [piece.count(b"\n") for piece in answer.iter_encoded()] == pieces
 
 
 def test_files_are_for_people(stranger):

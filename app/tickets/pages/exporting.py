@@ -1,14 +1,15 @@
 """The filtered list as a file: CSV for spreadsheets, JSON for everything else.
 
-Written batch by batch along the index, each in a unit of work of its own, so that neither memory
-nor a transaction grows with the list.
+Written batch by batch along the index, each in a unit of work of its own, and sent meanwhile, so
+that neither memory nor a transaction grows with the list.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import orjson
-from flask import Response, request, stream_with_context
+from flask import Response, request
 
 from app.core.clock import iso
 from app.core.db import reading
@@ -18,6 +19,7 @@ from app.tickets import listing
 from app.tickets.listing import Row
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.listing import Asked, asked, conditions_of
+from app.web.downloads import streamed
 from app.web.guard import actor
 from app.web.spreadsheets import line
 
@@ -43,7 +45,8 @@ TYPES = {"csv": "text/csv", "json": "application/json"}
 def export(key: str, kind: str) -> Response:
     """The project's filtered list as a file."""
     with reading():
-        return _file(visible_by_key(actor(), key), kind)
+        project = visible_by_key(actor(), key)
+    return _file(project, kind)
 
 
 @pages.get("/tickets.<kind>")
@@ -55,23 +58,23 @@ def export_all(kind: str) -> Response:
 def _file(project: SeenProject | None, kind: str) -> Response:
     if kind not in TYPES:
         raise NotFound("route", request.path)
-    wanted = asked(request.args, everywhere=project is None)
-    write = _csv if kind == "csv" else _json
-    response = Response(stream_with_context(write(wanted, project)), mimetype=TYPES[kind])
+    batches = _batches(asked(request.args, everywhere=project is None), project)
+    written = _csv(batches) if kind == "csv" else _json(batches)
+    # The first rows are read now: where the database is away, that is said on a page.
+    pieces = chain([next(written)], written)
     name = f"{project.key.lower() if project else 'all'}-tickets.{kind}"
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return streamed(pieces, TYPES[kind], name)
 
 
-def _rows(wanted: Asked, project: SeenProject | None) -> Iterator[dict[str, Any]]:
+def _batches(wanted: Asked, project: SeenProject | None) -> Iterator[list[dict[str, Any]]]:
+    """The tickets, some at a time; at least one batch, which may be empty."""
     cursor: str | None = None
     while True:
         with reading():
             found = listing.find(
                 conditions_of(wanted, project), wanted.sort, limit=BATCH, cursor=cursor
             )
-        yield from map(_flat, found.rows)
+        yield [_flat(row) for row in found.rows]
         cursor = found.after
         if cursor is None:
             return
@@ -91,16 +94,20 @@ def _flat(row: Row) -> dict[str, Any]:
     }
 
 
-def _json(wanted: Asked, project: SeenProject | None) -> Iterator[bytes]:
-    yield b"["
-    before = b"\n"
-    for row in _rows(wanted, project):
-        yield before + orjson.dumps({name: row[name] for name in FIELDS})
-        before = b",\n"
+def _json(batches: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    written, between = [b"["], b"\n"
+    for tickets in batches:
+        for one in tickets:
+            written += [between, orjson.dumps({name: one[name] for name in FIELDS})]
+            between = b",\n"
+        yield b"".join(written)
+        written.clear()
     yield b"\n]\n"
 
 
-def _csv(wanted: Asked, project: SeenProject | None) -> Iterator[str]:
-    yield line(FIELDS)
-    for row in _rows(wanted, project):
-        yield line(row[name] for name in FIELDS)
+def _csv(batches: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    head = line(FIELDS)
+    for tickets in batches:
+        written = "".join(line(one[name] for name in FIELDS) for one in tickets)
+        yield (head + written).encode()
+        head = ""
