@@ -2,15 +2,17 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from typing import Any
 
-# What a spreadsheet would take for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Where a spreadsheet would begin a formula: at the start of a cell, and inside it wherever one that
+# splits at semicolons, tabs or line breaks, whatever is quoted, has another cell begin.
+FORMULA = re.compile(r"""^(?=[=+\-@\t\r])|([;\t\r\n][" ]*)(?=[=+\-@])""")
 
 
 def line(values: Iterable[Any]) -> str:
-    """One line: None is empty, a list is its items, what looks like a formula is quoted."""
+    """One line: None is empty, a list is its items, a formula gets an apostrophe."""
     written = io.StringIO()
     csv.writer(written).writerow([_cell(value) for value in values])
     return written.getvalue()
@@ -18,4 +20,4 @@ def line(values: Iterable[Any]) -> str:
 
 def _cell(value: Any) -> str:
     text = ", ".join(value) if isinstance(value, list) else value or ""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return FORMULA.sub(r"\1'", text)
