@@ -93,8 +93,6 @@ def serve_command() -> None:
 def serve(app: Flask) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP; raises ClickException where it cannot start."""
     settings: Settings = app.config["SETTINGS"]
-    # What is stored is for this user alone.
-    os.umask(0o077)
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
         needs_setup = prepare_database(app)

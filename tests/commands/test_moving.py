@@ -24,6 +24,7 @@ def command(instance, *args, code=0, **settings):
         [sys.executable, "-m", "flask", "--app", "wsgi", *args],
         cwd=ROOT,
         env=env,
+        umask=0o022,
         capture_output=True,
         text=True,
         check=False,
@@ -66,6 +67,15 @@ def test_commands_say_why_a_database_is_out_of_reach(tmp_path):
     assert "FAIL" not in said.partition("correct DATABASE_URL")[2]
     assert "ok   disk" in said
     assert "secret" not in said
+
+
+def test_what_commands_write_is_closed_to_other_users(tmp_path):
+    command(tmp_path, "setup-admin", "--username", "ada", "--password", "correct horse battery")
+    command(tmp_path, "backup", str(tmp_path / "copy.db"))
+    command(tmp_path, "export", str(tmp_path / "export"))
+    made = {path.name: path.stat().st_mode for path in tmp_path.rglob("*")}
+    assert {"docket.db", "copy.db", "export"} <= made.keys()
+    assert [name for name, mode in made.items() if mode & 0o077] == []
 
 
 def rows_of(url):
