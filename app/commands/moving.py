@@ -65,9 +65,12 @@ def _holds_users(file: Path) -> bool:
 
 
 @click.command("copy-to")
-@click.argument("url", metavar="DATABASE_URL")
+@click.argument("url", metavar="[DATABASE_URL]", envvar="TARGET_DATABASE_URL")
 def copy_to(url: str) -> None:
     """Copy this whole installation from SQLite into an empty PostgreSQL database.
+
+    The address may come from the environment, as TARGET_DATABASE_URL: whoever may list processes
+    sees what stands on a command line, the password as well.
 
     Stop the server before, so that nothing is written meanwhile. Afterwards start it with that
     DATABASE_URL, and with the SECRET_KEY that stands in INSTANCE_DIR/secret_key.

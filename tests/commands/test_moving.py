@@ -93,7 +93,8 @@ def rows_of(url):
 def copied(cluster, instance):
     """Copy the instance to a new database; its address and what was said."""
     url = cluster.create_database(unused_name())
-    return url, command(instance, "copy-to", url)
+    # Not on the command line, which everyone on the machine can read.
+    return url, command(instance, "copy-to", TARGET_DATABASE_URL=url)
 
 
 def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
@@ -117,6 +118,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
 
 def test_what_copy_to_refuses(used):
     instance, _ = used
+    assert "Missing argument" in command(instance, "copy-to", code=2)
     command(instance, "copy-to", "sqlite:////tmp/x.db", code=2)
     assert "no database address" not in command(
         instance, "copy-to", "postgresql://127.0.0.1:1/x", code=1
