@@ -96,9 +96,11 @@ def test_the_unit_runs_the_server_as_its_own_user():
 def test_the_proxies_keep_tokens_out_of_their_logs():
     nginx = (DEPLOY / "nginx.conf").read_text()
     assert nginx.count("{") == nginx.count("}")
-    place = nginx[nginx.index("location /mcp/") :]
-    assert "access_log off;" in place
-    assert "error_log /dev/null" in place
+    # Before the redirect to https, and behind it.
+    redirecting = nginx[nginx.index("listen 80;") : nginx.index("listen 443")]
+    for place in (redirecting, nginx[nginx.index("location /mcp/") :]):
+        assert "access_log off;" in place
+        assert "error_log /dev/null" in place
     assert "X-Forwarded-For $proxy_add_x_forwarded_for" in nginx
     assert "X-Forwarded-Proto $scheme" in nginx
     caddy = (DEPLOY / "Caddyfile").read_text()
