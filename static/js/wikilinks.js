@@ -2,7 +2,7 @@
 // box that the field owns (ARIA combobox pattern).
 
 import { speak } from "./page.js";
-import { insert } from "./writing.js";
+import { insert } from "./inserting.js";
 
 const WAIT = 120;
 // What is being typed: everything behind the last [[ of the line that is not closed; a name; a number.

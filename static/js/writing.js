@@ -1,5 +1,6 @@
 // Writing a wiki page: saving by key, marks around the selection, and a word before text is lost.
 
+import { insert } from "./inserting.js";
 import { toast } from "./page.js";
 
 export function watchWriting() {
@@ -52,16 +53,6 @@ function mark(area, pattern) {
   const start = area.selectionStart;
   insert(area, before + chosen + after, start, area.selectionEnd);
   area.setSelectionRange(start + before.length, start + before.length + chosen.length);
-}
-
-/** Replace a stretch of the text such that Ctrl+Z takes it back, and say that it changed. */
-export function insert(area, text, from, to) {
-  area.focus();
-  area.setSelectionRange(from, to);
-  if (!document.execCommand("insertText", false, text)) {
-    area.setRangeText(text, from, to, "end");
-    area.dispatchEvent(new Event("input", { bubbles: true }));
-  }
 }
 
 /** Text begun on an older revision comes back with that revision, so saving shows both texts. */
