@@ -6,10 +6,10 @@ export const chosen = new Set();
 
 const bar = () => document.getElementById("bulk");
 
-/** Say how much is chosen, and show the bar or hide it. */
-export function showChosen(words = `${chosen.size}`) {
+/** Show the bar or hide it, and say how much is chosen; that it is all that match was said. */
+export function showChosen() {
   bar()?.classList.toggle("choosing", chosen.size > 0);
-  if (bar()) document.getElementById("bulk-count").textContent = words;
+  if (bar()?.elements.all.value === "") document.getElementById("bulk-count").textContent = chosen.size;
 }
 
 /** `show` marks what is chosen; it is called whenever that changed. */

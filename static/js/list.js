@@ -34,7 +34,7 @@ function choose(some, on) {
   show();
 }
 
-function show(_, words) {
+function show() {
   if (!form()) return;
   const all = boxes();
   for (const box of all) {
@@ -44,7 +44,7 @@ function show(_, words) {
   const page = document.getElementById("choose-page");
   page.checked = all.length > 0 && all.every((one) => one.checked);
   page.indeterminate = !page.checked && all.some((one) => one.checked);
-  showChosen(words);
+  showChosen();
 }
 
 function onClick(event) {
@@ -63,13 +63,16 @@ function onClick(event) {
 
 /** Not what is on the page: all that the filters match. */
 async function matching() {
-  const query = new URLSearchParams(form().elements.query.value);
-  if (form().elements.project) query.set("project", form().elements.project.value);
+  const asked = form();
+  const { query: filters, project } = asked.elements;
+  const query = new URLSearchParams(filters.value);
+  if (project) query.set("project", project.value);
   const { status, text } = await ask(`/tickets/matching?${query}`);
-  if (status !== 200) return;
+  // By now the list may have other filters, or none of its rows.
+  if (status !== 200 || asked !== form()) return;
   choose(boxes(), true);
-  form().elements.all.value = "yes";
-  show(null, `All ${text}`);
+  asked.elements.all.value = "yes";
+  document.getElementById("bulk-count").textContent = `All ${text}`;
 }
 
 function onKey(event) {

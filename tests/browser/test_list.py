@@ -5,6 +5,12 @@ from playwright.sync_api import expect
 
 from tests.support.serving import until
 
+# The focus comes back, and what is fetched for it is in place.
+SETTLED = """() => new Promise(done => {
+    document.addEventListener("htmx:afterSettle", () => done(), { once: true });
+    dispatchEvent(new Event("focus"));
+})"""
+
 
 @pytest.fixture
 def several(furnished):
@@ -78,6 +84,18 @@ def test_all_that_match_is_not_the_page(desk, furnished, several):
     bar(desk).get_by_text("Apply").click()
     expect(desk.toast()).to_contain_text("5 changed")
     assert [one["name"] for one in field(furnished, several[2], "labels")] == ["docs"]
+
+
+def test_all_that_match_stays_said_while_the_page_fetches_something(desk, several):
+    desk.go("/projects/DEMO/tickets?q=listed")
+    box(desk, several[0]).check()
+    desk.page.click("#choose-all")
+    expect(desk.page.locator("#bulk-count")).to_have_text("All 5")
+    # Whoever comes back to the window is told anew what the inbox holds.
+    desk.page.evaluate(SETTLED)
+    expect(desk.page.locator("#bulk-count")).to_have_text("All 5")
+    box(desk, several[0]).uncheck()
+    expect(desk.page.locator("#bulk-count")).to_have_text("4")
 
 
 def test_deleting_asks_with_the_number(desk, furnished, several):
