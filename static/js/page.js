@@ -3,6 +3,8 @@
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+// So long a plain form is thought to be on its way: nothing tells that it was stopped.
+const ON_ITS_WAY = 5_000;
 // Made once: each takes as long as it takes to write a hundred times.
 const written = (more) => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...more }).format;
 const asMoment = written({ year: "2-digit", hour: "2-digit", minute: "2-digit" });
@@ -168,15 +170,12 @@ function watchRequests() {
     if (!asksForNews(event)) toast("The server did not answer in time. Try again.", "error");
   });
   document.addEventListener("submit", (event) => {
-    // A second click while a plain form is on its way sends nothing again.
-    const form = event.target;
+    const { target: form, timeStamp } = event;
     // What was typed and not sent is nobody else's business.
     if (form.getAttribute("action") === "/logout") sessionStorage.clear();
     if (form.method !== "post" || form.hasAttribute("hx-post") || event.defaultPrevented) return;
-    if (form.dataset.sent) event.preventDefault();
-    form.dataset.sent = "yes";
-  });
-  window.addEventListener("pageshow", () => {
-    for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+    // A second click while a plain form is on its way sends nothing again.
+    if (timeStamp - form.dataset.sent < ON_ITS_WAY) event.preventDefault();
+    else form.dataset.sent = timeStamp;
   });
 }

@@ -135,6 +135,19 @@ def test_a_comment_sent_twice_at_once_is_one_comment(ticket):
     expect(desk.page.locator(".comment-text")).to_have_count(1)
 
 
+def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(desk):
+    create = desk.page.get_by_role("button", name="Create ticket")
+    desk.page.clock.install()
+    desk.go("/tickets/new?project=DEMO&title=Stopped")
+    # As the browser's own button does it: the page stays.
+    desk.page.route("**/tickets/new", lambda route: route.abort("aborted"), times=1)
+    with desk.page.expect_event("requestfailed"):
+        create.click(no_wait_after=True)
+    desk.page.clock.fast_forward("00:06")
+    create.click(no_wait_after=True)
+    expect(desk.page.locator("h1")).to_have_text("Stopped")
+
+
 def test_a_draft_survives_a_reload(ticket):
     desk, reference = ticket
     desk.page.fill("#comment-body", "Not finished")
