@@ -6,7 +6,6 @@ import { toast } from "./page.js";
 const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio])";
 // What a reader does; the rest, such as questions for news, does not call for a login by itself.
 const DEEDS = ["click", "submit", "change"];
-const LOST = "No connection. Nothing was saved; your text is still here.";
 
 let login = null;
 let isOut = false;
@@ -39,6 +38,11 @@ export function connected(yes) {
   banner.hidden = failed < 2;
 }
 
+/** Say that the server could not be asked, or could not answer. */
+function failing(status) {
+  toast(`${status ? "The server did not answer" : "No connection"}. Nothing was saved; your text is still here.`, "error");
+}
+
 /** The login, over the page as it is; whether the reader is logged in then. */
 function logIn() {
   login ??= new Promise((done) => {
@@ -56,7 +60,8 @@ function logIn() {
         document.querySelector("#toasts [href='/login']")?.closest(".toast").remove();
         return dialog.open ? dialog.close() : end();
       }
-      if (!status) return toast(LOST, "error"), dialog.open || end();
+      // Another answer than the form is no way to log in, and there may be one later.
+      if (!text.includes("again-title")) return failing(status), dialog.open || end();
       dialog.innerHTML = text;
       const { username, password } = dialog.querySelector("form").elements;
       username.value ||= document.getElementById("signed-in")?.textContent;
@@ -103,7 +108,7 @@ export function watchSession() {
     event.preventDefault();
     event.stopImmediatePropagation();
     const { status } = await ask("/login", null, true);
-    if (!status) return toast(LOST, "error");
+    if (!status || status >= 500) return failing(status);
     if (status === 200 && !(await logIn())) return;
     form.sure = true;
     form.requestSubmit(submitter);

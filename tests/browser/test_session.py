@@ -76,6 +76,25 @@ def test_a_card_is_moved_after_logging_in(desk, furnished):
     expect(desk.page.locator("#palette-list [role=option]").first).to_be_visible()
 
 
+def test_a_login_that_does_not_come_can_be_tried_again(desk, furnished):
+    reference = furnished.ticket("To be moved", state_id=furnished.ids["To do"])
+    desk.go("/projects/DEMO/board")
+    desk.card(reference).locator(".card-title").focus()
+    desk.page.context.clear_cookies()
+    desk.page.route(
+        "**/login",
+        lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"),
+    )
+    desk.press("Shift+ArrowRight")
+    expect(desk.toast().filter(has_text="The server did not answer")).to_be_visible()
+    expect(desk.card_at("To do", reference)).to_be_visible()
+    desk.page.unroute("**/login")
+    desk.card(reference).locator(".card-title").focus()
+    desk.press("Shift+ArrowRight")
+    log_in(desk)
+    expect(desk.card_at("In progress", reference)).to_be_visible()
+
+
 def test_a_form_that_leaves_the_page_asks_before_it_goes(desk):
     desk.go("/tickets/new?project=DEMO")
     desk.page.fill("#title", "Made after all")
@@ -86,6 +105,18 @@ def test_a_form_that_leaves_the_page_asks_before_it_goes(desk):
     expect(desk.page.locator("h1")).to_have_text("Made after all")
     expect(desk.page.locator("#fact-body")).to_contain_text("With all of its text")
     assert desk.page.evaluate(DRAFTS) == []
+
+
+def test_a_form_stays_where_it_is_while_the_server_does_not_answer(desk):
+    desk.go("/tickets/new?project=DEMO")
+    desk.page.fill("#title", "Made later")
+    desk.page.route("**/login", lambda route: route.fulfill(status=502, body="Bad gateway"))
+    desk.page.locator("main form button.primary").click()
+    expect(desk.toast()).to_contain_text("The server did not answer")
+    expect(desk.page.locator("#title")).to_have_value("Made later")
+    desk.page.unroute("**/login")
+    desk.page.locator("main form button.primary").click()
+    expect(desk.page.locator("h1")).to_have_text("Made later")
 
 
 def test_a_draft_outlives_a_reload_and_an_error_but_not_a_logout(desk):
