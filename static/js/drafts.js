@@ -23,9 +23,9 @@ export function watchDrafts() {
   });
   // Before a fresh form is in place, which would bring the draft back; an answer may also lead away.
   for (const name of ["htmx:beforeSwap", "htmx:afterRequest"]) {
-    document.addEventListener(name, ({ detail: { xhr, isError, failed, requestConfig } }) => {
-      const arrived = xhr.status && !isError && !failed;
-      if (arrived && requestConfig?.verb === "post") draftsOf(requestConfig.elt).forEach(forget);
+    document.addEventListener(name, ({ detail: { xhr, requestConfig } }) => {
+      const saved = xhr.status >= 200 && xhr.status < 300;
+      if (saved && requestConfig?.verb === "post") draftsOf(requestConfig.elt).forEach(forget);
     });
   }
   document.addEventListener("click", (event) => {
@@ -42,11 +42,12 @@ function keep(area, sent) {
   if (area.value.trim() === "") forget(area);
   else {
     const here = [location.pathname + location.search, document.title];
-    sessionStorage.setItem(area.dataset.draft, JSON.stringify([area.value, Date.now(), sent, ...here]));
+    const draft = [area.value, Date.now(), sent, ...here, area.form.elements.seen?.value];
+    sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
   }
 }
 
-/** Of each draft its key, text, time, whether it was sent, and the address and title of its page. */
+// Of each draft: key, text, time, whether it was sent, address and title of its page, what it changes.
 const everyDraft = () =>
   Object.entries(sessionStorage).flatMap(([key, kept]) => (kept.startsWith("[") ? [[key, ...JSON.parse(kept)]] : []));
 
@@ -64,15 +65,21 @@ function restoreDrafts(within) {
     const found = sessionStorage.getItem(area.dataset.draft);
     if (!found || area.dataset.restored) continue;
     area.dataset.restored = "yes";
-    const [text, at] = JSON.parse(found);
+    const [text, at, , , , begun] = JSON.parse(found);
     if (text === area.value) continue;
-    const before = area.value;
-    area.value = text;
-    area.after(draftNote(area, before, at));
+    const { seen } = area.form.elements;
+    const put = (words, base) => {
+      area.value = words;
+      // With what it was begun on, saving shows what others changed since.
+      if (seen) seen.value = base ?? seen.value;
+    };
+    const [before, now] = [area.value, seen?.value];
+    area.after(draftNote(area, at, () => put(before, now)));
+    put(text, begun);
   }
 }
 
-function draftNote(area, before, at) {
+function draftNote(area, at, undo) {
   const note = document.createElement("p");
   note.className = "hint";
   const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
@@ -82,7 +89,7 @@ function draftNote(area, before, at) {
   discard.className = "button quiet tiny";
   discard.textContent = "Discard";
   discard.addEventListener("click", () => {
-    area.value = before;
+    undo();
     forget(area);
     note.remove();
     area.focus();

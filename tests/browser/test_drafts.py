@@ -2,6 +2,8 @@
 
 from playwright.sync_api import expect
 
+from tests.browser.test_session import DRAFTS
+
 
 def test_the_profile_leads_to_unsent_drafts_and_lets_go_of_them(desk, furnished):
     reference = furnished.ticket("Of this test")
@@ -25,3 +27,24 @@ def test_the_profile_leads_to_unsent_drafts_and_lets_go_of_them(desk, furnished)
     assert desk.focused() == "Unsaved drafts"
     desk.go(f"/tickets/{reference}")
     expect(desk.page.locator("#comment-body")).to_have_value("")
+
+
+def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(desk, furnished):
+    reference = furnished.ticket("Of this test", body="One\n\nTwo")
+    text, place = desk.page.locator("#value"), desk.page.locator("#fact-body")
+    desk.go(f"/tickets/{reference}")
+    desk.page.click("#edit-body")
+    text.fill("One\n\nTwo, by me")
+    path = f"/tickets/{reference}"
+    furnished.call("PATCH", path, {"body": "One, by the bot\n\nTwo"}, as_bot=True)
+    place.get_by_role("button", name="Save").click()
+    expect(place).to_contain_text("Nothing of yours is lost")
+    desk.page.reload()
+    desk.page.click("#edit-body")
+    expect(text).to_have_value("One\n\nTwo, by me")
+    # It was begun on an older text: what became of that is shown once more.
+    place.get_by_role("button", name="Save").click()
+    expect(text).to_have_value("One, by the bot\n\nTwo, by me")
+    place.get_by_role("button", name="Save both together").click()
+    expect(place.locator(".markdown")).to_contain_text("Two, by me")
+    assert desk.page.evaluate(DRAFTS) == []
