@@ -7,6 +7,7 @@ import { speak } from "./page.js";
 const KEPT_AFTER = 500;
 
 export function watchDrafts() {
+  changeHands();
   settleDrafts();
   restoreDrafts(document);
   listDrafts();
@@ -50,6 +51,22 @@ function keep(area, sent) {
 // Of each draft: key, text, time, whether it was sent, address and title of its page, what it changes.
 const everyDraft = () =>
   Object.entries(sessionStorage).flatMap(([key, kept]) => (kept.startsWith("[") ? [[key, ...JSON.parse(kept)]] : []));
+
+/** What someone else wrote in this tab waits for them, where nothing looks for drafts. */
+function changeHands() {
+  const me = document.getElementById("signed-in")?.textContent;
+  if (!me) return;
+  const { whose = me } = sessionStorage;
+  sessionStorage.whose = me;
+  if (whose === me) return;
+  const theirs = {};
+  for (const [key, ...draft] of everyDraft()) {
+    theirs[key] = JSON.stringify(draft);
+    sessionStorage.removeItem(key);
+  }
+  const mine = JSON.parse(sessionStorage.getItem(`of ${me}`) ?? "{}");
+  Object.assign(sessionStorage, mine, { [`of ${whose}`]: JSON.stringify(theirs) });
+}
 
 /** Text that a form took along is dropped, unless an error or the same form came back. */
 function settleDrafts() {

@@ -7,7 +7,8 @@ export function watchWriting() {
   const form = document.querySelector("form[data-guarded]");
   if (!form) return;
   guard(form);
-  offerOlderDraft(form);
+  // By then the drafts are those of whoever is here (drafts.js).
+  document.addEventListener("DOMContentLoaded", () => offerOlderDraft(form));
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
     event.preventDefault();

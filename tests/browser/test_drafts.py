@@ -1,7 +1,9 @@
 """What was written and not sent, as the profile lists it."""
 
+import pytest
 from playwright.sync_api import expect
 
+from tests.browser.furniture import PASSWORD
 from tests.browser.test_session import DRAFTS
 
 
@@ -48,3 +50,51 @@ def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(desk, furn
     place.get_by_role("button", name="Save both together").click()
     expect(place.locator(".markdown")).to_contain_text("Two, by me")
     assert desk.page.evaluate(DRAFTS) == []
+
+
+@pytest.fixture
+def bob(furnished):
+    """Someone else; whether that was so before this test or not."""
+    known = [one["username"] for one in furnished.call("GET", "/users")["data"]]
+    if "bob" not in known:
+        furnished.call("POST", "/users", {"username": "bob", "password": PASSWORD})
+
+
+def log_in(desk, username):
+    """Someone comes to a tab in which a session ended."""
+    desk.page.context.clear_cookies()
+    desk.go("/login")
+    desk.page.fill("#username", username)
+    desk.page.fill("#password", PASSWORD)
+    desk.press("Enter")
+    expect(desk.page.locator("#signed-in")).to_have_text(username)
+
+
+def test_what_one_wrote_waits_for_oneself(desk, bob):
+    note = desk.page.locator("#note-body")
+    for username, words in (("ada", "Nobody else's business"), ("bob", "Bob's own")):
+        log_in(desk, username)
+        desk.go("/sticky-notes")
+        expect(note).to_have_value("")
+        note.fill(words)
+        desk.page.wait_for_function("() => sessionStorage.getItem('notes:')")
+    desk.go("/profile")
+    expect(desk.page.locator("#drafts .draft-words")).to_have_text(["Bob's own"])
+    log_in(desk, "ada")
+    desk.go("/sticky-notes")
+    expect(note).to_have_value("Nobody else's business")
+
+
+def test_what_one_began_on_an_older_revision_is_offered_to_nobody_else(desk, furnished, bob):
+    page = furnished.call("POST", "/wiki/pages", {"title": "Handed on", "body": "One"})
+    offer = desk.page.get_by_role("button", name="Bring my text back")
+    desk.page.on("dialog", lambda dialog: dialog.accept())
+    log_in(desk, "ada")
+    desk.go("/wiki/handed-on/edit")
+    desk.page.fill("#body", "Two")
+    desk.page.wait_for_function("() => Object.keys(sessionStorage).some(key => /^wiki:/.test(key))")
+    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "Three"})
+    for username, times in (("bob", 0), ("ada", 1)):
+        log_in(desk, username)
+        desk.go("/wiki/handed-on/edit")
+        expect(offer).to_have_count(times)
