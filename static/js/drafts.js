@@ -68,12 +68,14 @@ function changeHands() {
   Object.assign(sessionStorage, mine, { [`of ${whose}`]: JSON.stringify(theirs) });
 }
 
-/** Text that a form took along is dropped, unless an error or the same form came back. */
+/** Text that a form took along is dropped where the server led on from it: only then it arrived. */
 function settleDrafts() {
-  for (const [key, text, at, sent, ...where] of everyDraft()) {
-    const back = document.querySelector(".door") || draftsOf(document).some((one) => one.value === text);
-    if (sent && back) sessionStorage.setItem(key, JSON.stringify([text, at, false, ...where]));
-    else if (sent) sessionStorage.removeItem(key);
+  const [{ type, redirectCount } = {}] = performance.getEntriesByType("navigation");
+  const isLed = type === "navigate" && redirectCount > 0 && !document.querySelector(".door");
+  for (const [key, text, at, sent, address, ...more] of everyDraft()) {
+    if (!sent) continue;
+    if (isLed && document.referrer === location.origin + address) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, JSON.stringify([text, at, false, address, ...more]));
   }
 }
 

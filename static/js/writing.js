@@ -68,14 +68,14 @@ function offerOlderDraft(form) {
   const note = document.createElement("p");
   note.className = "notice warn";
   note.append("You began to change an earlier revision of this page, and did not save. ");
-  for (const [words, act] of [["Bring my text back", restore], ["Discard it", () => {}]]) {
+  const discard = () => sessionStorage.removeItem(older);
+  for (const [words, act] of [["Bring my text back", restore], ["Discard it", discard]]) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "button tiny";
     button.textContent = words;
     button.addEventListener("click", () => {
       act();
-      sessionStorage.removeItem(older);
       note.remove();
       area.focus();
     });
@@ -85,6 +85,8 @@ function offerOlderDraft(form) {
 
   function restore() {
     area.value = JSON.parse(sessionStorage.getItem(older))[0];
+    // It stays that draft, or it would come back as one of the text of now.
+    area.dataset.draft = older;
     form.elements.base.value = older.split(":")[2];
     form.elements.etag.value = '"older"';
     area.dispatchEvent(new Event("input", { bubbles: true }));

@@ -98,3 +98,45 @@ def test_what_one_began_on_an_older_revision_is_offered_to_nobody_else(desk, fur
         log_in(desk, username)
         desk.go("/wiki/handed-on/edit")
         expect(offer).to_have_count(times)
+
+
+def test_a_text_whose_form_got_no_answer_of_ours_is_kept(desk):
+    text, create = desk.page.locator("#body"), desk.page.locator("main form button.primary")
+    desk.go("/tickets/new?project=DEMO")
+    desk.page.fill("#title", "Never made")
+    text.fill("Never arrived")
+    desk.page.route(
+        "**/tickets/new",
+        lambda route: route.fulfill(
+            status=502, content_type="text/html", body="<h1>No gateway</h1>"
+        ),
+    )
+    create.click()
+    expect(desk.page.locator("h1")).to_have_text("No gateway")
+    desk.page.unroute("**/tickets/new")
+    desk.page.go_back()
+    expect(text).to_have_value("Never arrived")
+    desk.go("/projects")
+    desk.go("/tickets/new?project=DEMO")
+    expect(text).to_have_value("Never arrived")
+    desk.page.fill("#title", "Made after all")
+    create.click()
+    expect(desk.page.locator("#fact-body")).to_contain_text("Never arrived")
+    desk.page.wait_for_function(f"() => !{DRAFTS}.length")
+
+
+def test_a_conflict_of_a_page_that_is_left_loses_nothing(desk, furnished):
+    page = furnished.call("POST", "/wiki/pages", {"title": "Of two", "body": "One\n\nTwo"})
+    desk.page.on("dialog", lambda dialog: dialog.accept())
+    desk.go("/wiki/of-two/edit")
+    desk.page.fill("#body", "One\n\nTwo by me")
+    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo"})
+    desk.press("Control+s")
+    expect(desk.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
+    desk.go("/wiki/of-two/edit")
+    desk.page.get_by_role("button", name="Bring my text back").click()
+    desk.press("Control+s")
+    expect(desk.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
+    desk.page.get_by_role("button", name="Save both together").click()
+    desk.page.wait_for_url("**/wiki/of-two")
+    desk.page.wait_for_function(f"() => !{DRAFTS}.length")
