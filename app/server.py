@@ -39,6 +39,7 @@ from app.accounts.models import User, UserType
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
 from app.core.errors import Unavailable
+from app.core.processes import deliver_signals, end_with
 from app.core.server_lock import ServerRuns, sole_use_of
 from app.core.writer_lock import writer_lock
 from app.gate import gate
@@ -98,7 +99,7 @@ def serve(app: Flask) -> None:
         needs_setup = prepare_database(app)
         _made.append(_warmed(app))
         _raise_file_limit()
-        _deliver_signals()
+        deliver_signals()
         nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         if sys.platform == "linux":
             # Not every Python forks by itself. Workers share the parent's memory and its lock.
@@ -123,8 +124,8 @@ def load(settings: Settings, parent: int) -> WSGIApplication:
     with suppress(AttributeError):
         # Of glibc; another library may have no such setting.
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _deliver_signals()
+    threading.Thread(target=end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
+    deliver_signals()
     app = _made[0] if _made else _warmed(create_app(settings))
     jobs = Jobs(app)
     jobs.start()
@@ -285,30 +286,3 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
 def _on_hangup(server: MPServer, *, ignore: bool) -> None:
     """Stop when the terminal goes away, unless told to outlive it (nohup)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN if ignore else server.signal_handler_interrupt)
-
-
-def _end_with(parent: int) -> None:
-    """End this worker, gracefully if it can, after its parent has ended."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE_SECONDS)
-    os._exit(1)
-
-
-def _deliver_signals() -> None:
-    """See to it that a signal is acted on at once, whichever thread the kernel gave it to.
-
-    Only the main thread runs Python's handlers, and the server library has it sleep on a lock that
-    a signal to another thread does not interrupt: SIGTERM was lost that way. So it is woken often.
-    """
-    signal.signal(signal.SIGUSR1, lambda _number, _frame: None)
-    main = threading.main_thread().ident
-    assert main is not None  # noqa: S101 - for the type checker: a running thread has one
-
-    def wake() -> None:
-        while True:
-            time.sleep(0.2)
-            signal.pthread_kill(main, signal.SIGUSR1)
-
-    threading.Thread(target=wake, daemon=True).start()

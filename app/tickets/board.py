@@ -29,7 +29,7 @@ from app.core.clock import DAY_MS, now_ms
 from app.core.db import AnyRow, AnySelect, Prepared, session
 from app.core.unindexed import Unindexed
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import cards, queries
+from app.tickets import cards, readiness
 from app.tickets.builders import LabelSummary
 from app.tickets.cards import Card
 from app.tickets.models import DUE_SQL, RANK_SQL, Ticket, TicketType
@@ -59,7 +59,7 @@ class Outline:
     def within(self) -> ColumnElement[bool]:
         """Which tickets are on the board at all; takes ``project_id`` unless of all projects."""
         where = (
-            queries.in_live_projects()
+            readiness.in_live_projects()
             if self.everywhere
             else Ticket.project_id == bindparam("project_id")
         )

@@ -24,7 +24,8 @@ from app.tickets.models import (
     TicketRelation,
     TicketType,
 )
-from app.tickets.queries import in_live_projects, labels_of
+from app.tickets.queries import labels_of
+from app.tickets.readiness import in_live_projects
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # After every date, for cards without one.

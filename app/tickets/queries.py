@@ -18,9 +18,10 @@ from app.core.ids import as_uuid, is_display_id
 from app.core.json_rows import JsonRows
 from app.core.pagination import Page, page
 from app.core.unindexed import Unindexed
-from app.projects.models import Label, Project, StateCategory, WorkflowState
+from app.projects.models import Label, Project, WorkflowState
 from app.tickets.builders import LabelSummary, ticket_json
-from app.tickets.models import RelationType, Ticket, TicketLabel, TicketRelation, TicketType
+from app.tickets.models import Ticket, TicketLabel
+from app.tickets.readiness import in_live_projects, is_ready
 
 Assignee = aliased(User, name="assignee")
 Reporter = aliased(User, name="reporter")
@@ -156,41 +157,6 @@ def found(reference: str) -> FoundTicket | None:
         canonical = as_uuid(reference)
         row = _FOUND_BY_ID.first(reference=canonical) if canonical else None
     return FoundTicket(row) if row is not None else None
-
-
-def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
-    """Tickets of deleted projects are in no list (decisions.md, section 2)."""
-    deleted = select(Project.id).where(Project.deleted_at.is_not(None))
-    return ticket.project_id.not_in(deleted)
-
-
-def is_blocked() -> ColumnElement[bool]:
-    """An open ticket blocks it, one that can be seen: not deleted, nor its project."""
-    blocker = aliased(Ticket, name="blocker")
-    blocker_state = aliased(WorkflowState, name="blocker_state")
-    return exists(
-        select(TicketRelation.id)
-        .join(blocker, blocker.id == TicketRelation.source_ticket_id)
-        .join(blocker_state, blocker_state.id == blocker.state_id)
-        .where(
-            TicketRelation.target_ticket_id == Ticket.id,
-            TicketRelation.type == RelationType.BLOCKS.value,
-            blocker.deleted_at.is_(None),
-            in_live_projects(blocker),
-            blocker_state.category != StateCategory.DONE.value,
-        )
-    )
-
-
-def is_ready() -> ColumnElement[bool]:
-    """Work that may be started: not done, nobody's, not an epic, and not blocked."""
-    return (
-        Ticket.type.in_([TicketType.STORY.value, TicketType.SUBTASK.value])
-        & Ticket.assignee_user_id.is_(None)
-        & Ticket.deleted_at.is_(None)
-        & (WorkflowState.category != StateCategory.DONE.value)
-        & ~is_blocked()
-    )
 
 
 def _labelled(wanted: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -10,7 +10,7 @@ from app.core.db import session
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.mcp.registry import Resource, ResourceKind
-from app.tickets import comments, queries, reading
+from app.tickets import comments, readiness, reading
 from app.tickets.models import Ticket
 from app.tools import guides
 from app.wiki import loaders
@@ -24,7 +24,7 @@ SHOWN_COMMENTS = 200
 def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
     """The most recently updated live tickets that the actor can see."""
     statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at).where(
-        Ticket.deleted_at.is_(None), queries.in_live_projects()
+        Ticket.deleted_at.is_(None), readiness.in_live_projects()
     )
     if actor.allowlist:
         statement = statement.where(Ticket.project_id.in_(actor.allowlist))

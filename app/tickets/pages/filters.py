@@ -17,7 +17,7 @@ from app.core.ids import as_uuid, is_display_id
 from app.projects.models import StateCategory, WorkflowState
 from app.search.service import QUERY_LENGTH, ticket_ids
 from app.tickets import conditions as extra
-from app.tickets import queries
+from app.tickets import readiness
 from app.tickets.models import Ticket, TicketLabel
 from app.tickets.pages.blueprint import KINDS, PRIORITIES
 
@@ -49,8 +49,8 @@ FLAGS = {
     "quiet": ("Quiet bots", "Open with a bot that was silent on it for half an hour"),
 }
 CONDITIONS = {
-    "ready": queries.is_ready,
-    "blocked": queries.is_blocked,
+    "ready": readiness.is_ready,
+    "blocked": readiness.is_blocked,
     "quiet": extra.is_quiet,
 }
 

@@ -12,7 +12,7 @@ from app.core.errors import InvalidField
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import furniture, listing, queries, tree
+from app.tickets import furniture, listing, readiness, tree
 from app.tickets.lanes import CATEGORIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
 from app.tickets.models import Ticket
@@ -60,7 +60,7 @@ def asked(query: MultiDict[str, str], *, everywhere: bool) -> Asked:
 
 def conditions_of(wanted: Asked, project: SeenProject | None) -> list[ColumnElement[bool]]:
     """Which tickets a list holds."""
-    where = Ticket.project_id == project.id if project else queries.in_live_projects()
+    where = Ticket.project_id == project.id if project else readiness.in_live_projects()
     return [where, *filters.conditions(wanted.chosen, actor())]
 
 
