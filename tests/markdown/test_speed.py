@@ -1,14 +1,13 @@
 """No text costs more than a second, however it was made."""
 
-import gc
 import threading
-import time
 
 import pytest
 
 from app.markdown import Profile, parse, render
 from app.markdown.cache import Cache
 from tests.markdown.judging import judged
+from tests.support.timing import processor_seconds
 
 COMMENT = 65_536
 PAGE = 1_048_576
@@ -92,26 +91,6 @@ def repeated(pattern, size):
     return (pattern * (size // len(pattern) + 1))[:size]
 
 
-@pytest.fixture(autouse=True)
-def frozen():
-    """As in the server, the collector passes over what was there before: here, other tests'."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-def seconds(work):
-    """What the work takes, the fastest of five times: others use the machine as well."""
-    best = 9.0
-    for number in range(5):
-        began = time.thread_time()
-        work(number)
-        best = min(best, time.thread_time() - began)
-        if best < 1:
-            break
-    return best
-
-
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_comment_or_note_takes_under_a_second(pattern):
     for profile in Profile:
@@ -121,13 +100,16 @@ def test_a_comment_or_note_takes_under_a_second(pattern):
             done = render(repeated(pattern, COMMENT - number), profile)
             assert not done.failed
 
-        assert seconds(work) < 1, profile
+        assert processor_seconds(work, 1) < 1, profile
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_page_takes_under_a_second(pattern):
-    assert seconds(lambda number: render(repeated(pattern, PAGE - number), Profile.FULL)) < 1
-    assert seconds(lambda number: parse(repeated(pattern, PAGE - number))) < 1
+    for work in (
+        lambda number: render(repeated(pattern, PAGE - number), Profile.FULL),
+        lambda number: parse(repeated(pattern, PAGE - number)),
+    ):
+        assert processor_seconds(work, 1) < 1
 
 
 def test_texts_that_mix_patterns():
@@ -140,7 +122,7 @@ def test_texts_that_mix_patterns():
             assert not done.failed
             judged(done.html)
 
-        assert seconds(work) < 1.5
+        assert processor_seconds(work, 1.5) < 1.5
 
 
 def test_many_threads_lay_out_the_same_and_other_texts():
