@@ -215,3 +215,12 @@ def test_the_form_is_judged_before_existence_and_after_the_kind_of_actor(cast: C
     refused(cast.scout.post(path, {}), 403, "auth.read_only_bot")
     malformed(cast.smith.post(path, {}), ["body", "title"], "missing")
     refused(cast.smith.post(path, {"title": " "}), 404, "resource.not_found")
+
+
+def test_a_ticket_has_no_thousands_of_labels(cast: Cast) -> None:
+    wanted = [f"01900000-0000-7000-8000-{number:012x}" for number in range(70_000)]
+    path = f"/projects/{cast.open_project}/tickets"
+    invalid(cast.ada.post(path, {"title": "x", "label_ids": wanted}), "label_ids", "too_many")
+    invalid(
+        cast.ada.post(path, {"title": "x", "label_ids": wanted[:1000]}), "label_ids", "not_found"
+    )
