@@ -19,3 +19,9 @@ def scout(cast):
 def fenced(cast):
     """A write bot for the project FENCED alone."""
     return Agent(cast.fenced)
+
+
+@pytest.fixture
+def ada(cast):
+    """A person, over REST."""
+    return cast.ada

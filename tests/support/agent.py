@@ -83,3 +83,12 @@ def envelope() -> dict[str, Any]:
         f"{META}clientInfo": {"name": "test", "version": "1"},
         f"{META}clientCapabilities": {},
     }
+
+
+def error_of(response: TestResponse, status: int, code: int) -> Any:
+    """The body of an answer that is an error of JSON-RPC with this status and code."""
+    assert response.status_code == status, response.get_data(as_text=True)
+    assert response.content_type == "application/json"
+    body = response.get_json()
+    assert body["error"]["code"] == code, body
+    return body

@@ -167,3 +167,10 @@ def _check_headers(
             document.validator(schema).validate(shown)
         else:
             assert name == "Idempotency-Replayed", f"{where} has no {name}"
+
+
+def same_as_rest(app: Flask, shown: dict[str, Any], schema: str, *added: str) -> None:
+    """The structured content is what REST answers, and what the tool adds stands beside it."""
+    rest = {name: value for name, value in shown.items() if name not in added}
+    document_of(app).check_component(schema, rest)
+    assert set(added) <= set(shown)

@@ -101,3 +101,26 @@ def label(cast):
         return cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": name}).json["id"]
 
     return made
+
+
+@pytest.fixture
+def path(ticket: dict[str, Any]) -> str:
+    """Where REST has that ticket."""
+    return f"/tickets/{ticket['id']}"
+
+
+@pytest.fixture
+def guide(cast: Cast) -> dict[str, Any]:
+    """A page of OPEN with three revisions; the second is by a bot."""
+    made: dict[str, Any] = cast.ada.post(
+        "/wiki/pages",
+        {
+            "title": "Set up",
+            "body": "First line\n\nSecond [[nowhere]]\n",
+            "project_id": cast.open_project,
+        },
+    ).get_json()
+    path = f"/wiki/pages/{made['id']}"
+    cast.smith.patch(path, {"body": "First line\n\nSecond words\n", "summary": "No link"})
+    cast.ada.patch(path, {"title": "Setting up"})
+    return made

@@ -1,6 +1,5 @@
 """From a change to the receiver: what is sent, when again, and what stands in the log."""
 
-import threading
 import time
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from app.audit.service import recording
 from app.core.clock import now_ms
 from app.jobs.sweeping import sweep
-from app.webhooks import outbox, retrying
+from app.webhooks import outbox
 from tests.support.receiver import SECRET
 from tests.support.serving import until
 from tests.support.story import events, make_ticket, ok, refused
@@ -283,81 +282,3 @@ def test_a_rotated_secret_signs_what_comes_after(cast, worker, receiver, subscri
     make_ticket(cast.ada, cast.open_project)
     (came,) = receiver.wait_for(1)
     assert came.is_signed_with("another sixteen bytes")
-
-
-# --- by hand
-
-
-def retry(cast, webhook, row):
-    return cast.ada.post(f"/webhooks/{webhook['id']}/deliveries/{row['id']}/retry")
-
-
-def test_a_failed_delivery_is_sent_once_more(app, cast, worker, receiver, subscribe, deliveries):
-    receiver.answer = 404
-    webhook = subscribe("ticket.created")
-    make_ticket(cast.ada, cast.open_project)
-    (row,) = until(lambda: deliveries(webhook))
-    receiver.answer = 200
-    response = retry(cast, webhook, row)
-    again = ok(response, 201)
-    assert (again["status"], again["attempt"]) == ("succeeded", 2)
-    assert again["id"] != row["id"]
-    assert again["request_id"] == row["request_id"]
-    first, second = receiver.received
-    assert second.is_signed_with(SECRET)
-    assert second.body["id"] == again["id"]
-    assert {**second.body, "id": None} == {**first.body, "id": None}
-    (event,) = events(app, event_type="webhook.delivery_retried")
-    assert (event.actor_user_id, event.actor_kind) == (cast.ada.user_id, "human")
-    refused(
-        retry(cast, webhook, again), 409, "resource.conflict", reason="delivery_already_succeeded"
-    )
-    assert [one["status"] for one in deliveries(webhook)] == ["failed", "succeeded"]
-    assert deliveries(webhook, status="failed") == [row]
-    assert deliveries(webhook, attempt_min=2) == [again]
-    assert deliveries(webhook, since=again["created_at"]) == [again]
-
-
-def test_a_retry_by_hand_takes_the_place_of_the_scheduled_one(
-    cast, worker, receiver, subscribe, deliveries
-):
-    receiver.answer = 500
-    webhook = subscribe("ticket.created")
-    make_ticket(cast.ada, cast.open_project)
-    (row,) = until(lambda: deliveries(webhook))
-    again = ok(retry(cast, webhook, row), 201)
-    assert (again["status"], again["attempt"], again["next_retry_at"]) == ("failed", 2, None)
-    time.sleep(1.6)
-    assert len(receiver.received) == 2
-    for number in (3, 4, 4):
-        again = ok(retry(cast, webhook, again), 201)
-        assert again["attempt"] == number
-
-
-def test_where_too_many_wait_the_scheduled_retry_stays(
-    cast, worker, receiver, subscribe, deliveries, monkeypatch
-):
-    monkeypatch.setattr(retrying, "_places", threading.BoundedSemaphore(1))
-    receiver.answer = 500
-    webhook = subscribe("ticket.created")
-    make_ticket(cast.ada, cast.open_project)
-    (row,) = until(lambda: deliveries(webhook))
-    with retrying._places:
-        refused(retry(cast, webhook, row), 503, "server.unavailable")
-    receiver.answer = 200
-    # Nobody has to do anything: it arrives as it would have.
-    until(lambda: deliveries(webhook, status="succeeded"))
-    assert len(receiver.received) == 2
-
-
-def test_retries_are_for_live_webhooks_and_humans(cast, worker, receiver, subscribe, deliveries):
-    receiver.answer = 404
-    webhook, other = subscribe("ticket.created"), subscribe("wiki.created")
-    make_ticket(cast.ada, cast.open_project)
-    (row,) = until(lambda: deliveries(webhook))
-    path = f"/webhooks/{webhook['id']}/deliveries/{row['id']}/retry"
-    refused(cast.smith.post(path), 403, "auth.forbidden", reason="humans_only")
-    refused(retry(cast, other, row), 404, "resource.not_found", resource="delivery")
-    ok(cast.ada.delete(f"/webhooks/{webhook['id']}"), 204)
-    refused(retry(cast, webhook, row), 404, "resource.not_found", resource="webhook")
-    assert deliveries(webhook) == [row]

@@ -1,0 +1,148 @@
+"""Making and saving pages of the wiki, alone and beside others."""
+
+import re
+
+from tests.web.wiki_on_page import WIKI, area, body_of, field
+
+
+def test_creating_a_page(ada, cast):
+    made = ada.post("/wiki/new", title="Über uns", body="a\r\nb", idempotency_key="k")
+    assert (made.status_code, made.location) == (303, "/wiki/uber-uns")
+    again = ada.post("/wiki/new", title="Über uns", body="a\r\nb", idempotency_key="k")
+    assert again.location == made.location
+    (page,) = cast.ada.get("/wiki/pages").json["data"]
+    assert body_of(cast, page) == "a\nb"
+
+
+def test_a_refused_page_keeps_what_was_typed(ada, cast):
+    cast.ada.post("/wiki/pages", {"title": "Taken"})
+    answer = ada.post("/wiki/new", title="Mine", slug="taken", body="A long text")
+    assert answer.status_code == 422
+    assert "The slug taken is taken." in answer.text
+    assert area(answer.text, "body").strip() == "A long text"
+
+
+def test_pages_named_like_our_addresses_are_reached_by_id(ada):
+    for title in ("New", "Broken links", "Preview", "Complete"):
+        made = ada.post("/wiki/new", title=title, body="Text of it")
+        assert re.fullmatch(r"/wiki/[0-9a-f-]{36}", made.location)
+        assert title in ada.get(made.location).text
+        assert f'href="{made.location}"' in ada.get("/wiki").text
+
+
+def test_saving_makes_a_revision(ada, cast, guide, app):
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    answer = ada.post(
+        f"{WIKI}/set-up/edit",
+        etag=field(form, "etag"),
+        base=field(form, "base"),
+        title="Setting up",
+        body="Other text",
+        summary="Rewritten",
+    )
+    assert (answer.status_code, answer.location) == (303, f"{WIKI}/set-up")
+    assert body_of(cast, guide) == "Other text"
+    assert "Rewritten" in ada.get(f"{WIKI}/set-up/history").text
+
+
+def test_saving_without_a_change_makes_no_revision(ada, cast):
+    made = cast.smith.post("/wiki/pages", {"title": "W", "body": "a\r\nb\r\n"})
+    assert made.status_code == 403
+    made = cast.ada.post("/wiki/pages", {"title": "Windows", "body": "a\r\nb\r\n"}).json
+    form = ada.get("/wiki/windows/edit").text
+    ada.post("/wiki/windows/edit", etag=field(form, "etag"), title="Windows", body="a\r\nb\r\n")
+    assert cast.ada.get(f"/wiki/pages/{made['id']}").json["revision_number"] == 1
+    assert body_of(cast, made) == "a\r\nb\r\n"
+
+
+def test_a_lone_carriage_return_is_no_change_of_a_page(ada, cast):
+    made = cast.ada.post("/wiki/pages", {"title": "Old Mac", "body": "a\rb"}).json
+    form = ada.get("/wiki/old-mac/edit").text
+    ada.post("/wiki/old-mac/edit", etag=field(form, "etag"), title="Old Mac", body="a\r\nb")
+    assert cast.ada.get(f"/wiki/pages/{made['id']}").json["revision_number"] == 1
+    assert body_of(cast, made) == "a\rb"
+
+
+def test_an_empty_title_is_said_at_the_field(ada, guide):
+    answer = ada.post(f"{WIKI}/set-up/edit", title=" ", body="Kept text")
+    assert answer.status_code == 422
+    assert 'id="title-problem"' in answer.text
+    assert area(answer.text, "body").strip() == "Kept text"
+
+
+def overtaken(ada, cast, guide, body: str):
+    """Ada's save after Bo changed the first line."""
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    sent = {"etag": field(form, "etag"), "base": field(form, "base")}
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "First line by Bo\n\nSecond words\n"})
+    return ada.post(f"{WIKI}/set-up/edit", title="Setting up", body=body, summary="Mine", **sent)
+
+
+def test_two_changes_at_once_lose_nothing(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line\n\nSecond words and more\n")
+    assert answer.status_code == 409
+    assert body_of(cast, guide) == "First line by Bo\n\nSecond words\n"
+    assert "Bo saved revision 4" in answer.text
+    assert "<ins> by Bo</ins>" in answer.text
+    assert area(answer.text, "mine").strip() == "First line\n\nSecond words and more"
+    both = area(answer.text, "body")
+    assert both.strip() == "First line by Bo\n\nSecond words and more"
+    saved = ada.post(
+        f"{WIKI}/set-up/edit",
+        etag=field(answer.text, "etag"),
+        base=field(answer.text, "base"),
+        take="merged",
+        title="Setting up",
+        body=both,
+        mine="x",
+    )
+    assert saved.status_code == 303
+    assert body_of(cast, guide) == both
+
+
+def test_one_s_own_text_can_be_taken(ada, cast, guide):
+    mine = "All my own\n"
+    answer = overtaken(ada, cast, guide, mine)
+    sent = {name: field(answer.text, name) for name in ("etag", "base", "my_title")}
+    saved = ada.post(
+        f"{WIKI}/set-up/edit",
+        take="mine",
+        title="Another",
+        body="Merged",
+        mine=area(answer.text, "mine"),
+        **sent,
+    )
+    assert saved.status_code == 303
+    assert body_of(cast, guide) == mine
+    assert "Setting up" in ada.get(f"{WIKI}/set-up").text
+
+
+def test_changes_of_one_place_are_both_shown(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
+    both = area(answer.text, "body")
+    assert "First line by Ada" in both
+    assert "First line by Bo" in both
+    assert "1 place was changed by both of you" in answer.text
+
+
+def test_a_third_change_is_met_again(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line\n\nSecond words and more\n")
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "Third\n"})
+    again = ada.post(
+        f"{WIKI}/set-up/edit",
+        etag=field(answer.text, "etag"),
+        base=field(answer.text, "base"),
+        title="Setting up",
+        body=area(answer.text, "body"),
+    )
+    assert again.status_code == 409
+    assert body_of(cast, guide) == "Third\n"
+
+
+def test_a_made_up_base_still_shows_both_texts(ada, cast, guide):
+    for base in ("", "x", "99", "-1"):
+        answer = ada.post(
+            f"{WIKI}/set-up/edit", etag='W/"1-x"', base=base, title="T", body="Mine entirely"
+        )
+        assert answer.status_code == 409
+        assert "Mine entirely" in area(answer.text, "body")
