@@ -7,6 +7,8 @@ people and bots send. Whatever a later step does with the text around it, a mark
 import re
 from dataclasses import dataclass
 
+from app.core.text import unified
+
 OPEN = "\ufdd0"
 CLOSE = "\ufdd1"
 # A line break inside a paragraph: paragraphs are one line until they are written out.
@@ -79,7 +81,7 @@ Token = Text | Code | Block | Break | Link | PageLink | TicketLink
 
 def clean(text: str) -> str:
     """The text without control characters and the like; line ends are newlines."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = unified(text)
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
 
 

@@ -90,7 +90,7 @@ def _as_json(schema: Schema, sent: MultiDict[str, str]) -> dict[str, Any]:
                 given[name] = None
             elif value != "" or _is_plain_text(kind):
                 number = text.whole(value) if isinstance(kind, fields.Integer) else None
-                given[name] = value.replace("\r\n", "\n") if number is None else number
+                given[name] = text.unified(value) if number is None else number
     return given
 
 

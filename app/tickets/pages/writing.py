@@ -5,6 +5,7 @@ from flask import Response, request
 
 from app.accounts import lookup
 from app.core.db import reading
+from app.core.text import unified
 from app.projects.loaders import visible_by_key
 from app.tickets import completion
 from app.tickets.pages.blueprint import pages
@@ -21,7 +22,7 @@ NOTHING = '<p class="faint">Nothing to preview.</p>'
 @pages.post("/tickets/preview")
 def preview() -> Response:
     """A text as a ticket of this project would show it."""
-    body = request.form.get("body", "").replace("\r\n", "\n")
+    body = unified(request.form.get("body", ""))
     with reading():
         project = visible_by_key(actor(), request.form.get("project", ""))
         shown = laid_out({"preview": body}, project.id, project.key)["preview"]

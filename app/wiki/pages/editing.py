@@ -15,7 +15,6 @@ from app.core.db import reading
 from app.core.diff import compare
 from app.core.errors import Conflict, NotFound
 from app.core.merging import merge
-from app.core.text import unified
 from app.markdown import Html
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
@@ -115,7 +114,7 @@ def save(reference: str, key: str | None = None) -> Response:
         scope = scope_of(key)
         one = page_of(scope, reference)
     form = _sent()
-    if form.data.get("body") == unified(one.body):
+    if form.data.get("body") == text.unified(one.body):
         # Browsers know one kind of line break; that is no change of the text.
         del form.data["body"]
     overtaken: list[Conflict] = []
@@ -140,7 +139,7 @@ def _sent() -> Form:
     """The form; in a conflict, the writer may have chosen the text as it was first sent."""
     if request.form.get("take") != "mine":
         return load_form(WikiPagePatch, keep_empty=True)
-    mine = unified(request.form.get("mine", ""))
+    mine = text.unified(request.form.get("mine", ""))
     title = request.form.get("my_title", "")
     return load_form(WikiPagePatch, keep_empty=True, body=mine, title=title)
 

@@ -4,6 +4,7 @@ import orjson
 from flask import Response, request
 
 from app.core.db import reading
+from app.core.text import unified
 from app.tickets.completion import tickets_like
 from app.web.guard import actor
 from app.web.render import html
@@ -20,7 +21,7 @@ def preview(key: str | None = None) -> Response:
     """The text of the form as a page would show it."""
     with reading():
         scope = scope_of(key)
-        body = request.form.get("body", "").replace("\r\n", "\n")
+        body = unified(request.form.get("body", ""))
         shown = rendering.rendered(scope, body)
     return html(str(shown.html))
 
