@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Text, cast, func, literal, select
 
-from app.core.db import Prepared, is_writing, session
+from app.core.db import Prepared, is_postgresql, is_writing, session
 from app.core.locks import Lock
 
 
@@ -24,7 +24,7 @@ def keep(owners: Select[Any], **values: Any) -> None:
     ``owners`` selects user ids, with these values for its parameters; it is made once and passed
     again and again. Judge the credential after this, not before.
     """
-    if is_writing() and _is_needed():
+    if is_writing() and is_postgresql():
         _sharing(owners).all(**values)
 
 
@@ -38,13 +38,9 @@ def _sharing(owners: Select[Any]) -> Prepared:
 
 def change(user_id: str) -> None:
     """Before a user's credentials change: wait for the writes that go by them."""
-    if _is_needed():
+    if is_postgresql():
         key = _key(literal(user_id, Text))
         session.execute(select(func.pg_advisory_xact_lock(int(Lock.CREDENTIALS), key)))
-
-
-def _is_needed() -> bool:
-    return session.get_bind().dialect.name == "postgresql"
 
 
 def _key(user_id: ColumnElement[str]) -> ColumnElement[int]:

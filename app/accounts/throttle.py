@@ -19,7 +19,7 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import ANONYMOUS
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import run_write, session
+from app.core.db import is_postgresql, run_write, session
 from app.core.errors import RateLimited, Unavailable
 
 LIMIT = 5
@@ -156,7 +156,7 @@ def _is_unrecorded(row: _Locked, moment: int) -> bool:
 def _lock_or_make(bucket: Bucket) -> _Locked:
     """Lock the window's row, making it where there is none (PostgreSQL; SQLite has one writer)."""
     for _ in range(LOCK_ATTEMPTS):
-        dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+        dialect = postgresql if is_postgresql() else sqlite
         session.execute(
             dialect.insert(LoginBucket)
             .values(key_hash=bucket.key_hash, hits=[], updated_at=now_ms())

@@ -194,6 +194,13 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
             _close()
 
 
+def is_postgresql() -> bool:
+    """Whether the database is PostgreSQL; else it is SQLite."""
+    connection = _reader.get() or _writer.get()
+    dialect = connection.dialect if connection is not None else db.engine.dialect
+    return dialect.name == "postgresql"
+
+
 @contextmanager
 def in_one_go() -> Iterator[None]:
     """In a ``transaction``: what is written meanwhile goes to PostgreSQL without waiting for each.

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core import ids, sealing
 from app.core.clock import HOUR_MS, now_ms
-from app.core.db import Base, Id, Moment, id_key, session, short_text
+from app.core.db import Base, Id, Moment, id_key, is_postgresql, session, short_text
 from app.core.errors import Conflict, InvalidField
 
 KEY_LENGTH = 128
@@ -93,7 +93,7 @@ def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | 
         "created_at": moment,
         "expires_at": moment + ttl_hours * HOUR_MS,
     }
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    dialect = postgresql if is_postgresql() else sqlite
     inserted = session.execute(
         dialect.insert(IdempotencyRecord)
         .values(values)

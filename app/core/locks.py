@@ -8,7 +8,7 @@ from enum import IntEnum
 from sqlalchemy import func, select
 
 from app.core.clock import now_ms
-from app.core.db import session
+from app.core.db import is_postgresql, session
 
 
 class Lock(IntEnum):
@@ -27,13 +27,13 @@ class Lock(IntEnum):
 
 def hold(lock: Lock) -> None:
     """Wait for this lock and keep it until the transaction ends."""
-    if session.get_bind().dialect.name == "postgresql":
+    if is_postgresql():
         session.execute(select(func.pg_advisory_xact_lock(int(lock))))
 
 
 def database_ms() -> int:
     """The time by the clock that all processes on this database share, for leases."""
-    if session.get_bind().dialect.name == "postgresql":
+    if is_postgresql():
         epoch = func.extract("epoch", func.clock_timestamp())
         return int(session.execute(select(epoch * 1000)).scalar_one())
     return now_ms()

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sqlalchemy import BigInteger, bindparam, delete, func, select, text
 
-from app.core.db import AnySelect, Id, Prepared, session
+from app.core.db import AnySelect, Id, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import Expression
@@ -53,7 +53,7 @@ _PLACE = Prepared(select(SearchDocument.place).where(SearchDocument.id == bindpa
 
 
 def _engine() -> Engine:
-    return sqlite if session.get_bind().dialect.name == "sqlite" else postgres
+    return postgres if is_postgresql() else sqlite
 
 
 def put(doc: SearchDoc) -> None:

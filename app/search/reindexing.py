@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from sqlalchemy import select, text
 
-from app.core.db import reading, run_write, session
+from app.core.db import is_postgresql, reading, run_write, session
 from app.search import index
 from app.search.documents import Kind
 from app.search.models import SearchDocument
@@ -55,7 +55,7 @@ def reindex() -> Iterator[int]:
 
 def _count() -> None:
     """Tell PostgreSQL's planner what there is now, before it finds out by itself."""
-    if session.get_bind().dialect.name == "postgresql":
+    if is_postgresql():
         session.execute(text("ANALYZE search_docs, search_fts"))
 
 
