@@ -8,7 +8,7 @@ from sqlalchemy import column, select, table
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
-from app.core.db import AnySelect, Id, Moment, session
+from app.core.db import AnySelect, Id, Moment, Prepared
 from app.core.errors import InvalidField
 from app.core.pagination import Page
 from app.search import cursors, index
@@ -24,6 +24,7 @@ QUERY_LENGTH = 500
 
 # Projects stand above search in the stack; whether one is deleted is all that it must know.
 _projects = table("projects", column("id", Id), column("deleted_at", Moment))
+_DELETED = Prepared(select(_projects.c.id).where(_projects.c.deleted_at.is_not(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,7 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
     Bots see their allowlisted projects (all if empty) and global pages; what lies in a deleted
     project is in no search (decisions.md, section 2, Project).
     """
-    deleted = set(
-        session.scalars(select(_projects.c.id).where(_projects.c.deleted_at.is_not(None)))
-    )
+    deleted = {row.id for row in _DELETED.all()}
     within: list[Expression] = [Term(Mark.KIND + kind)] if kind is not None else []
     if project_id is not None:
         if not actor.sees_project(project_id) or project_id in deleted:

@@ -1,9 +1,9 @@
 """House rules for bots: a project's wiki page with the slug ``agents`` (decisions.md, 4)."""
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from app.core.actor import Actor
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.mcp.registry import Resource
 from app.projects.models import Project
 from app.wiki import loaders
@@ -13,12 +13,18 @@ SLUG = "agents"
 URI = f"wiki://page/{SLUG}"
 
 
+_GUIDE = Prepared(
+    select(WikiPage.id).where(
+        WikiPage.slug == SLUG,
+        WikiPage.project_id == bindparam("project_id"),
+        WikiPage.deleted_at.is_(None),
+    )
+)
+
+
 def of_project(project_id: str) -> dict[str, str]:
     """``guide`` for a project that has such a page, to be laid into an answer."""
-    found = select(WikiPage.id).where(
-        WikiPage.slug == SLUG, WikiPage.project_id == project_id, WikiPage.deleted_at.is_(None)
-    )
-    return {"guide": URI} if session.scalar(found) is not None else {}
+    return {"guide": URI} if _GUIDE.all(project_id=project_id) else {}
 
 
 def pages(actor: Actor) -> list[Resource]:

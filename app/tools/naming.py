@@ -5,12 +5,12 @@ Each also by UUID. A name that means nothing is refused with the names that woul
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import or_, select
+from sqlalchemy import bindparam, or_, select
 
 from app.accounts.models import User, UserType
 from app.core import text
 from app.core.actor import Actor
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.projects import loaders as projects
@@ -19,6 +19,10 @@ from app.projects.models import Label, Project, WorkflowState
 ME = "me"
 NONE = "none"
 LISTED = 30
+
+# Most calls name a project.
+_PROJECT_BY_ID = Prepared(select(Project.id).where(Project.id == bindparam("reference")))
+_PROJECT_BY_KEY = Prepared(select(Project.id).where(Project.key == bindparam("reference")))
 
 
 def _asked(reference: str) -> str:
@@ -47,10 +51,12 @@ def project_id(actor: Actor, reference: str, *, writing: bool = False) -> str:
     For a write, a project outside the allowlist is found too: the verb refuses it as such.
     """
     identifier = as_uuid(reference)
-    condition = Project.id == identifier if identifier else Project.key == _asked(reference).upper()
-    found = session.scalars(select(Project.id).where(condition)).first()
-    if found is not None and (writing or actor.sees_project(found)):
-        return found
+    if identifier is not None:
+        row = _PROJECT_BY_ID.first(reference=identifier)
+    else:
+        row = _PROJECT_BY_KEY.first(reference=_asked(reference).upper())
+    if row is not None and (writing or actor.sees_project(row.id)):
+        return str(row.id)
     error = NotFound("project", reference)
     sentence, shown = _listed(_project_keys(actor))
     error.message = f"There is no project {reference[:128]!r}. Valid: {sentence}."

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import case, func, select
+from sqlalchemy import String, bindparam, case, func, select
 
-from app.core.db import session
+from app.core.db import Prepared
 from app.core.position import Position
 from app.wiki.models import WikiPage
 
@@ -15,6 +15,8 @@ BEFORE = 300
 READ = 900
 # What is shown on each side of the link.
 SHOWN = 110
+# How a link goes on after the slug: at once at its end, or with words of its own.
+_FORMS = {"plain": "]]", "named": "|"}
 
 # Where a paragraph, an item of a list, a heading or a row of a table begins.
 _BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:(?:[-+*>]|#{1,6}|[0-9]{1,9}[.)])\s|\|))")
@@ -34,12 +36,9 @@ class Sentence:
     after: str
 
 
-def around(page_ids: Iterable[str], slug: str) -> dict[str, Sentence]:
-    """By page, the sentence around its first link to this slug, in one statement."""
-    wanted = list(page_ids)
-    if not wanted:
-        return {}
-    plain, named = (Position(WikiPage.body, f"[[{slug}{end}") for end in ("]]", "|"))
+def _around() -> Prepared:
+    """A piece of the body of each of ``page_ids``, around the first link that is one of both."""
+    plain, named = (Position(WikiPage.body, bindparam(one, type_=String)) for one in _FORMS)
     at = case(
         (plain == 0, named),
         (named == 0, plain),
@@ -47,13 +46,25 @@ def around(page_ids: Iterable[str], slug: str) -> dict[str, Sentence]:
         else_=named,
     )
     start = case((at > BEFORE, at - BEFORE), else_=1)
-    rows = session.execute(
+    return Prepared(
         select(
             WikiPage.id,
             func.substr(WikiPage.body, start, READ).label("text"),
             start.label("start"),
-        ).where(WikiPage.id.in_(wanted), at > 0)
+        ).where(WikiPage.id.in_(bindparam("page_ids", expanding=True)), at > 0)
     )
+
+
+_AROUND = _around()
+
+
+def around(page_ids: Iterable[str], slug: str) -> dict[str, Sentence]:
+    """By page, the sentence around its first link to this slug, in one statement."""
+    wanted = list(page_ids)
+    if not wanted:
+        return {}
+    forms = {name: f"[[{slug}{end}" for name, end in _FORMS.items()}
+    rows = _AROUND.all(page_ids=wanted, **forms)
     found = {row.id: sentence(row.text, slug, is_cut=row.start > 1) for row in rows}
     return {page_id: one for page_id, one in found.items() if one is not None}
 
