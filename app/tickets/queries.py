@@ -1,27 +1,23 @@
 """Reading tickets: explicit columns, and one query for the rows with all that they show.
 
-Lists are keyset pages over an index; nothing here grows with the table.
+Lists are in ``list_queries.py``.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import aliased
 
 from app.accounts.models import User
-from app.core.db import AnyRow, AnySelect, Prepared
+from app.core.db import AnyRow, Prepared
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
 from app.core.json_rows import JsonRows
-from app.core.pagination import Page, page
-from app.core.unindexed import Unindexed
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets.builders import LabelSummary, ticket_json
 from app.tickets.models import Ticket, TicketLabel
-from app.tickets.readiness import in_live_projects, is_ready
 
 Assignee = aliased(User, name="assignee")
 Reporter = aliased(User, name="reporter")
@@ -29,7 +25,7 @@ Parent = aliased(Ticket, name="parent")
 ParentState = aliased(WorkflowState, name="parent_state")
 
 # The labels of the ticket at hand (``builders.labels_in``).
-_CARRIED = (
+CARRIED = (
     select(JsonRows(Label.name_key, Label.id, Label.name, Label.color))
     .select_from(TicketLabel)
     .join(Label, Label.id == TicketLabel.label_id)
@@ -70,7 +66,7 @@ COLUMNS = (
     ParentState.id.label("parent_state_id"),
     ParentState.name.label("parent_state_name"),
     ParentState.category.label("parent_state_category"),
-    _CARRIED.label("labels"),
+    CARRIED.label("labels"),
 )
 
 FULL = (
@@ -157,114 +153,3 @@ def found(reference: str) -> FoundTicket | None:
         canonical = as_uuid(reference)
         row = _FOUND_BY_ID.first(reference=canonical) if canonical else None
     return FoundTicket(row) if row is not None else None
-
-
-def _labelled(wanted: ColumnElement[bool]) -> ColumnElement[bool]:
-    return Ticket.id.in_(select(TicketLabel.ticket_id).where(wanted))
-
-
-def _carrying_label() -> ColumnElement[bool]:
-    """As ``label_id``, asked of one ticket after another, for a label that many have."""
-    return exists().where(
-        TicketLabel.ticket_id == Ticket.id, TicketLabel.label_id == bindparam("common_label_id")
-    )
-
-
-# What each filter asks of a ticket: first the filters of REST (interface.md, Tickets), then those
-# of the tools and of the verbs themselves; lists mean any of them, times are milliseconds.
-CONDITIONS: dict[str, ColumnElement[bool]] = {
-    "project_id": Ticket.project_id == bindparam("project_id"),
-    "state_id": Ticket.state_id == bindparam("state_id"),
-    "ticket_type": Ticket.type == bindparam("ticket_type"),
-    "assignee_user_id": Ticket.assignee_user_id == bindparam("assignee_user_id"),
-    "reporter_user_id": Ticket.reporter_user_id == bindparam("reporter_user_id"),
-    "priority": Ticket.priority == bindparam("priority"),
-    "parent_ticket_id": Ticket.parent_ticket_id == bindparam("parent_ticket_id"),
-    "state_category": WorkflowState.category == bindparam("state_category"),
-    "label_id": _labelled(TicketLabel.label_id == bindparam("label_id")),
-    "common_label_id": _carrying_label(),
-    "ready": is_ready(),
-    "state_ids": Ticket.state_id.in_(bindparam("state_ids", expanding=True)),
-    "label_ids": _labelled(TicketLabel.label_id.in_(bindparam("label_ids", expanding=True))),
-    "unassigned": Ticket.assignee_user_id.is_(None),
-    "updated_since": Ticket.updated_at >= bindparam("updated_since"),
-    "project_ids": Ticket.project_id.in_(bindparam("project_ids", expanding=True)),
-    "in_live_projects": in_live_projects(),
-    "live": Ticket.deleted_at.is_(None),
-}
-
-
-# The filters that an index in list order answers, the one that leaves the fewest tickets first.
-_INDEXED = {
-    "parent_ticket_id": Ticket.parent_ticket_id,
-    "assignee_user_id": Ticket.assignee_user_id,
-    "reporter_user_id": Ticket.reporter_user_id,
-    "state_id": Ticket.state_id,
-    "project_id": Ticket.project_id,
-}
-
-
-@lru_cache(maxsize=512)
-def _filtered(names: frozenset[str]) -> AnySelect:
-    """The query of these filters. It is made once: making it costs more than running it."""
-    first = next((name for name in _INDEXED if name in names), None)
-    statement = FULL
-    for name in sorted(names):
-        if name in _INDEXED and name != first:
-            statement = statement.where(Unindexed(_INDEXED[name]) == bindparam(name))
-        else:
-            statement = statement.where(CONDITIONS[name])
-    return statement
-
-
-# A label on fewer tickets than this is looked up first; with another, one of its tickets is soon
-# met on the way through the list.
-_COMMON = 2000
-_CARRIERS = Prepared(
-    select(func.count().label("carriers")).select_from(
-        select(TicketLabel.ticket_id)
-        .where(TicketLabel.label_id == bindparam("label_id"))
-        .limit(_COMMON)
-        .subquery()
-    )
-)
-
-
-def _is_common(label_id: str) -> bool:
-    return bool(_CARRIERS.all(label_id=label_id)[0].carriers == _COMMON)
-
-
-def ticket_page(
-    conditions: Iterable[ColumnElement[bool]],
-    filters: dict[str, Any],
-    *,
-    limit: int,
-    cursor: str | None,
-    include_deleted: bool,
-) -> Page:
-    """A page of tickets, newest first, by the filters of ``CONDITIONS``.
-
-    ``among`` is a query for the ids to choose from; ``conditions`` are whatever else must hold.
-    Both cost a query made for this page alone.
-    """
-    given = {name: filters[name] for name in CONDITIONS.keys() & filters.keys()}
-    values = {name: value for name, value in given.items() if value is not None}
-    values = {name: value for name, value in values.items() if value is not False}
-    if not include_deleted:
-        values["live"] = True
-    if "label_id" in values and _is_common(values["label_id"]):
-        values["common_label_id"] = values.pop("label_id")
-    statement = _filtered(frozenset(values))
-    special = [*conditions]
-    if filters.get("among") is not None:
-        special.append(Ticket.id.in_(filters["among"]))
-    return page(
-        statement.where(*special).params(values) if special else statement,
-        kind="ticket",
-        sort=Ticket.created_at,
-        id_column=Ticket.id,
-        limit=limit,
-        cursor=cursor,
-        build=build,
-        values=None if special else values,
-    )

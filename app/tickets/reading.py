@@ -9,7 +9,7 @@ from app.core.db import Prepared
 from app.core.errors import Gone, NotFound
 from app.core.pagination import Page
 from app.projects import loaders as projects
-from app.tickets import queries
+from app.tickets import list_queries, queries
 from app.tickets.models import Ticket
 
 
@@ -19,7 +19,7 @@ def list_tickets(actor: Actor, /, *, limit: int, cursor: str | None, **filters: 
     include_deleted = bool(filters.pop("include_deleted", False))
     filters["in_live_projects"] = not include_deleted
     filters["project_ids"] = list(actor.allowlist) or None
-    return queries.ticket_page(
+    return list_queries.ticket_page(
         [], filters, limit=limit, cursor=cursor, include_deleted=include_deleted
     )
 
@@ -31,7 +31,7 @@ def list_project_tickets(
     """Tickets of one project, newest first."""
     include_deleted = bool(filters.pop("include_deleted", False))
     place = projects.seen(actor, project_id, include_deleted=include_deleted)
-    return queries.ticket_page(
+    return list_queries.ticket_page(
         [],
         {**filters, "project_id": place},
         limit=limit,

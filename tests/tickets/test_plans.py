@@ -11,7 +11,7 @@ from app.core import prepared
 from app.core.actor import Actor, ActorKind
 from app.core.db import reading, run_write, session
 from app.core.ids import new_id
-from app.tickets import board, queries
+from app.tickets import board, list_queries
 from app.tickets import reading as tickets
 from app.tickets.models import Ticket
 from tests.support.plans import plan_of
@@ -85,7 +85,7 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     pages = []
     for is_common in (False, True):
-        monkeypatch.setattr(queries, "_is_common", lambda _label, answer=is_common: answer)
+        monkeypatch.setattr(list_queries, "_is_common", lambda _label, answer=is_common: answer)
         with reading():
             pages.append(
                 tickets.list_project_tickets(

@@ -1,5 +1,6 @@
 """What two people at once must not break in verbs that only pages and commands have."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -8,6 +9,8 @@ from sqlalchemy import func, select
 
 from app.activity.undoing import undo_event
 from app.bots import releasing
+from app.core import db as units
+from app.core import prepared
 from app.core.actor import Actor, ActorKind
 from app.core.db import reading, run_write, session
 from app.core.errors import DomainError
@@ -119,3 +122,22 @@ def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkey
     assert holders[:2] == [None, None]
     kept = None if app.config["SETTINGS"].is_sqlite else "bo"
     assert (holders[2] and holders[2]["username"]) == kept
+
+
+def test_a_list_shows_nothing_that_is_deleted_while_it_is_read(app, cast, monkeypatch):
+    """PostgreSQL is asked for the ids first; what goes before their rows are read is left out."""
+    gone, stays = (make_ticket(cast.ada, cast.open_project, title) for title in ("Gone", "Stays"))
+    deleted = []
+
+    def run(connection, ready, given):
+        rows = prepared.run(connection, ready, given)
+        if "FROM tickets" in ready.sql and "LIMIT" in ready.sql and not deleted:
+            with ThreadPoolExecutor(1) as pool:
+                deleted.append(pool.submit(cast.bo.delete, f"/tickets/{gone['id']}").result())
+        return rows
+
+    monkeypatch.setattr(units, "run", run)
+    shown = ok(cast.ada.get(f"/projects/{cast.open_project}/tickets"))["data"]
+    assert deleted[0].status_code == 204
+    assert stays["id"] in [one["id"] for one in shown]
+    assert [one["deleted_at"] for one in shown if one["deleted_at"]] == []

@@ -12,7 +12,7 @@ from app.core.db import reading
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.text import unified
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import comments, queries, service
+from app.tickets import comments, list_queries, service
 from app.tickets.models import Ticket
 from app.web.guard import actor, write
 from app.web.render import go, page
@@ -38,7 +38,7 @@ def home() -> Response:
 
 def _show(refused: Refused | None = None, *, status: int = 200) -> Response:
     with reading():
-        mine = queries.ticket_page(
+        mine = list_queries.ticket_page(
             [WorkflowState.category != StateCategory.DONE.value],
             {"in_live_projects": True, "assignee_user_id": actor().id},
             limit=ROWS,

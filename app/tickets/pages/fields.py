@@ -18,7 +18,7 @@ from app.core.merging import Merged, merge
 from app.core.text import unified
 from app.projects import states
 from app.rest.fields import load
-from app.tickets import loaders, page_queries, queries, service
+from app.tickets import list_queries, loaders, page_queries, service
 from app.tickets.furniture import all_users
 from app.tickets.models import Ticket, TicketType
 from app.tickets.page_queries import Subject
@@ -97,7 +97,7 @@ def _options(subject: Subject, name: str) -> list[Any]:
 def _parents(subject: Subject) -> list[dict[str, Any]]:
     """The newest tickets that may be its parent."""
     kind = TicketType.EPIC if subject.ticket["type"] == TicketType.STORY else TicketType.STORY
-    return queries.ticket_page(
+    return list_queries.ticket_page(
         [Ticket.project_id == subject.project["id"], Ticket.type == kind.value],
         {},
         limit=PARENTS,

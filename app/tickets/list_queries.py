@@ -1,0 +1,149 @@
+"""Lists of tickets by filter: keyset pages over an index; nothing here grows with the table."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, exists, func, select
+
+from app.core.db import AnyRow, AnySelect, Prepared, is_postgresql
+from app.core.pagination import Page, page
+from app.core.unindexed import Unindexed
+from app.projects.models import WorkflowState
+from app.tickets.models import Ticket, TicketLabel
+from app.tickets.queries import FULL, build
+from app.tickets.readiness import in_live_projects, is_ready
+
+
+def _labelled(wanted: ColumnElement[bool]) -> ColumnElement[bool]:
+    return Ticket.id.in_(select(TicketLabel.ticket_id).where(wanted))
+
+
+def _carrying_label() -> ColumnElement[bool]:
+    """As ``label_id``, asked of one ticket after another, for a label that many have."""
+    return exists().where(
+        TicketLabel.ticket_id == Ticket.id, TicketLabel.label_id == bindparam("common_label_id")
+    )
+
+
+# What each filter asks of a ticket: first the filters of REST (interface.md, Tickets), then those
+# of the tools and of the verbs themselves; lists mean any of them, times are milliseconds.
+CONDITIONS: dict[str, ColumnElement[bool]] = {
+    "project_id": Ticket.project_id == bindparam("project_id"),
+    "state_id": Ticket.state_id == bindparam("state_id"),
+    "ticket_type": Ticket.type == bindparam("ticket_type"),
+    "assignee_user_id": Ticket.assignee_user_id == bindparam("assignee_user_id"),
+    "reporter_user_id": Ticket.reporter_user_id == bindparam("reporter_user_id"),
+    "priority": Ticket.priority == bindparam("priority"),
+    "parent_ticket_id": Ticket.parent_ticket_id == bindparam("parent_ticket_id"),
+    "state_category": WorkflowState.category == bindparam("state_category"),
+    "label_id": _labelled(TicketLabel.label_id == bindparam("label_id")),
+    "common_label_id": _carrying_label(),
+    "ready": is_ready(),
+    "state_ids": Ticket.state_id.in_(bindparam("state_ids", expanding=True)),
+    "label_ids": _labelled(TicketLabel.label_id.in_(bindparam("label_ids", expanding=True))),
+    "unassigned": Ticket.assignee_user_id.is_(None),
+    "updated_since": Ticket.updated_at >= bindparam("updated_since"),
+    "project_ids": Ticket.project_id.in_(bindparam("project_ids", expanding=True)),
+    "in_live_projects": in_live_projects(),
+    "live": Ticket.deleted_at.is_(None),
+}
+
+
+# The filters that an index in list order answers, the one that leaves the fewest tickets first.
+_INDEXED = {
+    "parent_ticket_id": Ticket.parent_ticket_id,
+    "assignee_user_id": Ticket.assignee_user_id,
+    "reporter_user_id": Ticket.reporter_user_id,
+    "state_id": Ticket.state_id,
+    "project_id": Ticket.project_id,
+}
+
+
+# Which tickets a page has.
+_KEYS = select(Ticket.id, Ticket.created_at).outerjoin(
+    WorkflowState, WorkflowState.id == Ticket.state_id
+)
+_BY_IDS = Prepared(FULL.where(Ticket.id.in_(bindparam("ticket_ids", expanding=True))))
+
+
+def _shown_of(*, include_deleted: bool) -> Callable[[Sequence[AnyRow]], list[dict[str, Any]]]:
+    """Builds the JSON of rows of ``_KEYS``, but for what was deleted since they were read."""
+
+    def shown(keys: Sequence[AnyRow]) -> list[dict[str, Any]]:
+        rows = {row.id: row for row in _BY_IDS.all(ticket_ids=[key.id for key in keys])}
+        found = (rows[key.id] for key in keys)
+        return build(row for row in found if include_deleted or row.deleted_at is None)
+
+    return shown
+
+
+@lru_cache(maxsize=512)
+def _filtered(source: AnySelect, names: frozenset[str]) -> AnySelect:
+    """The query of these filters. It is made once: making it costs more than running it."""
+    first = next((name for name in _INDEXED if name in names), None)
+    statement = source
+    for name in sorted(names):
+        if name in _INDEXED and name != first:
+            statement = statement.where(Unindexed(_INDEXED[name]) == bindparam(name))
+        else:
+            statement = statement.where(CONDITIONS[name])
+    return statement
+
+
+# A label on fewer tickets than this is looked up first; with another, one of its tickets is soon
+# met on the way through the list.
+_COMMON = 2000
+_CARRIERS = Prepared(
+    select(func.count().label("carriers")).select_from(
+        select(TicketLabel.ticket_id)
+        .where(TicketLabel.label_id == bindparam("label_id"))
+        .limit(_COMMON)
+        .subquery()
+    )
+)
+
+
+def _is_common(label_id: str) -> bool:
+    return bool(_CARRIERS.all(label_id=label_id)[0].carriers == _COMMON)
+
+
+def ticket_page(
+    conditions: Iterable[ColumnElement[bool]],
+    filters: dict[str, Any],
+    *,
+    limit: int,
+    cursor: str | None,
+    include_deleted: bool,
+) -> Page:
+    """A page of tickets, newest first, by the filters of ``CONDITIONS``.
+
+    ``among`` is a query for the ids to choose from; ``conditions`` are whatever else must hold.
+    Both cost a query made for this page alone.
+
+    PostgreSQL plans a list anew for each request, and should: which index is best follows from the
+    values. It is asked for the ids alone, which is soon planned, and then for what those tickets
+    show, which it plans once; in one statement, planning takes longer than the rest.
+    """
+    given = {name: filters[name] for name in CONDITIONS.keys() & filters.keys()}
+    values = {name: value for name, value in given.items() if value is not None}
+    values = {name: value for name, value in values.items() if value is not False}
+    if not include_deleted:
+        values["live"] = True
+    if "label_id" in values and _is_common(values["label_id"]):
+        values["common_label_id"] = values.pop("label_id")
+    special = [*conditions]
+    if filters.get("among") is not None:
+        special.append(Ticket.id.in_(filters["among"]))
+    by_ids = is_postgresql() and not special
+    statement = _filtered(_KEYS if by_ids else FULL, frozenset(values))
+    return page(
+        statement.where(*special).params(values) if special else statement,
+        kind="ticket",
+        sort=Ticket.created_at,
+        id_column=Ticket.id,
+        limit=limit,
+        cursor=cursor,
+        build=_shown_of(include_deleted=include_deleted) if by_ids else build,
+        values=None if special else values,
+    )
