@@ -1,4 +1,4 @@
-"""Cards: what the board shows of a ticket, in three statements however many there are."""
+"""Cards: what the board shows of a ticket, in two statements however many there are."""
 
 import zlib
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.db import AnyRow, Id, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import quiet
-from app.tickets.builders import LabelSummary
+from app.tickets.builders import LabelSummary, labels_in
 from app.tickets.models import (
     Comment,
     Priority,
@@ -24,7 +24,7 @@ from app.tickets.models import (
     TicketRelation,
     TicketType,
 )
-from app.tickets.queries import labels_of
+from app.tickets.queries import CARRIED
 from app.tickets.readiness import in_live_projects
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
@@ -54,6 +54,7 @@ COLUMNS = (
     WorkflowState.category,
     case((_is_epic, Parent.id), else_=Grand.id).label("epic_id"),
     case((_is_epic, Parent.title), else_=Grand.title).label("epic_title"),
+    CARRIED.label("labels"),
 )
 
 SOURCE = (
@@ -85,13 +86,12 @@ def build(
 ) -> list[Card]:
     """The cards of rows of ``SOURCE``."""
     identifiers = [row.id for row in rows]
-    labels = labels_of(identifiers)
     parts = parts_of(identifiers)
     return [
         _card(
             row,
             users,
-            labels[row.id],
+            labels_in(row.labels),
             parts.get(row.id, Parts()),
             grouping,
             row.category if by_category else row.state_id,

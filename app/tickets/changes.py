@@ -32,6 +32,8 @@ _TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MARKS_KEPT}}}
 
 # Events of a project that change its columns, its labels, or whether it is there.
 _OF_FRAME = ("workflow_state.", "label.", "project.")
+# Events that change what people and bots are called.
+_OF_NAMES = ("user.", "bot.updated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
     Where the overlap holds more of them than a token can name, it is made shorter: an event that is
     neither named nor too old would be news for ever.
     """
-    start = max(seen.start, rows[0].created_at - OVERLAP_MS)
+    start = max(seen.start, rows[0].created_at - OVERLAP_MS if rows else 0)
     if len(rows) > _MARKS_KEPT:
         start = max(start, rows[_MARKS_KEPT].created_at + 1)
     known = [row.id[-_MARK:] for row in rows[:_MARKS_KEPT] if row.created_at >= start]
@@ -116,6 +118,23 @@ _OF_ALL = Prepared(
     .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
     .limit(MOST_EVENTS)
 )
+_OF_ALL_AND_NAMES = Prepared(
+    select(AuditEvent.id, AuditEvent.created_at)
+    .where(_SINCE, or_(_TOUCHES, *(AuditEvent.event_type.startswith(one) for one in _OF_NAMES)))
+    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    .limit(MOST_EVENTS)
+)
+
+
+def since(token: str | None) -> tuple[bool, str]:
+    """Whether who holds this token has seen all that boards show, and the token of who has now.
+
+    Stricter than ``news``: what happens to any ticket of any project counts, and to any name.
+    """
+    seen = _read(token or "")
+    rows = _OF_ALL_AND_NAMES.all(start=seen.start)
+    is_current = token is not None and all(row.id[-_MARK:] in seen.marks for row in rows)
+    return is_current, _next_token(rows, seen)
 
 
 @operation(Access.READ)

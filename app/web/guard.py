@@ -3,7 +3,6 @@
 Pages are for people: whoever has no session is sent to the login page and comes back afterwards.
 """
 
-import gzip
 from collections.abc import Callable, Set
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -16,6 +15,7 @@ from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
+from app.web import packing
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -32,10 +32,6 @@ PAGE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-# Below this, packing costs more than it saves.
-WORTH_PACKING = 2048
-# The next level takes twice as long and saves a fifteenth.
-PACKING = 3
 
 
 class Client(Protocol):
@@ -99,7 +95,8 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
                 response.headers.setdefault(name, value)
             if is_secure():
                 response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
-            _pack(response)
+            if _may_pack(response):
+                packing.pack(response)
         return response
 
 
@@ -113,16 +110,10 @@ def _refuse_nul(asked: Request) -> None:
                 raise InvalidField(name, "nul_character")
 
 
-def _pack(response: Response) -> None:
-    """Compress a large page, unless it shows a secret beside what an attacker could choose."""
+def _may_pack(response: Response) -> bool:
+    """Not where the page shows a secret beside what an attacker could choose."""
     packable = response.status_code == 200 and not g.get("shows_secret")
-    if not packable or "gzip" not in request.headers.get("Accept-Encoding", ""):
-        return
-    content = response.get_data()
-    if len(content) >= WORTH_PACKING:
-        response.set_data(gzip.compress(content, PACKING, mtime=0))
-        response.headers["Content-Encoding"] = "gzip"
-        response.headers["Vary"] = "HX-Request, Accept-Encoding"
+    return packable and "gzip" in request.headers.get("Accept-Encoding", "")
 
 
 def public(

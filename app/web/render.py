@@ -18,6 +18,7 @@ from app.config import Settings
 from app.core.context import request_id
 from app.web import choices
 from app.web.compiled import keep_compiled
+from app.web.packing import AroundPiece, Piece
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
 # text, one real load on Back, and every refusal shown where the reader looks.
@@ -112,6 +113,22 @@ def page(template: str, *, block: str = "", status: int = 200, **context: Any) -
     if block and is_htmx():
         return html(render_block(template, block, **context), status)
     return html(render(template, **context), status)
+
+
+# Where a page has its kept piece. No text of anyone's can say this: theirs is escaped.
+_SLOT = Markup("<!--kept-->")
+
+
+def page_around(kept: Piece, template: str, *, block: str = "", **context: Any) -> Response:
+    """The page, or only ``block`` of it, with a piece that was made before as its ``piece``."""
+    if block and is_htmx():
+        text = render_block(template, block, piece=_SLOT, **context)
+    else:
+        text = render(template, piece=_SLOT, **context)
+    before, _, after = text.partition(_SLOT)
+    response = AroundPiece(before, kept, after, 200)
+    response.headers["Vary"] = "HX-Request"
+    return response
 
 
 def partial(template: str, *, status: int = 200, **context: Any) -> Response:

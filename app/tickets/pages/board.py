@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, request
+from markupsafe import Markup
 
+from app.accounts.builders import UserSummary
 from app.core.actor import Actor
 from app.core.db import reading
 from app.projects import labels as project_labels
@@ -15,12 +17,12 @@ from app.tickets import changes, furniture
 from app.tickets.board import Shape
 from app.tickets.builders import LabelSummary
 from app.tickets.cards import GROUPINGS
-from app.tickets.pages import filters
+from app.tickets.pages import filters, kept_boards
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
 from app.tickets.pages.looks import card_html
 from app.web.guard import actor
-from app.web.render import html, page, render
+from app.web.render import html, page, page_around, render
 
 # With more changes than this, the reader decides when to see them (ui.md 3.3).
 MOST_CHANGES = 30
@@ -88,10 +90,10 @@ def _show(project: SeenProject | None) -> Response:
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
+    # Boards that are filtered are too many to keep.
+    kept = None if wanted.chosen else kept_boards.look(shape)
     around = furniture.furniture(shape.project_id, actor().id)
     users = furniture.all_users()
-    people = furniture.summaries(users)
-    columns = boards.columns(shape, filters.conditions(wanted.chosen, actor()), people)
     groups = filters.offered(
         wanted.chosen,
         users=user_options(users, shape.project_id)[1:],
@@ -99,29 +101,53 @@ def _show(project: SeenProject | None) -> Response:
         projects=() if project else _projects(actor()),
     )
     address = filters.address(path, wanted.chosen, **wanted.more)
-    return page(
-        "tickets/board.html",
-        block="results",
+
+    frame: dict[str, Any] = {
+        "project": project,
+        "labels": around.labels,
+        "views": around.views,
+        "groups": groups,
+        "chips": filters.chips(path, wanted.chosen, groups, **wanted.more),
+        "chosen": wanted.chosen,
+        "more": wanted.more,
+        "grouping": wanted.grouping,
+        "groupings": [one for one in GROUPINGS if project or one != "label"],
+        "action": path,
+        "address": address,
+        "query": address.partition("?")[2],
+        "live": filters.address(f"{path}/live", wanted.chosen, **wanted.more),
+        "token": token,
+    }
+    if kept is None:
+        columns = _columns(project, wanted, furniture.summaries(users), around.labels)
+        return page("tickets/board.html", block="results", piece=columns, **frame)
+    piece = kept.columns or kept_boards.keep(
+        kept, _columns(project, wanted, furniture.summaries(users), around.labels)
+    )
+    return page_around(piece, "tickets/board.html", block="results", **frame)
+
+
+def _columns(
+    project: SeenProject | None,
+    wanted: Asked,
+    people: dict[str, UserSummary],
+    labels: list[LabelSummary],
+) -> Markup:
+    """The columns with their cards; who looks must not matter, but for the filters."""
+    shape = wanted.shape(project.id if project else None)
+    columns = boards.columns(shape, filters.conditions(wanted.chosen, actor()), people)
+    text = render(
+        "tickets/_board.html",
         project=project,
         columns=columns,
         card_html=card_html,
-        lanes=boards.lanes(shape, columns, people, around.labels) if wanted.grouping else (),
-        labels=around.labels,
-        views=around.views,
-        groups=groups,
-        chips=filters.chips(path, wanted.chosen, groups, **wanted.more),
-        chosen=wanted.chosen,
+        lanes=boards.lanes(shape, columns, people, labels) if wanted.grouping else (),
         filtered=bool(wanted.chosen),
         more=wanted.more,
         grouping=wanted.grouping,
-        groupings=[one for one in GROUPINGS if project or one != "label"],
-        action=path,
-        address=address,
-        query=address.partition("?")[2],
-        live=filters.address(f"{path}/live", wanted.chosen, **wanted.more),
-        token=token,
         list_address=_to_list(project, wanted.chosen),
     )
+    return Markup(text)  # noqa: S704 - a template made it
 
 
 def _projects(present: Actor) -> list[tuple[str, str]]:

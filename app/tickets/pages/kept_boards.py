@@ -1,0 +1,84 @@
+"""The columns of boards as HTML, kept while nothing happens that they would show.
+
+An open board asks every few seconds what changed; one that is opened anew can be the one that was
+made last, if the answer would be: nothing. What passes with time alone is told in minutes, so none
+is kept for longer than one. Nothing in it depends on who looks: whether they may is asked before.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from flask import current_app
+
+from app.core.clock import MINUTE_MS, now_ms
+from app.tickets import changes
+from app.tickets.board import Shape
+from app.web.choices import shows_exact_times
+from app.web.packing import Piece, piece
+
+KEPT_MS = MINUTE_MS
+# Of 500 cards one takes 0.7 MB.
+MOST_KEPT = 8
+
+_PLACE = "docket_boards"
+Key = tuple[Shape, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look for a kept board found: its columns, or what it takes to keep new ones."""
+
+    key: Key
+    at: int
+    # Of who had seen everything at that moment.
+    token: str
+    columns: Piece | None = None
+
+
+class Boards:
+    """The boards that this process keeps, the one that was asked for last at the end."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._kept: OrderedDict[Key, Look] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Key) -> Look | None:
+        """The one that was kept, whatever has happened since."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def keep(self, made: Look) -> None:
+        """Keep one, and give up the one that nobody has asked for for the longest time."""
+        with self._lock:
+            self._kept[made.key] = made
+            self._kept.move_to_end(made.key)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+def _boards() -> Boards:
+    found: Boards = current_app.extensions.setdefault(_PLACE, Boards())
+    return found
+
+
+def look(shape: Shape) -> Look:
+    """The board as it was kept, if nothing happened since; before anything else is read for it.
+
+    What happens after this look counts as not seen, so a board that is made after it may be kept.
+    """
+    key = (shape, shows_exact_times())
+    known, now = _boards().get(key), now_ms()
+    is_young = known is not None and known.at <= now < known.at + KEPT_MS
+    is_current, token = changes.since(known.token if known and is_young else None)
+    return known if known and is_current else Look(key, now, token)
+
+
+def keep(found: Look, columns: str) -> Piece:
+    """Keep what was made after a look that found nothing."""
+    made = piece(columns)
+    _boards().keep(replace(found, columns=made))
+    return made

@@ -1,0 +1,159 @@
+"""Boards that are kept while nothing happens, and are made anew as soon as something does."""
+
+import gzip
+
+import pytest
+
+from app.core.clock import MINUTE_MS, now_ms
+from app.tickets import cards
+from tests.web.cards_on_page import shown
+
+BOARD = "/projects/OPEN/board"
+
+
+@pytest.fixture
+def reads_cards(ada):
+    """Whether opening a board reads its cards."""
+
+    def reading(path=BOARD, **headers):
+        with ada.statements() as seen:
+            assert ada.get(path, **headers).status_code == 200
+        return any("category" in one and "epic_title" in one for one in seen)
+
+    return reading
+
+
+def test_a_board_is_made_once_while_nothing_happens(ada, ticket, reads_cards):
+    assert reads_cards()
+    first = ada.get(BOARD).text
+    assert not reads_cards()
+    assert shown(ada.get(BOARD).text) == shown(first) == ["OPEN-2", "OPEN-1"]
+
+
+@pytest.mark.parametrize("path", [BOARD, "/board", f"{BOARD}?group=assignee", f"{BOARD}?done=all"])
+def test_each_board_is_kept_for_itself(reads_cards, ticket, path):
+    assert reads_cards(path)
+    assert not reads_cards(path)
+
+
+def test_a_filtered_board_is_made_each_time(reads_cards, ticket):
+    assert reads_cards(f"{BOARD}?priority=medium")
+    assert reads_cards(f"{BOARD}?priority=medium")
+
+
+def _renamed(cast, ticket):
+    cast.ada.patch(f"/tickets/{ticket['id']}", {"title": "Seen at once"})
+
+
+def _created(cast, ticket):
+    cast.ada.post(f"/projects/{cast.open_project}/tickets", {"title": "Seen at once"})
+
+
+def _labelled(cast, ticket):
+    label = ticket["labels"][0]["id"]
+    cast.ada.patch(f"/projects/{cast.open_project}/labels/{label}", {"name": "Seen at once"})
+
+
+def _column_renamed(cast, ticket):
+    path = f"/projects/{cast.open_project}/workflow-states/{ticket['state']['id']}"
+    cast.ada.patch(path, {"name": "Seen at once"})
+
+
+CHANGES = [_renamed, _created, _labelled]
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    # The board of all projects names no states.
+    [(BOARD, _column_renamed), *((path, one) for path in (BOARD, "/board") for one in CHANGES)],
+)
+def test_what_a_board_shows_is_seen_at_once(ada, cast, ticket, path, change):
+    assert "Seen at once" not in ada.get(path).text
+    change(cast, ticket)
+    assert "Seen at once" in ada.get(path).text
+
+
+@pytest.mark.parametrize("path", [BOARD, "/board"])
+@pytest.mark.parametrize("kind", ["users", "bots"])
+def test_a_new_name_is_seen_at_once(ada, cast, ticket, path, kind):
+    user_id = {"users": cast.bo, "bots": cast.smith}[kind].user_id
+    cast.ada.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": user_id})
+    assert "Seen at once" not in ada.get(path).text
+    cast.ada.patch(f"/{kind}/{user_id}", {"display_name": "Seen at once"})
+    assert "Seen at once" in ada.get(path).text.partition('id="board"')[2]
+
+
+def test_what_blocks_from_another_project_is_seen_at_once(ada, cast, ticket):
+    blocker = cast.ada.post(f"/projects/{cast.fenced_project}/tickets", {"title": "Before"}).json
+    assert ">Blocked<" not in _card(ada.get(BOARD).text, "OPEN-1")
+    cast.ada.post(
+        f"/tickets/{blocker['id']}/relations",
+        {"type": "blocks", "target_ticket_id": ticket["id"]},
+    )
+    assert ">Blocked<" in _card(ada.get(BOARD).text, "OPEN-1")
+    states = cast.ada.get(f"/projects/{cast.fenced_project}/workflow-states").json["data"]
+    done = next(one["id"] for one in states if one["category"] == "done")
+    cast.ada.post(f"/tickets/{blocker['id']}/transition", {"state_id": done})
+    assert ">Blocked<" not in _card(ada.get(BOARD).text, "OPEN-1")
+
+
+def _card(text, reference):
+    return text.split(f'data-ref="{reference}"')[1].split("</li>")[0]
+
+
+def test_what_passes_with_time_is_seen_within_a_minute(ada, cast, ticket, monkeypatch):
+    cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "By a bot."})
+    assert "Smith, <time" in ada.get(BOARD).text
+    later = now_ms() + cards.TOUCH_MS + MINUTE_MS
+    for place in ("app.tickets.cards", "app.tickets.pages.kept_boards", "app.tickets.changes"):
+        monkeypatch.setattr(f"{place}.now_ms", lambda: later)
+    assert "Smith, <time" not in ada.get(BOARD).text
+
+
+def test_a_clock_that_was_set_back_keeps_no_board(ada, ticket, reads_cards, monkeypatch):
+    assert reads_cards()
+    earlier = now_ms() - 5 * MINUTE_MS
+    monkeypatch.setattr("app.tickets.pages.kept_boards.now_ms", lambda: earlier)
+    assert reads_cards()
+
+
+def test_who_reads_exact_times_gets_no_other_ones(ada, cast, ticket):
+    cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "By a bot."})
+    assert "just now" in ada.get(BOARD).text
+    ada.client.set_cookie("times", "exact")
+    assert "just now" not in ada.get(BOARD).text
+    ada.client.delete_cookie("times")
+    assert "just now" in ada.get(BOARD).text
+
+
+def test_a_kept_board_of_a_deleted_project_is_gone(ada, cast, ticket):
+    ada.get(BOARD)
+    cast.ada.delete(f"/projects/{cast.open_project}")
+    assert ada.get(BOARD).status_code == 410
+    assert "OPEN-1" not in shown(ada.get("/board").text)
+
+
+def test_packed_it_says_the_same(ada, ticket):
+    plain = ada.get(BOARD)
+    packed = ada.get(BOARD, **{"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Vary"] == "HX-Request, Accept-Encoding"
+    assert int(packed.headers["Content-Length"]) == len(packed.data) < len(plain.data)
+    assert _card(gzip.decompress(packed.data).decode(), "OPEN-1") == _card(plain.text, "OPEN-1")
+    assert gzip.decompress(packed.data).decode().endswith(plain.text[-200:])
+
+
+def test_a_script_gets_the_kept_columns_too(ada, ticket, reads_cards):
+    ada.get(BOARD)
+    assert not reads_cards(BOARD, **{"HX-Request": "true"})
+    fragment = ada.get(BOARD, htmx=True).text
+    assert shown(fragment) == ["OPEN-2", "OPEN-1"]
+    assert "<html" not in fragment
+
+
+def test_few_boards_are_kept(ada, cast, reads_cards, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.kept_boards.MOST_KEPT", 2)
+    first, second, third = BOARD, f"{BOARD}?group=epic", f"{BOARD}?group=priority"
+    assert [reads_cards(path) for path in (first, second, first)] == [True, True, False]
+    # What was asked for last stays.
+    assert [reads_cards(path) for path in (third, first, second)] == [True, False, True]
