@@ -14,21 +14,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
-import orjson
 import psutil
 
-from app import create_app, schema
-from app.config import Settings
 from tests.bench import report, wrk
-from tests.bench.filling import PASSWORD, USERNAME, World, fill
+from tests.bench.data import SECRET, cookie_of, database, filled
+from tests.bench.filling import World
 from tests.bench.operations import SDK_ECHO, Operation, operations
-from tests.support.postgres import start_cluster
 from tests.support.serving import ROOT, Served, serving, until, unused_port
-
-SECRET = "for one benchmark only"
 
 
 def main() -> None:
@@ -50,46 +45,11 @@ def main() -> None:
     tables = []
     for kind in kinds:
         with tempfile.TemporaryDirectory(prefix="docket-bench-") as made, ExitStack() as stack:
-            url = stack.enter_context(_database(kind, asked.keep or Path(made)))
-            world = _filled(url, asked.keep or Path(made), asked.tickets)
+            url = stack.enter_context(database(kind, asked.keep or Path(made)))
+            world = filled(url, asked.keep or Path(made), asked.tickets)
             tables.append(_measured(kind, url, Path(made), world, asked))
     if asked.write:
         report.write(ROOT / "PERFORMANCE.md", _machine(), asked.tickets, tables)
-
-
-@contextmanager
-def _database(kind: str, directory: Path) -> Iterator[str]:
-    if kind == "sqlite":
-        directory.mkdir(parents=True, exist_ok=True)
-        yield f"sqlite:///{directory / 'bench.db'}"
-        return
-    cluster = start_cluster()
-    try:
-        yield cluster.create_database("bench")
-    finally:
-        cluster.stop()
-
-
-def _filled(url: str, directory: Path, tickets: int) -> World:
-    """The data set, made unless an earlier run kept it."""
-    kept = directory / "bench.json"
-    if url.startswith("sqlite") and kept.exists():
-        return World(**orjson.loads(kept.read_bytes()))
-    settings = Settings(
-        instance_dir=directory,
-        database_url=url,
-        secret_key=SECRET,
-        base_url="http://localhost",
-        log_level="WARNING",
-    )
-    print(f"filling {url.partition(':')[0]} with {tickets} tickets", flush=True)
-    app = create_app(settings)
-    with app.app_context():
-        schema.upgrade()
-        world = fill(settings, tickets)
-    if url.startswith("sqlite"):
-        kept.write_bytes(orjson.dumps(asdict(world)))
-    return world
 
 
 def _measured(
@@ -102,7 +62,7 @@ def _measured(
         with _other("tests.bench.bare", str(workers), "8") as bare:
             chosen = [
                 operation
-                for operation in operations(world, _cookie(served))
+                for operation in operations(world, cookie_of(served))
                 if asked.only in operation.name
             ]
             lines = _rotate(served, bare, chosen, asked)
@@ -176,13 +136,6 @@ def _answers(port: int) -> bool:
         connection.laddr.port == port and connection.status == psutil.CONN_LISTEN
         for connection in psutil.net_connections("tcp")
     )
-
-
-def _cookie(served: Served) -> str:
-    answer = served.request(
-        "POST", "/api/v1/auth/login", {"username": USERNAME, "password": PASSWORD}
-    )
-    return str(answer.headers["Set-Cookie"]).partition(";")[0]
 
 
 def _memory(parent: int) -> float:

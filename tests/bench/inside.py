@@ -1,10 +1,10 @@
 """What each operation takes of the processor inside one process, without a server or a client.
 
-    python -m tests.bench.inside [--tickets N] [--only NAME] [--seconds N] [--postgresql]
+    python -m tests.bench.inside [--tickets N] [--only NAME] [--seconds N] [--postgresql] [--where]
 
 On a machine that does other work as well this says more than requests a second: shown is the best
 fifth of a second. Each operation is asked once with all its requests before, as caches are warm in
-a server that runs.
+a server that runs. ``--where`` says which code takes the time.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,12 @@ from app.config import Settings
 from app.web.render import warm
 from tests.bench.filling import PASSWORD, USERNAME, fill
 from tests.bench.operations import operations
+from tests.bench.sampling import Sampler
 from tests.bench.wrk import Request
 from tests.support.postgres import start_cluster
 
 PIECE_SECONDS = 0.2
+AREAS_SHOWN = 8
 
 
 def main() -> None:
@@ -37,6 +39,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2, help="for each operation (2)")
     parser.add_argument("--only", default="", help="operations whose name has this in it")
     parser.add_argument("--postgresql", action="store_true", help="not on SQLite")
+    parser.add_argument("--where", action="store_true", help="say which code takes the time")
     asked = parser.parse_args()
     with ExitStack() as at_end:
         made = at_end.enter_context(tempfile.TemporaryDirectory(prefix="docket-bench-"))
@@ -63,8 +66,12 @@ def main() -> None:
         cookie = login.headers["Set-Cookie"].partition(";")[0]
         for operation in operations(world, cookie):
             if asked.only in operation.name:
-                micros = _best(app, operation.requests, asked.seconds) * 1_000_000
+                sampler = Sampler()
+                with sampler if asked.where else nullcontext():
+                    micros = _best(app, operation.requests, asked.seconds) * 1_000_000
                 print(f"{operation.name:26}{micros:10.0f} us", flush=True)
+                for name, share in sampler.shares(AREAS_SHOWN):
+                    print(f"    {share:6.1%}  {name}", flush=True)
 
 
 def _best(app: Flask, requests: list[Request], seconds: float) -> float:

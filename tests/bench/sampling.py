@@ -1,0 +1,66 @@
+"""Where the processor's time goes: which code is at work, looked at every millisecond of it."""
+
+import signal
+from collections import Counter
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from tests.support.serving import ROOT
+
+EVERY_SECONDS = 0.001
+# Python that does nothing but wait for the database's own code, by file and function.
+DATABASE = {
+    ("prepared.py", "run"),
+    ("default.py", "do_execute"),
+    ("default.py", "do_executemany"),
+    ("default.py", "do_commit"),
+    ("engines.py", "_begin_sqlite"),
+    ("generators.py", "execute"),
+}
+
+
+class Sampler:
+    """For a with-statement in the main thread; ``shares`` says what was seen."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def __enter__(self) -> "Sampler":
+        """Begin to look."""
+        signal.signal(signal.SIGPROF, self._note)
+        signal.setitimer(signal.ITIMER_PROF, EVERY_SECONDS, EVERY_SECONDS)
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        """Look no more."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _note(self, _number: int, frame: FrameType | None) -> None:
+        if frame is not None:
+            self._seen[area(frame)] += 1
+
+    def shares(self, most: int) -> list[tuple[str, float]]:
+        """The areas that were seen most often, each as a share of all looks."""
+        every = self._seen.total() or 1
+        return [(name, count / every) for name, count in self._seen.most_common(most)]
+
+
+def area(frame: FrameType) -> str:
+    """The part of the house, or the library, that a frame belongs to."""
+    path = Path(frame.f_code.co_filename)
+    if (path.name, frame.f_code.co_name) in DATABASE:
+        return "the database"
+    if path.is_relative_to(ROOT / "app"):
+        inside = path.relative_to(ROOT / "app")
+        return f"app/{inside.parts[0]}"
+    if path.is_relative_to(ROOT / "templates"):
+        return "templates"
+    parts = path.parts
+    if "site-packages" in parts:
+        return parts[parts.index("site-packages") + 1].removesuffix(".py")
+    return f"Python: {path.stem}"
