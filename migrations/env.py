@@ -16,7 +16,8 @@ from alembic.operations.ops import MigrationScript
 from alembic.runtime.migration import MigrationInfo
 from alembic.script import ScriptDirectory
 
-from app.core.db import Base, Id, db
+from app.core.columns import Id
+from app.core.db import Base, db
 from app.core.engines import WRITES
 from app.core.locks import Lock
 from app.core.writer_lock import writer_lock

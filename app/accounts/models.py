@@ -5,7 +5,8 @@ from enum import StrEnum
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Base, Id, Moment, id_key, one_of, short_text
+from app.core.columns import Id, Moment, id_key, one_of, short_text
+from app.core.db import Base
 
 
 class UserType(StrEnum):

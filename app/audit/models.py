@@ -5,7 +5,8 @@ from typing import Any
 from sqlalchemy import JSON, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Base, Id, Moment, id_key, short_text
+from app.core.columns import Id, Moment, id_key, short_text
+from app.core.db import Base
 
 _NAMED = text("tool_invocation_log_id IS NOT NULL")
 

@@ -19,7 +19,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core import ids, sealing
 from app.core.clock import HOUR_MS, now_ms
-from app.core.db import Base, Id, Moment, id_key, is_postgresql, session, short_text
+from app.core.columns import Id, Moment, id_key, short_text
+from app.core.db import Base, is_postgresql, session
 from app.core.errors import Conflict, InvalidField
 
 KEY_LENGTH = 128

@@ -2,7 +2,8 @@
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Base, Moment, short_text
+from app.core.columns import Moment, short_text
+from app.core.db import Base
 
 
 class SweeperLease(Base):

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from sqlalchemy import BigInteger, bindparam, delete, func, select, text
 
-from app.core.db import AnySelect, Id, Prepared, is_postgresql, session
+from app.core.columns import Id
+from app.core.db import AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import Expression

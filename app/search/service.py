@@ -8,7 +8,8 @@ from sqlalchemy import column, select, table
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
-from app.core.db import AnySelect, Id, Moment, Prepared
+from app.core.columns import Id, Moment
+from app.core.db import AnySelect, Prepared
 from app.core.errors import InvalidField
 from app.core.pagination import Page
 from app.search import cursors, index

@@ -3,7 +3,8 @@
 from sqlalchemy import ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Base, Id, Moment, id_key, short_text
+from app.core.columns import Id, Moment, id_key, short_text
+from app.core.db import Base
 
 
 class StickyNote(Base):

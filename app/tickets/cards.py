@@ -12,7 +12,8 @@ from app.accounts.builders import UserSummary
 from app.audit.models import AuditEvent
 from app.core.actor import ActorKind
 from app.core.clock import MINUTE_MS, iso, now_ms
-from app.core.db import AnyRow, Id, Prepared
+from app.core.columns import Id
+from app.core.db import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import quiet
 from app.tickets.builders import LabelSummary, labels_in

@@ -8,7 +8,8 @@ from sqlalchemy import bindparam, func, literal, select, union_all
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
-from app.core.db import AnyRow, Id, Prepared
+from app.core.columns import Id
+from app.core.db import AnyRow, Prepared
 from app.projects.models import Label
 from app.tickets.builders import LabelSummary
 from app.tickets.models import SavedView

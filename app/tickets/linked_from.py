@@ -22,7 +22,8 @@ from sqlalchemy import (
     table,
 )
 
-from app.core.db import AnySelect, Id, Moment
+from app.core.columns import Id, Moment
+from app.core.db import AnySelect
 from app.projects.models import Project
 from app.web.wiki_addresses import address_of
 

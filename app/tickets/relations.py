@@ -9,7 +9,8 @@ from sqlalchemy.orm import aliased
 from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnySelect, Id, Prepared, session
+from app.core.columns import Id
+from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.locks import Lock, hold

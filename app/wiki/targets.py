@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam, func, literal, or_, select, union_all
 
 from app.core.actor import Actor
-from app.core.db import AnySelect, Id, Prepared
+from app.core.columns import Id
+from app.core.db import AnySelect, Prepared
 from app.core.unindexed import Unindexed
 from app.markdown import Broken, Links, Resolved, Target, Targets
 from app.projects.models import Project, StateCategory, WorkflowState

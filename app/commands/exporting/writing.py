@@ -12,7 +12,8 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, String, Table, collate, select, text
 
 from app.commands.exporting import layout
-from app.core.db import Id, db
+from app.core.columns import Id
+from app.core.db import db
 
 BATCH = 500
 
