@@ -14,26 +14,19 @@ from typing import Any, TypeVar, cast
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session as FlaskSession
 from sqlalchemy import (
-    CHAR,
-    BigInteger,
-    CheckConstraint,
     Connection,
-    Dialect,
     Engine,
     Insert,
     MetaData,
     Row,
     Select,
-    String,
     Update,
     event,
 )
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.orm.exc import StaleDataError
-from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.core.context import out_of_turn
 from app.core.engines import HASTY, WRITES, is_outage, is_retryable
@@ -66,60 +59,22 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
 
 
-class Id(TypeDecorator[str]):
-    """A UUID as canonical text in Python; ``uuid`` on PostgreSQL, CHAR(36) on SQLite.
-
-    Text costs nothing to read and sorts like the UUID on both.
-    """
-
-    impl = CHAR(36)
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Choose the column type of the database."""
-        if dialect.name == "postgresql":
-            return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
-        return dialect.type_descriptor(CHAR(36))
-
-    def bind_processor(self, _dialect: Dialect) -> None:
-        """Text goes in as it is: PostgreSQL is told that it is a uuid."""
-
-    def result_processor(self, _dialect: Dialect, _coltype: object) -> None:
-        """Text comes out: ``engines`` sees to it."""
-
-
-# Milliseconds since the epoch.
-Moment = BigInteger
-
-
-def one_of(column: str, values: type[Any]) -> CheckConstraint:
-    """A CHECK that holds a text column to the values of a StrEnum."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
-
-
-def id_key() -> Mapped[str]:
-    """The primary key every table has."""
-    return mapped_column(Id, primary_key=True)
-
-
-def short_text(length: int = 200) -> String:
-    """A bounded text column."""
-    return String(length)
-
-
 # The connection of the unit of work at hand, where that only reads, and where it writes.
 _reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
 _writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
+# What is to be done once the unit of work at hand has committed, each thing once.
+_afterwards: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
+    "afterwards", default=None
+)
 
 
 class UnitSession(FlaskSession):
-    """The session: in a unit of work that only reads, it takes part in its transaction."""
+    """The session: it takes part in the unit of work at hand, which begins and ends without it."""
 
     def get_bind(self, *args: Any, **kwargs: Any) -> Engine | Connection:
         """The connection at hand, or the engine."""
-        reader = _reader.get()
-        return reader if reader is not None else super().get_bind(*args, **kwargs)
+        connection = _reader.get() or _writer.get()
+        return connection if connection is not None else super().get_bind(*args, **kwargs)
 
 
 db = SQLAlchemy(
@@ -179,19 +134,38 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     commit does not wait for the disk: the next one that does carries it there. For what only says
     that something was read. Raises Unavailable where the database cannot be reached.
     """
-    if _reader.get() is not None or db.session().in_transaction():
+    if _reader.get() is not None or _writer.get() is not None or _session_is_at_work():
         raise RuntimeError("a unit of work is open already")
     engine = db.engine
-    with out_of_turn.get()(), _outages(), writer_lock(engine):
-        token = _writer.set(None)
+    queue: dict[Callable[[], None], None] = {}
+    with out_of_turn.get()(), _outages(), writer_lock(engine), engine.connect() as connection:
+        begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
+        writer, afterwards = _writer.set(connection), _afterwards.set(queue)
         try:
-            session.info[WRITES] = True
-            _writer.set(session.connection(execution_options={WRITES: True, HASTY: hasty}))
             yield
-            session.commit()
+            if db.session.registry.has():
+                # It flushes, and ends its part; the commit is ours.
+                session.commit()
+            begun.commit()
         finally:
-            _writer.reset(token)
-            _close()
+            _afterwards.reset(afterwards)
+            _writer.reset(writer)
+            if db.session.registry.has():
+                _end_session()
+    for act in queue:
+        act()
+
+
+def _session_is_at_work() -> bool:
+    return db.session.registry.has() and db.session().in_transaction()
+
+
+def after_commit(act: Callable[[], None]) -> None:
+    """Do this, once, when the ``transaction`` at hand has committed; not if it fails."""
+    queue = _afterwards.get()
+    if queue is None:
+        raise RuntimeError("nothing is being written")
+    queue[act] = None
 
 
 def is_postgresql() -> bool:
@@ -207,14 +181,17 @@ def in_one_go() -> Iterator[None]:
 
     Refusals are raised at the end, and as the driver raises them.
     """
-    driver: Any = session.connection().connection.dbapi_connection
+    connection = _writer.get()
+    if connection is None:
+        raise RuntimeError("nothing is being written")
+    driver: Any = connection.connection.dbapi_connection
     with driver.pipeline() if hasattr(driver, "pipeline") else nullcontext():
         yield
 
 
 def is_writing() -> bool:
     """Whether the unit of work at hand writes."""
-    return _reader.get() is None and bool(session.info.get(WRITES))
+    return _writer.get() is not None
 
 
 @contextmanager
@@ -231,14 +208,11 @@ def reading() -> Iterator[None]:
                 _end_session()
 
 
-def _close() -> None:
-    """Give the connection back; objects stay readable for the rest of the request."""
-    session.info.pop(WRITES, None)
-    _end_session()
-
-
 def _end_session() -> None:
-    """Close the session; one that cannot be, its connection being lost, gives way to another."""
+    """Close the session; one that cannot be, its connection being lost, gives way to another.
+
+    Objects stay readable for the rest of the request.
+    """
     try:
         session.close()
     except DBAPIError:

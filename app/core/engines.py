@@ -20,7 +20,7 @@ WRITES = "docket_writes"
 # The execution option of one whose commit need not wait for the disk.
 HASTY = "docket_hasty"
 
-# Ids are text to everyone here (``db.Id``), so no connection makes an object of each.
+# Ids are text to everyone here (``columns.Id``), so no connection makes an object of each.
 psycopg.adapters.register_loader("uuid", TextLoader)
 
 # A connection that was used less than this ago is not asked whether it still lives.

@@ -1,14 +1,9 @@
 """Telling the worker of this process, right after a commit, that there is something to send."""
 
 from collections.abc import Callable
-from typing import Any
 
-from sqlalchemy import event
-from sqlalchemy.orm import Session
+from app.core import db
 
-from app.core.db import session
-
-_MARK = "docket_outbox"
 _wakers: list[Callable[[], None]] = []
 
 
@@ -30,17 +25,4 @@ def wake_all() -> None:
 
 def after_commit() -> None:
     """Wake the worker once the transaction at hand has committed."""
-    session.info[_MARK] = True
-
-
-@event.listens_for(Session, "after_commit")
-def _committed(committing: Session, *_: Any) -> None:
-    # A savepoint is no commit yet; the one around it will be told.
-    if not committing.in_nested_transaction() and committing.info.pop(_MARK, False):
-        wake_all()
-
-
-@event.listens_for(Session, "after_rollback")
-def _rolled_back(rolling: Session, *_: Any) -> None:
-    if not rolling.in_nested_transaction():
-        rolling.info.pop(_MARK, None)
+    db.after_commit(wake_all)

@@ -8,10 +8,13 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.accounts.models import User
+from app.audit.models import AuditEvent
+from app.audit.service import Target, record
 from app.core import ids
+from app.core.actor import SYSTEM
 from app.core.clock import now_ms
 from app.core.context import out_of_turn
-from app.core.db import ATTEMPTS, db, reading, run_write, session, transaction
+from app.core.db import ATTEMPTS, after_commit, db, reading, run_write, session, transaction
 
 
 def new_user():
@@ -54,6 +57,56 @@ def test_an_exception_undoes_all_of_it():
     with pytest.raises(KeyError):
         run_write(work)
     assert count() == 0
+
+
+def test_what_goes_past_the_session_shares_its_transaction():
+    def work(*, fails):
+        session.add(new_user())
+        session.flush()
+        record(SYSTEM, "audit.orphaned", Target("audit_event"), event_type="x", reason="y")
+        if fails:
+            raise KeyError("stop")
+
+    before = count()
+    with pytest.raises(KeyError):
+        run_write(lambda: work(fails=True))
+    assert (count(), events()) == (before, 0)
+    run_write(lambda: work(fails=False))
+    assert (count(), events()) == (before + 1, 1)
+
+
+def events():
+    with reading():
+        return session.scalar(select(func.count()).select_from(AuditEvent))
+
+
+def test_without_need_there_is_no_session():
+    db.session.remove()
+    run_write(lambda: record(SYSTEM, "audit.orphaned", Target("x"), event_type="x", reason="y"))
+    assert not db.session.registry.has()
+    assert events() == 1
+
+
+def test_what_is_to_follow_a_commit_follows_it_once():
+    seen = []
+
+    def look():
+        seen.append(count())
+
+    def work(*, fails):
+        session.add(new_user())
+        after_commit(look)
+        after_commit(look)
+        if fails:
+            raise KeyError("stop")
+
+    with pytest.raises(KeyError):
+        run_write(lambda: work(fails=True))
+    assert seen == []
+    run_write(lambda: work(fails=False))
+    assert seen == [1]
+    with pytest.raises(RuntimeError, match="nothing is being written"):
+        after_commit(look)
 
 
 def test_units_of_work_do_not_nest():
