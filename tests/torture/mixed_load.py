@@ -46,9 +46,11 @@ class Asked:
 
 @dataclass
 class Seen:
-    """What clients saw: when each answer was due, in seconds, and how many milliseconds it took."""
+    """What clients saw: when each answer was due, in seconds, how many milliseconds it took, and
+    what was asked for.
+    """
 
-    answers: list[tuple[float, float]] = field(default_factory=list)
+    answers: list[tuple[float, float, str]] = field(default_factory=list)
     created: set[str] = field(default_factory=set)
     failures: Counter[str] = field(default_factory=Counter)
 
@@ -133,7 +135,7 @@ def work(clients: list[Client], seconds: float, rate: float | None) -> Seen:
             name = client.chance.choices(names, weights)[0]
             client.ask(name, seen)
             took = time.monotonic() - began - due
-            seen.answers.append((due, took * 1000))
+            seen.answers.append((due, took * 1000, name))
 
     with ThreadPoolExecutor(len(clients)) as pool:
         for one in [pool.submit(run, client) for client in clients]:

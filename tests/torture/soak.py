@@ -4,6 +4,8 @@ What may not grow is watched: memory, file descriptors and threads of every proc
 that answers take. Requests come at fixed moments, whoever is still waiting, and are timed from the
 moment at which they were due. A machine that others share is now faster, now slower, so a piece of
 work that is always the same is timed beside them, and answers may take longer as far as that does.
+Of a piece of the time, the p99 is the median of its minutes': one that something else disturbed
+says nothing, a tail that has grown shows in each.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 from flask import Flask
@@ -41,8 +43,13 @@ from tests.torture.mixed_load import Client, Seen, work
 # When, in seconds; MiB, file descriptors and threads of all processes together; milliseconds of the
 # work that is always the same.
 Sample = tuple[float, float, int, int, float]
+Answered = tuple[float, float, str]
+T = TypeVar("T")
 KINDS = ("sqlite", "postgresql")
 CLIENTS = 12
+# A p99 of fewer answers than this is the slowest of them.
+ENOUGH = 100
+MINUTE_SECONDS = 60.0
 PIECES = 6
 SAMPLE_SECONDS = 5.0
 SAME_WORK = 20_000
@@ -163,7 +170,9 @@ class Piece:
 
     per_second: float
     median: float
+    # The p99 of its minute in the middle.
     tail: float
+    tails: dict[str, float]
     mebibytes: float
     files: int
     threads: int
@@ -175,14 +184,18 @@ def pieces(seen: Seen, sizes: list[Sample], seconds: float) -> list[Piece]:
     length = seconds / PIECES
     found = []
     for number in range(PIECES):
-        took = [ms for due, ms in seen.answers if int(due / length) == number]
+        answers = [one for one in seen.answers if int(one[0] / length) == number]
         big = [one for one in sizes if int(one[0] / length) == number]
-        cut = statistics.quantiles(took, n=100)
+        by_minute, by_name = (
+            _p99(answers, lambda one: int(one[0] / MINUTE_SECONDS)),
+            _p99(answers, lambda one: one[2]),
+        )
         found.append(
             Piece(
-                len(took) / length,
-                cut[49],
-                cut[98],
+                len(answers) / length,
+                statistics.median(ms for _, ms, _ in answers),
+                statistics.median(by_minute.values()),
+                by_name,
                 max(one[1] for one in big),
                 max(one[2] for one in big),
                 max(one[3] for one in big),
@@ -192,9 +205,21 @@ def pieces(seen: Seen, sizes: list[Sample], seconds: float) -> list[Piece]:
     return found
 
 
+def _p99(answers: list[Answered], group: Callable[[Answered], T]) -> dict[T, float]:
+    """The p99 of each group that has enough of them."""
+    groups: dict[T, list[float]] = {}
+    for one in answers:
+        groups.setdefault(group(one), []).append(one[1])
+    return {
+        name: statistics.quantiles(took, n=100)[98]
+        for name, took in groups.items()
+        if len(took) >= ENOUGH
+    }
+
+
 def judge(first: Piece, last: Piece) -> list[str]:
     """What grew that should not have."""
-    slower = last.machine / first.machine
+    slower = max(1.0, last.machine / first.machine)
     grown = {
         "median": last.median > first.median * slower * SLOWER_MEDIAN,
         "p99": last.tail > first.tail * slower * SLOWER_TAIL,
@@ -244,6 +269,8 @@ def soak(
                 f"  {part.mebibytes:5.0f} MiB  {part.files} files  {part.threads} threads"
                 f"  same work {part.machine:.2f} ms"
             )
+        for name, tail in sorted(parts[0].tails.items()):
+            print(f"  p99 of {name}: {tail:.0f} ms, at last {parts[-1].tails.get(name, 0.0):.0f}")
         wrong = judge(parts[0], parts[-1])
         failures = before.failures + seen.failures
         created = before.created | seen.created
