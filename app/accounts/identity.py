@@ -129,7 +129,8 @@ def _origin(address: str) -> str:
 
 def client(request: Request) -> Client:
     """The peer behind the trusted proxies; X-Forwarded-For counts only as far as it is trusted."""
-    address = _as_address(_forwarded(request, "X-Forwarded-For")) or request.remote_addr or ""
+    forwarded = _forwarded(request, "X-Forwarded-For")
+    address = (_as_address(forwarded) if forwarded else None) or request.remote_addr or ""
     return Client(address, request.headers.get("User-Agent", "")[:200])
 
 

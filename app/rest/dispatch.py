@@ -6,7 +6,7 @@ credential is judged in the transaction of the change it makes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Request, Response, current_app, g, request
@@ -163,13 +163,14 @@ class Exchange:
 
     def _answer(self, call: Call) -> Rendered:
         """Call the view and render what it answers."""
-        body = dict(call.body)
-        echoed = body.pop("client_request_id", None)
+        echoed = None
+        if "client_request_id" in call.body:
+            body = dict(call.body)
+            echoed = body.pop("client_request_id")
+            call = replace(call, body=body)
         if echoed is not None:
             text.checked(echoed, "client_request_id", CLIENT_REQUEST_ID_LENGTH)
-        answer = self.route.view(
-            Call(call.actor, call.path, body, call.query, call.if_match, call.client)
-        )
+        answer = self.route.view(call)
         self.cookies = answer.cookies
         if self._not_modified(answer):
             return Rendered(304, b"", {"ETag": answer.etag or "", **CONDITIONAL})
