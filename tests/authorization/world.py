@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy.engine import RootTransaction
 from werkzeug.test import TestResponse
 
 from app.core import ids
-from app.core.db import db
 from app.webhooks import outbox
 from app.webhooks.attempts import Outcome
 from tests.authorization.policy import SEE_IDS, may_read
@@ -242,7 +242,7 @@ def _callers(app: Flask, cast: Cast, fence: dict[str, list[str]]) -> dict[str, C
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever is written meanwhile is flushed and then rolled back."""
     with monkeypatch.context() as patched:
-        patched.setattr(db.session, "commit", db.session.flush)
+        patched.setattr(RootTransaction, "commit", RootTransaction.rollback)
         yield
 
 
@@ -250,7 +250,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Within ``frozen``: commits are real again, for what reads its own first unit of work."""
     with monkeypatch.context() as patched:
-        patched.delattr(db.session, "commit")
+        patched.delattr(RootTransaction, "commit")
         yield
 
 
