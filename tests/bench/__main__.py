@@ -49,7 +49,8 @@ def main() -> None:
             world = filled(url, asked.keep or Path(made), asked.tickets)
             tables.append(_measured(kind, url, Path(made), world, asked))
     if asked.write:
-        report.write(ROOT / "PERFORMANCE.md", _machine(), asked.tickets, tables)
+        arguments = " ".join(sys.argv[1:])
+        report.write(ROOT / "PERFORMANCE.md", arguments, _machine(), asked.tickets, tables)
 
 
 def _measured(

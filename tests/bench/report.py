@@ -74,11 +74,11 @@ def text(table: Table) -> str:
     return "\n".join([*shown, *([str(table.versus)] if table.versus else [])])
 
 
-def write(path: Path, machine: str, tickets: int, tables: list[Table]) -> None:
-    """Put the tables under their heading, instead of those that were there."""
+def write(path: Path, arguments: str, machine: str, tickets: int, tables: list[Table]) -> None:
+    """Put the tables under their heading, instead of all that was there."""
     parts = [
         HEADING,
-        "    make bench ARGS=--write",
+        f'    make bench ARGS="{arguments}"',
         f"{tickets} tickets of about 200 words in one project, with labels, comments, events and "
         "1,000 wiki pages; wrk with one thread and 8 connections, the median of three rounds; "
         "the share is that of a bare Flask route under the same server, measured in the same "
@@ -95,7 +95,8 @@ def write(path: Path, machine: str, tickets: int, tables: list[Table]) -> None:
             for line in table.lines
         ]
         parts.append("\n".join(rows))
-        parts.append(f"{table.workers} worker(s), {table.memory_mib:.0f} MiB after it.")
+        memory = f"{table.memory_mib:.0f} MiB after it, all processes together"
+        parts.append(f"Workers: {table.workers}; {memory}.")
         parts += [str(table.versus)] if table.versus else []
     section = "\n\n".join(parts) + "\n\n"
     known = path.read_text()
