@@ -4,8 +4,8 @@
 
 Lists are asked for by each filter and by each two of them, and far behind their beginning. A line
 is marked where the larger data set takes more than ``SLOWER_MEDIAN`` or ``SLOWER_TAIL`` times as
-long and the answer is no longer quick (``QUICK_MS``). A million tickets take half an hour to make
-on SQLite and 17 GB; ``--keep`` leaves them there for another run.
+long and the answer is no longer quick (``QUICK_MS``). A million tickets take long to make;
+``--keep`` leaves them there for another run.
 """
 
 import argparse
