@@ -31,9 +31,9 @@ from app.search import index, reindexing, service
 from app.tickets import service as tickets
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage
+from tests.bench.data import database
 from tests.bench.driver import Target, keep_busy
 from tests.bench.texts import EVERYWHERE, Writer
-from tests.support.postgres import start_cluster
 from tests.support.serving import serving
 
 PROJECTS = 10
@@ -80,11 +80,8 @@ def _database(asked: argparse.Namespace) -> Iterator[str | None]:
     if not asked.postgresql:
         yield asked.database_url
         return
-    cluster = start_cluster()
-    try:
-        yield cluster.create_database("bench")
-    finally:
-        cluster.stop()
+    with database("postgresql", Path()) as address:
+        yield address
 
 
 def _owner() -> str:
