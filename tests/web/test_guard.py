@@ -1,5 +1,7 @@
 """In front of every page: login, other sites, and what the browser is told."""
 
+import gzip
+
 import pytest
 
 from app.web.guard import safe_next
@@ -116,3 +118,9 @@ def test_large_pages_are_packed_and_secrets_are_not(ada, cast):
     )
     assert "app_" in shown.text
     assert "Content-Encoding" not in shown.headers
+
+
+def test_a_packed_page_is_the_page(ada):
+    packed = ada.get("/help", **{"Accept-Encoding": "gzip"})
+    assert gzip.decompress(packed.data).decode() == ada.get("/help").text
+    assert packed.headers["Content-Length"] == str(len(packed.data))
