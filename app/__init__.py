@@ -5,23 +5,23 @@
 
 import logging
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from flask import Flask, Request, Response, g, request
-from flask.sessions import SessionInterface, SessionMixin
+from flask import Flask, Response
 from flask_migrate import Migrate
 
 from app import cli, doors
 from app.accounts import identity, traces
+from app.application import Docket
 from app.config import Settings
 from app.core import ids, logs
 from app.core.actor import ANONYMOUS
+from app.core.at_hand import asked, notes
 from app.core.context import request_id
 from app.core.db import db
 from app.core.engines import engine_options, prepare
 from app.core.json_provider import OrjsonProvider
+from app.core.response_headers import add_missing
 from app.mcp import blueprint as mcp
 from app.mcp.door import Door
 from app.mcp.registry import Catalog
@@ -35,25 +35,7 @@ from app.web import install as install_web
 ROOT = Path(__file__).resolve().parent.parent
 log = logging.getLogger("docket.access")
 
-
-class NoSessions(SessionInterface):
-    """Sessions are rows (accounts/sessions.py); Flask's signed cookie is neither read nor set."""
-
-    def open_session(self, app: Flask, request: Request) -> None:
-        """None, so that Flask makes one that refuses to be used."""
-
-    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
-        """There is nothing to keep."""
-
-
-class Docket(Flask):
-    """Flask without what every request would pay for and none of ours uses."""
-
-    session_interface = NoSessions()
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Not asked, at every hook and view, whether it is a coroutine: none of ours is one."""
-        return func
+EVERYWHERE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -107,33 +89,34 @@ def _install_requests(app: Flask) -> None:
 
     @app.before_request
     def begin() -> None:
-        g.started = time.perf_counter()
-        g.actor = ANONYMOUS
-        g.request_id = ids.new_id()
-        request_id.set(g.request_id)
+        noted = notes()
+        noted.started = time.perf_counter()
+        noted.actor = ANONYMOUS
+        noted.request_id = ids.new_id()
+        request_id.set(noted.request_id)
 
     app.after_request(traces.finish)
 
     @app.after_request
     def headers(response: Response) -> Response:
-        response.headers["X-Request-Id"] = g.request_id
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
-        response.headers.setdefault("Referrer-Policy", "same-origin")
+        missing = {"X-Request-Id": notes().request_id, **EVERYWHERE}
         if response.mimetype == "application/json" or response.status_code == 204:
-            response.headers.setdefault("Cache-Control", "no-store")
+            missing["Cache-Control"] = "no-store"
+        add_missing(response, missing)
         return response
 
     @app.after_request
     def log_line(response: Response) -> Response:
+        request, noted = asked(), notes()
         log.info(
             "request",
             extra={
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,
-                "duration_ms": round((time.perf_counter() - g.started) * 1000, 2),
-                "operation": g.get("operation_id"),
-                "actor_user_id": g.actor.user_id,
+                "duration_ms": round((time.perf_counter() - noted.started) * 1000, 2),
+                "operation": noted.get("operation_id"),
+                "actor_user_id": noted.actor.user_id,
             },
         )
         return response

@@ -7,7 +7,7 @@ Reads by bots must not become writes: ``last_used_at`` is at most a minute late,
 
 import logging
 
-from flask import Response, current_app, g
+from flask import Response, current_app
 from sqlalchemy import delete, literal, or_, update
 
 from app.accounts.identity import COOKIE, BotSeen, SessionSeen
@@ -15,6 +15,7 @@ from app.accounts.models import BotToken, UserSession
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core.actor import Actor, ActorKind
+from app.core.at_hand import notes
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import run_write, session
 from app.core.errors import Unavailable
@@ -25,20 +26,20 @@ log = logging.getLogger(__name__)
 def finish(response: Response) -> Response:
     """Write the traces of this request's credential and clear a dead cookie."""
     settings: Settings = current_app.config["SETTINGS"]
+    noted = notes()
     try:
-        _bot_trace(settings)
-        _session_trace()
+        _bot_trace(noted.pop("bot_seen", None), settings)
+        _session_trace(noted.pop("session_seen", None))
     except Unavailable:
         log.warning("traces of a credential were not written: the database is unavailable")
     except Exception:
         log.exception("traces of a credential were not written")
-    if g.get("dead_cookie") and not g.get("fresh_cookie"):
+    if noted.get("dead_cookie") and not noted.get("fresh_cookie"):
         response.delete_cookie(COOKIE, httponly=True, secure=settings.cookie_secure, samesite="Lax")
     return response
 
 
-def _bot_trace(settings: Settings) -> None:
-    seen: BotSeen | None = g.pop("bot_seen", None)
+def _bot_trace(seen: BotSeen | None, settings: Settings) -> None:
     if seen is None:
         return
     moment = now_ms()
@@ -77,8 +78,7 @@ def _write_bot_trace(seen: BotSeen, moment: int, interval: int | None) -> None:
         )
 
 
-def _session_trace() -> None:
-    seen: SessionSeen | None = g.pop("session_seen", None)
+def _session_trace(seen: SessionSeen | None) -> None:
     if seen is None:
         return
     if seen.expired is not None:

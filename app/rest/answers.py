@@ -72,14 +72,12 @@ def render(answer: Answer, base_url: str, body: Any) -> Rendered:
 
 def respond(rendered: Rendered) -> Response:
     """The Flask response of rendered bytes."""
-    response = Response(rendered.body, rendered.status)
     if rendered.status in (204, 304):
+        response = Response(status=rendered.status, headers=rendered.headers)
         response.headers.pop("Content-Type", None)
-    else:
-        response.headers["Content-Type"] = JSON_TYPE
-    for name, value in rendered.headers.items():
-        response.headers[name] = value
-    return response
+        return response
+    headers = {"Content-Type": JSON_TYPE, **rendered.headers}
+    return Response(rendered.body, rendered.status, headers)
 
 
 def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[str, Any]:

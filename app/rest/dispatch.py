@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Request, Response, current_app, g, request
+from flask import Request, Response, current_app, g
 from marshmallow import Schema
 
 from app.audit.service import record_refusal
 from app.config import Settings
 from app.core import idempotency, strict_json, text
 from app.core.actor import ANONYMOUS, Access, Actor
+from app.core.at_hand import asked, notes
 from app.core.body import read_body
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated, one_error
@@ -46,21 +47,22 @@ class Identity:
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     """Answer one request for this route."""
     settings: Settings = current_app.config["SETTINGS"]
-    g.operation_id = route.operation_id
-    g.actor = ANONYMOUS
+    request, noted = asked(), notes()
+    noted.operation_id = route.operation_id
+    noted.actor = ANONYMOUS
     identity.precheck(request)
     if route.access is not Access.PUBLIC and not identity.presented(request):
         raise Unauthenticated
     raw = read_body(request, settings.max_request_bytes) if route.writes else b""
-    exchange = Exchange(route, identity, settings, path, raw)
+    exchange = Exchange(route, identity, settings, request, path, raw)
     try:
         rendered = exchange.run()
     except DomainError as error:
-        record_refusal(g.actor, error, route.operation_id)
+        record_refusal(noted.actor, error, route.operation_id)
         raise
     response = respond(rendered)
     for cookie in exchange.cookies:
-        g.fresh_cookie = True
+        noted.fresh_cookie = True
         response.set_cookie(
             cookie.name,
             cookie.value,
@@ -76,11 +78,18 @@ class Exchange:
     """One request and its answer; ``run`` may run its work anew after a collision."""
 
     def __init__(
-        self, route: Route, identity: Identity, settings: Settings, path: dict[str, str], raw: bytes
+        self,
+        route: Route,
+        identity: Identity,
+        settings: Settings,
+        request: Request,
+        path: dict[str, str],
+        raw: bytes,
     ) -> None:
         self.route = route
         self.identity = identity
         self.settings = settings
+        self.request = request
         self.path = path
         self.raw = raw
         self.cookies: tuple[Any, ...] = ()
@@ -98,13 +107,13 @@ class Exchange:
 
     def _work(self) -> Rendered:
         call = self._call()
-        key = request.headers.get("Idempotency-Key") if self.route.idempotent else None
+        key = self.request.headers.get("Idempotency-Key") if self.route.idempotent else None
         if key is None:
             return self._answer(call)
         claimed = idempotency.claim(
             call.actor.id,
             idempotency.check_key(key),
-            idempotency.fingerprint(self.route.method, request.path, self._parsed()),
+            idempotency.fingerprint(self.route.method, self.request.path, self._parsed()),
             self.settings.idempotency_key_ttl_hours,
         )
         if isinstance(claimed, idempotency.Answer):
@@ -118,21 +127,22 @@ class Exchange:
 
     def _call(self) -> Call:
         """Credentials, kind of actor, form: in this order."""
+        route, request = self.route, self.request
         actor = self.identity.resolve(request)
         g.actor = actor
-        self.route.calls.admit(actor)
+        route.calls.admit(actor)
         if actor.is_bot and request.args.get("include_deleted") == "true" and self._knows_deleted:
             raise Forbidden("humans_only")
-        if self.route.requested_by and request.headers.get("X-Requested-By") != "web":
+        if route.requested_by and request.headers.get("X-Requested-By") != "web":
             raise Forbidden("missing_requested_by")
-        query = fields.load(self.route.query, request.args, "query") if self.route.query else {}
+        query = fields.load(route.query, request.args, "query") if route.query else {}
         check_limit(query)
         return Call(
             actor=actor,
             path=self.path,
             body=self._body(),
             query=query,
-            if_match=request.headers.get("If-Match") if self.route.if_match else None,
+            if_match=request.headers.get("If-Match") if route.if_match else None,
             client=self.identity.client(request),
         )
 
@@ -145,7 +155,7 @@ class Exchange:
         """The JSON of the body; ``{}`` where there is none. Raises RequestInvalid."""
         if not self.raw:
             return {}
-        if request.mimetype != "application/json":
+        if self.request.mimetype != "application/json":
             raise one_error(["body"], "Send Content-Type: application/json.", "content_type")
         try:
             return strict_json.loads(self.raw)
@@ -183,7 +193,7 @@ class Exchange:
         return rendered
 
     def _not_modified(self, answer: Answer) -> bool:
-        seen = request.headers.get("If-None-Match")
+        seen = self.request.headers.get("If-None-Match")
         return bool(self.route.conditional and seen and answer.etag and matches(seen, answer.etag))
 
 

@@ -26,7 +26,9 @@ class CompiledTemplates(FileSystemBytecodeCache):
     def __init__(self, directory: Path) -> None:
         """Keep them in this directory, made when there is something to keep."""
         here = Path(__file__).parent
-        used = b"".join((here / name).read_bytes() for name in ("filters.py", "render.py"))
+        used = b"".join(
+            (here / name).read_bytes() for name in ("filters.py", "jinja.py", "render.py")
+        )
         made_by = f"jinja-{version('jinja2')}.{sha256(used).hexdigest()[:12]}"
         super().__init__(str(directory), f"%s.{made_by}")
 

@@ -13,8 +13,10 @@ from flask import Flask, Request, Response, current_app, g, request
 from app.audit.service import record_refusal
 from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor
+from app.core.at_hand import asked, notes
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
+from app.core.response_headers import add_missing
 from app.web import packing
 
 Parameters = ParamSpec("Parameters")
@@ -32,6 +34,7 @@ PAGE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+STRICT = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class Client(Protocol):
@@ -72,9 +75,10 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
 
     @app.before_request
     def guard() -> Response | None:
+        request, noted = asked(), notes()
         if request.blueprint not in pages:
             return None
-        g.operation_id = request.endpoint
+        noted.operation_id = request.endpoint
         _refuse_nul(request)
         who.precheck(request)
         if request.method not in SAFE_METHODS and who.cross_site(request):
@@ -83,28 +87,27 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         if getattr(view, "is_public", False) and not getattr(view, "wants_actor", False):
             return None
         with reading():
-            g.actor = who.resolve(request)
-        if not g.actor.is_human and not getattr(view, "is_public", False):
+            noted.actor = who.resolve(request)
+        if not noted.actor.is_human and not getattr(view, "is_public", False):
             raise Unauthenticated
         return None
 
     @app.after_request
     def headers(response: Response) -> Response:
         if response.mimetype == "text/html":
-            for name, value in PAGE_HEADERS.items():
-                response.headers.setdefault(name, value)
-            if is_secure():
-                response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+            add_missing(response, PAGE_HEADERS | STRICT if is_secure() else PAGE_HEADERS)
             if _may_pack(response):
                 packing.pack(response)
         return response
 
 
-def _refuse_nul(asked: Request) -> None:
+def _refuse_nul(request: Request) -> None:
     """No database stores NUL and no browser sends it; raises NotFound and InvalidField."""
-    if "\x00" in asked.path:
-        raise NotFound("route", asked.path)
-    for values in (asked.args, asked.form):
+    if "\x00" in request.path:
+        raise NotFound("route", request.path)
+    # What is only read has no form.
+    sent = (request.args,) if request.method in SAFE_METHODS else (request.args, request.form)
+    for values in sent:
         for name, value in values.items(multi=True):
             if "\x00" in value:
                 raise InvalidField(name, "nul_character")

@@ -1,0 +1,112 @@
+"""Flask without what every request would pay for and none of ours uses."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from flask import Flask, Request, Response
+from flask.sessions import SessionInterface, SessionMixin
+from werkzeug.datastructures import EnvironHeaders, ImmutableMultiDict
+from werkzeug.exceptions import BadHost
+from werkzeug.routing import MapAdapter
+
+from app.web.jinja import Pages
+
+# Names that clients address this server by.
+HOSTS_KEPT = 100
+
+
+class NoSessions(SessionInterface):
+    """Sessions are rows (accounts/sessions.py); Flask's signed cookie is neither read nor set."""
+
+    def open_session(self, app: Flask, request: Request) -> None:
+        """None, so that Flask makes one that refuses to be used."""
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """There is nothing to keep."""
+
+
+class SentHeaders(EnvironHeaders):
+    """A request's headers; asking for one that was not sent raises nothing on the way."""
+
+    def __contains__(self, key: object) -> bool:
+        """Whether it was sent."""
+        return isinstance(key, str) and _in_environ(key) in self.environ
+
+    def get(  # type: ignore[override]  # as werkzeug's, whose types tell more cases apart
+        self, key: str, default: Any = None, type: Callable[[str], Any] | None = None
+    ) -> Any:
+        """Its value, or the default."""
+        if type is not None:
+            return super().get(key, default, type)
+        return self.environ.get(_in_environ(key), default)
+
+
+@lru_cache
+def _in_environ(header: str) -> str:
+    """The place of a header in the environment (PEP 3333)."""
+    name = header.upper().replace("-", "_")
+    return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
+
+
+class SentValues(ImmutableMultiDict[str, Any]):
+    """The parameters or cookies of a request; as with headers, what was not sent raises nothing."""
+
+    def get(  # type: ignore[override]  # as above
+        self, key: str, default: Any = None, type: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Its first value, or the default."""
+        if key not in self:
+            return default
+        return self[key] if type is None else super().get(key, default, type)
+
+
+class Asked(Request):
+    """A request."""
+
+    parameter_storage_class = SentValues
+    dict_storage_class = SentValues
+
+    def __init__(self, environ: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """As Flask's, with headers of ours."""
+        super().__init__(environ, *args, **kwargs)
+        self.headers = SentHeaders(environ)
+
+
+@lru_cache(maxsize=HOSTS_KEPT)
+def _ascii(host: str) -> str:
+    """A host as it stands in addresses; raises BadHost."""
+    name, colon, port = host.lower().partition(":")
+    try:
+        return f"{name.encode('idna').decode('ascii')}{colon}{port}"
+    except UnicodeError as error:
+        raise BadHost from error
+
+
+class Docket(Flask):
+    """The application."""
+
+    session_interface = NoSessions()
+    request_class = Asked
+    jinja_environment = Pages
+    # All of the templates are kept, without noting which was used last.
+    jinja_options = {"cache_size": -1}
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Not asked, at every hook and view, whether it is a coroutine: none of ours is one."""
+        return func
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        """What finds the rule of a request: the host is not looked at, as no rule asks for one."""
+        if request is None:
+            return super().create_url_adapter(None)
+        return MapAdapter(
+            self.url_map,
+            _ascii(request.host),
+            request.root_path or "/",
+            "",
+            request.scheme,
+            request.path,
+            request.method,
+            request.query_string.decode(errors="replace"),
+        )
