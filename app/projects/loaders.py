@@ -39,7 +39,7 @@ def visible(actor: Actor, project_id: str, *, include_deleted: bool = False) -> 
 
 
 _STANDING = Prepared(
-    select(Project.id, Project.deleted_at).where(Project.id == bindparam("project_id"))
+    select(Project.id, Project.key, Project.deleted_at).where(Project.id == bindparam("project_id"))
 )
 
 
@@ -61,6 +61,27 @@ def writable(actor: Actor, project_id: str, *, lock: bool = False) -> Project:
         raise NotFound("project", project_id)
     check_writable(actor, project)
     return project
+
+
+@dataclass(frozen=True, slots=True)
+class OpenProject:
+    """A project that may be written in, as far as what is new in it needs it."""
+
+    id: str
+    key: str
+
+
+def open_for(actor: Actor, project_id: str) -> OpenProject:
+    """As ``writable``, for what does not change the project itself."""
+    canonical = as_uuid(project_id)
+    row = _STANDING.first(project_id=canonical) if canonical is not None else None
+    if row is None:
+        raise NotFound("project", project_id)
+    if not actor.sees_project(row.id):
+        raise OutsideAllowlist(row.id)
+    if row.deleted_at is not None:
+        raise Gone("project", row.id)
+    return OpenProject(row.id, row.key)
 
 
 def check_writable(actor: Actor, project: Project) -> None:

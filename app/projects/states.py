@@ -12,7 +12,7 @@ from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import by_id, session
+from app.core.db import Prepared, by_id, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.pagination import Page, page
 from app.core.unique import duplicate_is_conflict
@@ -78,14 +78,17 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
 
 
 # Positions start at 0 and have no holes.
-_FIRST = select(WorkflowState).where(
-    WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
+_FIRST = Prepared(
+    select(WorkflowState.id).where(
+        WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
+    )
 )
 
 
-def first(project_id: str) -> WorkflowState:
+def first_id(project_id: str) -> str:
     """The state that new tickets start in."""
-    return session.scalars(_FIRST, {"project_id": project_id}).one()
+    (found,) = _FIRST.all(project_id=project_id)
+    return str(found.id)
 
 
 def named_in_body(project_id: str, state_id: str) -> WorkflowState:

@@ -60,10 +60,16 @@ def _engine() -> Engine:
 def put(doc: SearchDoc) -> None:
     """Index a document, or index it anew; it keeps its place."""
     place = place_of(doc.id)
-    is_new = place is None
     if place is None:
-        place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
-    _engine().write(place, analyzed(doc), is_new=is_new)
+        put_new(doc)
+    else:
+        _engine().write(place, analyzed(doc), is_new=False)
+
+
+def put_new(doc: SearchDoc) -> None:
+    """Index a document that was not there before."""
+    place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
+    _engine().write(place, analyzed(doc), is_new=True)
 
 
 def remove(identifier: str) -> None:

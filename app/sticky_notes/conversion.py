@@ -12,8 +12,8 @@ from app.core.versions import apply_changes
 from app.projects import loaders as projects
 from app.sticky_notes.models import StickyNote
 from app.sticky_notes.service import writable
-from app.tickets import service as tickets
-from app.tickets.models import Ticket
+from app.tickets import creating as tickets
+from app.tickets.creating import CreatedTicket
 
 ELLIPSIS = "…"
 
@@ -59,7 +59,7 @@ def convert_note(
     project_id: str | None = None,
     title: str | None = None,
     **fields: Any,
-) -> Ticket:
+) -> CreatedTicket:
     """Create a ticket from the note; the note stays and names it.
 
     A personal note needs ``project_id``; a project's note allows only its own. Raises Conflict

@@ -3,7 +3,7 @@
 from app.core.errors import Conflict
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.routing import Api, Call
-from app.tickets import queries, reading, service
+from app.tickets import creating, queries, reading, service
 from app.tickets.models import Ticket
 from app.tickets.schemas import (
     AllTicketFilters,
@@ -59,7 +59,7 @@ def list_project_tickets(call: Call) -> Answer:
     "POST",
     PROJECT_TICKETS,
     "tickets.create",
-    calls=service.create_ticket,
+    calls=creating.create_ticket,
     body=TicketCreate,
     returns=TicketOut,
     status=201,
@@ -67,7 +67,7 @@ def list_project_tickets(call: Call) -> Answer:
 )
 def create_ticket(call: Call) -> Answer:
     """Create a ticket; it takes the project's next number."""
-    ticket = service.create_ticket(call.actor, call.path["project_id"], **call.body)
+    ticket = creating.create_ticket(call.actor, call.path["project_id"], **call.body)
     return created(queries.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)
 
 

@@ -2,7 +2,6 @@
 
 from app.core.db import by_id
 from app.core.errors import InvalidField
-from app.projects.models import Project
 from app.tickets.models import Ticket, TicketType
 
 FIELD = "parent_ticket_id"
@@ -10,7 +9,7 @@ FIELD = "parent_ticket_id"
 PARENT_TYPE = {TicketType.STORY: TicketType.EPIC, TicketType.SUBTASK: TicketType.STORY}
 
 
-def checked_parent(project: Project, kind: str, parent_ticket_id: str | None) -> Ticket | None:
+def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> Ticket | None:
     """The parent that a ticket of this type may have; raises InvalidField ``parent_ticket_id``."""
     if parent_ticket_id is None:
         if kind == TicketType.SUBTASK:
@@ -19,7 +18,7 @@ def checked_parent(project: Project, kind: str, parent_ticket_id: str | None) ->
     if kind == TicketType.EPIC:
         raise InvalidField(FIELD, "epic_has_no_parent", "An epic cannot have a parent.")
     parent = by_id(Ticket, parent_ticket_id)
-    if parent is None or parent.is_deleted or parent.project_id != project.id:
+    if parent is None or parent.is_deleted or parent.project_id != project_id:
         raise InvalidField(FIELD, "not_found", "The parent is a live ticket of the same project.")
     wanted = PARENT_TYPE[TicketType(kind)]
     if parent.type != wanted:

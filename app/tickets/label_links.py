@@ -25,9 +25,13 @@ def replace_labels(ticket: Ticket, label_ids: list[str]) -> None:
                 TicketLabel.ticket_id == ticket.id, TicketLabel.label_id.in_(gone)
             )
         )
-    added = [label_id for label_id in label_ids if label_id not in before]
-    if added:
+    add_labels(ticket.id, [label_id for label_id in label_ids if label_id not in before])
+
+
+def add_labels(ticket_id: str, label_ids: list[str]) -> None:
+    """Add labels that the ticket does not have."""
+    if label_ids:
         session.execute(
             insert(TicketLabel),
-            [{"ticket_id": ticket.id, "label_id": label_id} for label_id in added],
+            [{"ticket_id": ticket_id, "label_id": label_id} for label_id in label_ids],
         )

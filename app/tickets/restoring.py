@@ -27,7 +27,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
         raise Conflict("invariant_violation", f"{ticket.display_id} is not deleted.")
     ticket.deleted_at = None
     if ticket.state_id is None or not states.keep(ticket.state_id):
-        ticket.state_id = states.first(ticket.project_id).id
+        ticket.state_id = states.first_id(ticket.project_id)
     touch(ticket)
     session.flush()
     searching.put(ticket)

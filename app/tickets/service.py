@@ -1,121 +1,24 @@
-"""Ticket verbs: create, change, move and delete. Reading is in ``reading.py``."""
+"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``reading.py`` reads."""
 
 from typing import Any
 
-from sqlalchemy import bindparam, update
-
 from app.accounts import lookup
 from app.audit.service import record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.db import Prepared, session
-from app.core.errors import Conflict, Forbidden, Gone
+from app.core.db import session
+from app.core.errors import Conflict, Forbidden
 from app.core.etag import check_if_match
 from app.core.versions import apply_changes, touch
 from app.projects import labels, states
-from app.projects import loaders as projects
-from app.projects.models import Project, WorkflowState
+from app.projects.models import WorkflowState
 from app.tickets import comments, hierarchy, loaders, searching
 from app.tickets.label_links import label_ids_of, replace_labels
-from app.tickets.models import Priority, Ticket, TicketType
-
-TITLE_LENGTH = text.NAME_LENGTH
+from app.tickets.models import Ticket
 
 # "Not given", where null means something.
 ABSENT: Any = object()
-
-
-@operation(Access.WRITE)
-def create_ticket(
-    actor: Actor,
-    project_id: str,
-    *,
-    title: str,
-    type: str = TicketType.STORY,
-    body: str = "",
-    priority: str = Priority.MEDIUM,
-    state_id: str | None = None,
-    assignee_user_id: str | None = None,
-    parent_ticket_id: str | None = None,
-    label_ids: list[str] | None = None,
-    due_date: str | None = None,
-    reporter_user_id: str | None = None,
-    written_at: tuple[int, int] | None = None,
-) -> Ticket:
-    """Create a ticket with the project's next number.
-
-    ``reporter_user_id`` and ``written_at``, (created_at, updated_at) in milliseconds, are those of
-    an imported ticket. Raises InvalidField for a reference or rule that does not hold.
-    """
-    project = projects.writable(actor, project_id)
-    title = text.line(title, "title", TITLE_LENGTH)
-    text.body(body)
-    parent = hierarchy.checked_parent(project, type, parent_ticket_id)
-    state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
-    if assignee_user_id is not None:
-        assignee = lookup.active_in_project(assignee_user_id, project.id, "assignee_user_id")
-        assignee_user_id = assignee.id
-    if reporter_user_id is not None:
-        lookup.active_in_project(reporter_user_id, project.id, "reporter_user_id")
-    chosen = labels.named_in_body(project.id, label_ids or [])
-    identifier = ids.new_id()
-    moment = ids.created_ms(identifier)
-    created_at, updated_at = written_at or (moment, moment)
-    number = _next_number(project)
-    ticket = Ticket(
-        id=identifier,
-        project_id=project.id,
-        ticket_number=number,
-        display_id=f"{project.key}-{number}",
-        type=str(type),
-        title=title,
-        body=body,
-        state_id=state.id,
-        priority=str(priority),
-        assignee_user_id=assignee_user_id,
-        reporter_user_id=reporter_user_id or actor.id,
-        parent_ticket_id=parent.id if parent else None,
-        due_date=due_date,
-        created_at=created_at,
-        updated_at=updated_at,
-    )
-    session.add(ticket)
-    session.flush()
-    replace_labels(ticket, [label.id for label in chosen])
-    searching.put(ticket)
-    record(
-        actor,
-        "ticket.created",
-        loaders.target(ticket),
-        display_id=ticket.display_id,
-        type=ticket.type,
-        title=title,
-        state_id=state.id,
-        priority=ticket.priority,
-        assignee_user_id=assignee_user_id,
-        parent_ticket_id=ticket.parent_ticket_id,
-    )
-    return ticket
-
-
-_TAKE_NUMBER = Prepared(
-    update(Project)
-    .where(Project.id == bindparam("project_id"), Project.deleted_at.is_(None))
-    .values(ticket_counter=Project.ticket_counter + 1)
-    .returning(Project.ticket_counter)
-)
-
-
-def _next_number(project: Project) -> int:
-    """Take the next number in one statement: none is given twice, and a rollback gives it back.
-
-    The statement also meets a deletion of the project that came in between.
-    """
-    taken = _TAKE_NUMBER.first(project_id=project.id)
-    if taken is None:
-        raise Gone("project", project.id)
-    return int(taken.ticket_counter)
 
 
 @operation(Access.WRITE)
@@ -181,7 +84,7 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
             )
             fields["reporter_user_id"] = user.id
     if "title" in fields:
-        fields["title"] = text.line(fields["title"], "title", TITLE_LENGTH)
+        fields["title"] = text.line(fields["title"], "title", text.NAME_LENGTH)
     if "body" in fields:
         text.body(fields["body"])
     assignee = fields.get("assignee_user_id")
@@ -189,8 +92,9 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
         user = lookup.active_in_project(assignee, ticket.project_id, "assignee_user_id")
         fields["assignee_user_id"] = user.id
     if "parent_ticket_id" in fields and fields["parent_ticket_id"] != ticket.parent_ticket_id:
-        project = session.get_one(Project, ticket.project_id)
-        parent = hierarchy.checked_parent(project, ticket.type, fields["parent_ticket_id"])
+        parent = hierarchy.checked_parent(
+            ticket.project_id, ticket.type, fields["parent_ticket_id"]
+        )
         fields["parent_ticket_id"] = parent.id if parent else None
     if "label_ids" in fields:
         chosen = labels.named_in_body(ticket.project_id, fields["label_ids"])

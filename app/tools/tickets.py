@@ -17,7 +17,8 @@ from app.mcp.parameters import (
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.projects import loaders as projects
-from app.tickets import loaders, queries, reading, relations, service, watchers
+from app.tickets import creating, loaders, queries, reading, relations, service, watchers
+from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tools import guides, naming
 from app.tools.fields import (
@@ -41,7 +42,7 @@ DUE_DATE = Parameter("due_date", Kind.DAY, DUE_DATE_TEXT, clearable=True)
 ALL_WATCHERS = 200
 
 
-def shown(ticket: Ticket) -> dict[str, Any]:
+def shown(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
     """A ticket's JSON of REST and its etag."""
     return {**queries.ticket_by_id(ticket.id), "etag": ticket.etag}
 
@@ -111,7 +112,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
 @toolbox.tool(
     "create_ticket",
     "Create ticket",
-    calls=service.create_ticket,
+    calls=creating.create_ticket,
     hints=ADDS,
     keyed=True,
     parameters=(
@@ -136,7 +137,7 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     project_id = naming.project_id(call.actor, call["project"], writing=True)
     projects.writable(call.actor, project_id)
     fields = ticket_fields(call.actor, project_id, dict(call.given))
-    return shown(service.create_ticket(call.actor, project_id, **fields))
+    return shown(creating.create_ticket(call.actor, project_id, **fields))
 
 
 @toolbox.tool(

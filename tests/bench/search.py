@@ -28,7 +28,7 @@ from app.core.db import reading, run_write, session
 from app.projects import service as projects
 from app.projects.models import Project, WorkflowState
 from app.search import index, reindexing, service
-from app.tickets import service as tickets
+from app.tickets import creating as tickets
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage
 from tests.bench.data import database

@@ -18,7 +18,7 @@ from app.core.errors import DomainError
 from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.models import Label
-from app.tickets import comments, service
+from app.tickets import comments, creating
 from app.tickets.importing.drafting import Draft, Drafter
 from app.tickets.importing.linking import Edge, Linker
 from app.tickets.importing.planning import Planned
@@ -215,7 +215,7 @@ class Importer:
 
     def _write(self, draft: Draft, kind: TicketType, parent_id: str | None) -> tuple[str, str]:
         """Write the ticket with all that is its own; its id and display id."""
-        ticket = service.create_ticket(
+        ticket = creating.create_ticket(
             self.actor,
             self.project_id,
             title=draft.title,

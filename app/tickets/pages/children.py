@@ -7,7 +7,7 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import InvalidField
-from app.tickets import loaders, page_queries, service
+from app.tickets import creating, loaders, page_queries
 from app.tickets.models import TicketType
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import pages
@@ -28,7 +28,7 @@ def add_child(reference: str) -> Response:
         kind = BELOW.get(TicketType(parent.type))
         if kind is None:
             raise InvalidField("title", "wrong_type", "A subtask has nothing below it.")
-        made = service.create_ticket(
+        made = creating.create_ticket(
             present,
             parent.project_id,
             title=form.value("title"),

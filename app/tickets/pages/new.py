@@ -11,7 +11,7 @@ from app.core.ids import is_display_id
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import loaders, page_queries, service
+from app.tickets import creating, loaders, page_queries
 from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
 from app.tickets.pages.blueprint import PRIORITIES, pages, user_options, words
@@ -121,4 +121,4 @@ def create_ticket() -> Response:
 
 
 def _create(present: Actor, project: SeenProject, data: dict[str, Any]) -> str:
-    return service.create_ticket(present, project.id, **data).display_id
+    return creating.create_ticket(present, project.id, **data).display_id

@@ -7,7 +7,7 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.db import reading
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import quick, service
+from app.tickets import creating, quick
 from app.tickets.furniture import all_users, furniture
 from app.tickets.pages.blueprint import may_be_assigned, pages
 from app.tickets.pages.moving import shown_card
@@ -56,4 +56,4 @@ def quick_add() -> Response:
 
 
 def _create(present: Actor, project: SeenProject, form: Form) -> str:
-    return service.create_ticket(present, project.id, **form.data).display_id
+    return creating.create_ticket(present, project.id, **form.data).display_id
