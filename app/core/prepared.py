@@ -97,7 +97,7 @@ def compiled(statement: Statement, dialect: Dialect) -> Compiled:
         out_of=tuple((place, turn) for place, turn in enumerate(outs) if turn is not None),
         row=kind,
         has_rows=bool(columns),
-        is_positional=bool(made.positiontup),
+        is_positional=on_sqlite,
     )
 
 

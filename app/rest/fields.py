@@ -235,6 +235,18 @@ def load(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[str,
 
     Raises RequestInvalid with every problem, or InvalidField for an immutable field.
     """
+    if not data:
+        # Most reads name no parameters; what that comes to is known.
+        return dict(_of_nothing(schema, place))
+    return _loaded(schema, data, place)
+
+
+@cache
+def _of_nothing(schema: type[Schema], place: str) -> dict[str, Any]:
+    return _loaded(schema, {}, place)
+
+
+def _loaded(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[str, Any]:
     known = instance(schema)
     immutable: tuple[str, ...] = getattr(known, "immutable", ())
     named = [field for field in immutable if field in data]
