@@ -52,7 +52,8 @@ def run() -> None:
                 on_version_apply=partial(_note_revision, steps),
             )
             context.run_migrations()
-            _check_foreign_keys(options)
+            if steps:
+                _check_foreign_keys(options)
     if steps:
         log.info("schema upgraded", extra={"revision": steps[-1], "revisions": len(steps)})
 
