@@ -6,7 +6,7 @@ a new document never moves another one, which is what lets pages neither repeat 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from app.search.documents import Mark, beginning, display_mark, exact_mark
@@ -62,6 +62,8 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
         shown.append(Term(display_mark(query.display_id)))
         yield Tier.DISPLAY_ID, shown[0]
     matches = _matches(query)
+    # Words of a title, or of the lead, stand somewhere; those of a phrase need not be together.
+    is_implied = all(len(part.words) == 1 for part in query.wanted)
     in_title = [_in_place(part, _TITLE) for part in query.wanted]
     wanted = {
         Tier.EXACT_TITLE: Term(exact_mark(query.words)),
@@ -71,7 +73,9 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
     }
     for tier, narrower in wanted.items():
         if narrower is not None:
-            yield tier, without(every([matches, narrower]), [*unwanted, *shown])
+            says_all = tier is Tier.EXACT_TITLE or (is_implied and tier is not Tier.SOME_IN_TITLE)
+            fitting = narrower if says_all else every([matches, narrower])
+            yield tier, without(fitting, [*unwanted, *shown])
             shown.append(narrower)
     # All words in the title are some of them as well.
     shown = [one for one in shown if len(in_title) == 1 or one != wanted[Tier.ALL_IN_TITLE]]
@@ -81,6 +85,12 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
 def all_tiers(query: Query) -> Expression | None:
     """What fits whatever its tier, but for a display id; None where there is but one tier."""
     return without(_matches(query), _unwanted(query)) if query.wanted else None
+
+
+def some_of_all_tiers(query: Query) -> Expression | None:
+    """Much of what ``all_tiers`` has, found without looking at all words that begin so."""
+    closed = tuple(replace(part, is_open=False) for part in query.wanted)
+    return all_tiers(replace(query, wanted=closed))
 
 
 def _matches(query: Query) -> Expression:

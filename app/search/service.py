@@ -17,7 +17,7 @@ from app.search.cursors import SearchCursor
 from app.search.documents import GLOBAL, Kind, Mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
 from app.search.parsing import Query, parse
-from app.search.ranking import Tier, all_tiers, tiers
+from app.search.ranking import Tier, all_tiers, some_of_all_tiers, tiers
 from app.search.snippets import Highlighter, Snippet
 from app.search.sources import Found, source
 
@@ -164,9 +164,14 @@ def _places(
 
 def _few(parsed: Query, scope: _Scope, limit: int) -> set[int] | None:
     """The places of all that fits, but for a display id; None where that is more than asked for."""
-    wanted = all_tiers(parsed)
-    places = index.newest(scope.narrow(wanted), index.END, limit) if wanted is not None else []
-    return set(places) if wanted is not None and len(places) < limit else None
+    wanted, some = all_tiers(parsed), some_of_all_tiers(parsed)
+    if wanted is None or some is None:
+        return None
+    for asked in dict.fromkeys((some, wanted)):
+        places = index.newest(scope.narrow(asked), index.END, limit)
+        if len(places) >= limit:
+            return None
+    return set(places)
 
 
 def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
