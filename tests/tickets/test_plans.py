@@ -98,6 +98,41 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     check(plans[1])
 
 
+@pytest.mark.parametrize(
+    "other", [None, "state_id", "state_category", "reporter_user_id", "priority"]
+)
+def test_epics_go_along_an_index_of_their_own(cast, plans, other):
+    """Whatever else is asked of them: of a hundred tickets a few are epics."""
+    epics = [
+        make_ticket(cast.ada, cast.open_project, f"{number}", type="epic") for number in range(3)
+    ]
+    story = make_ticket(cast.ada, cast.open_project)
+    states = state_ids(cast.ada, cast.open_project)
+    many_like(story, states)
+    ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
+    # What many tickets have: an index of what few have would be the better one.
+    values = FILTERS | {"state_id": states[0], "reporter_user_id": ada.id, "priority": "medium"}
+    given = {other: values[other]} if other else {}
+    with reading():
+        found = tickets.list_project_tickets(
+            ada, cast.open_project, limit=50, cursor=None, ticket_type="epic", **given
+        )
+    if not given:
+        assert [row["id"] for row in found.data] == [one["id"] for one in reversed(epics)]
+    (plan,) = plans
+    assert "ix_tickets_live_epics" in "\n".join(plan), plan
+
+
+def test_no_epic_is_looked_at_for_one_that_is_ready(cast, plans):
+    make_ticket(cast.ada, cast.open_project, type="epic")
+    ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
+    with reading():
+        found = tickets.list_project_tickets(
+            ada, cast.open_project, limit=50, cursor=None, ticket_type="epic", ready=True
+        )
+    assert found.data == []
+
+
 def many_like(ticket, states, count=3000):
     """So many tickets like this one, in all columns: for a few, PostgreSQL takes any index."""
 
