@@ -85,12 +85,14 @@ def install(app: Flask) -> None:
 
     @cache
     def icon(name: str) -> Markup:
-        """An icon of the sprite; a page shows some forty, so none is a macro."""
+        """An icon of the sprite. A page shows some forty; where a template names one, this filter
+        is asked when the template is compiled.
+        """
         drawn = '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="{}#{}"/></svg>'
         return Markup(drawn).format(asset("icons.svg"), name)  # noqa: S704 - our own text
 
     app.jinja_env.globals["asset"] = asset
-    app.jinja_env.globals["icon"] = icon
+    app.jinja_env.filters["icon"] = icon
     app.jinja_env.globals["color_sheet"] = color_sheet
     app.register_blueprint(assets)
     app.config["ASSET_VERSION"] = version[:12]

@@ -23,13 +23,15 @@ class CompiledTemplates(FileSystemBytecodeCache):
     there and then where they are given constants.
     """
 
-    def __init__(self, directory: Path) -> None:
-        """Keep them in this directory, made when there is something to keep."""
+    def __init__(self, directory: Path, assets: str) -> None:
+        """Keep them in this directory, made when there is something to keep; the version of the
+        assets is in the addresses of icons.
+        """
         here = Path(__file__).parent
         used = b"".join(
             (here / name).read_bytes() for name in ("filters.py", "jinja.py", "render.py")
         )
-        made_by = f"jinja-{version('jinja2')}.{sha256(used).hexdigest()[:12]}"
+        made_by = f"jinja-{version('jinja2')}.{sha256(used + assets.encode()).hexdigest()[:12]}"
         super().__init__(str(directory), f"%s.{made_by}")
 
     def load_bytecode(self, bucket: Bucket) -> None:
@@ -46,6 +48,6 @@ class CompiledTemplates(FileSystemBytecodeCache):
             super().dump_bytecode(bucket)
 
 
-def keep_compiled(env: Environment, templates: Path) -> None:
+def keep_compiled(env: Environment, templates: Path, assets: str) -> None:
     """Have this environment keep what it compiles in ``__pycache__`` beside the templates."""
-    env.bytecode_cache = CompiledTemplates(templates / "__pycache__")
+    env.bytecode_cache = CompiledTemplates(templates / "__pycache__", assets)

@@ -61,7 +61,7 @@ def install(app: Flask) -> None:
     env = app.jinja_env
     env.trim_blocks = True
     env.lstrip_blocks = True
-    keep_compiled(env, Path(str(app.template_folder)))
+    keep_compiled(env, Path(str(app.template_folder)), app.config["ASSET_VERSION"])
     env.globals["htmx_config"] = HTMX_CONFIG
     env.globals["new_key"] = lambda: str(uuid.uuid4())
 

@@ -40,7 +40,7 @@ def test_icons_that_templates_use_are_drawn(ada, app):
     used = {
         name
         for path in root.rglob("*.html")
-        for name in re.findall(r'icon\("([\w-]+)"\)', path.read_text())
+        for name in re.findall(r'"([\w-]+)" \| icon ', path.read_text())
     }
     assert used
     assert used <= drawn

@@ -6,9 +6,10 @@ from jinja2 import Environment, FileSystemLoader
 from app.web.compiled import keep_compiled
 
 
-def environment(templates):
+def environment(templates, assets="one"):
     made = Environment(loader=FileSystemLoader(templates), autoescape=True)
-    keep_compiled(made, templates)
+    made.filters["icon"] = lambda name: f"{assets}#{name}"
+    keep_compiled(made, templates, assets)
     return made
 
 
@@ -35,6 +36,13 @@ def test_what_changed_is_compiled(templates):
     shown(environment(templates))
     (templates / "page.html").write_text("Bye {{ name }}")
     assert shown(environment(templates)) == "Bye Ada"
+
+
+def test_icons_are_those_of_the_assets_of_now(templates):
+    (templates / "page.html").write_text("{{ 'bell' | icon }}")
+    assert shown(environment(templates)) == "one#bell"
+    assert shown(environment(templates, "two")) == "two#bell"
+    assert shown(environment(templates)) == "one#bell"
 
 
 def test_what_is_damaged_is_compiled(templates):
