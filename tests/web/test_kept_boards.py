@@ -1,11 +1,17 @@
 """Boards that are kept while nothing happens, and are made anew as soon as something does."""
 
 import gzip
+import threading
+import time
 
 import pytest
 
 from app.core.clock import MINUTE_MS, now_ms
+from app.core.db import reading
+from app.core.errors import Unavailable
 from app.tickets import cards
+from app.tickets.board import Shape
+from app.tickets.pages import kept_boards
 from tests.web.cards_on_page import shown
 
 BOARD = "/projects/OPEN/board"
@@ -28,6 +34,49 @@ def test_a_board_is_made_once_while_nothing_happens(ada, ticket, reads_cards):
     first = ada.get(BOARD).text
     assert not reads_cards()
     assert shown(ada.get(BOARD).text) == shown(first) == ["OPEN-2", "OPEN-1"]
+
+
+def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
+    together, made, got = threading.Barrier(4), [], []
+
+    def make():
+        made.append("columns")
+        time.sleep(0.2)
+        return "columns"
+
+    def ask():
+        with app.test_request_context(), reading():
+            found = kept_boards.look(Shape(cast.open_project))
+            together.wait(10)
+            got.append(kept_boards.keep(found, make))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert made == ["columns"]
+    assert [one.plain for one in got] == [b"columns"] * 4
+
+
+def test_whoever_cannot_wait_makes_it_too_and_a_failure_keeps_nobody_waiting(
+    app, cast, monkeypatch
+):
+    monkeypatch.setattr(kept_boards, "PATIENCE_SECONDS", 0.01)
+
+    def fail():
+        with pytest.raises(Unavailable):
+            kept_boards.keep(found, lost)
+        return "after a failure"
+
+    def lost():
+        raise Unavailable
+
+    with app.test_request_context(), reading():
+        found = kept_boards.look(Shape(cast.open_project))
+        # The inner one waits for the outer one, in vain.
+        assert kept_boards.keep(found, fail).plain == b"after a failure"
+        assert kept_boards.look(Shape(cast.open_project)).columns is not None
 
 
 @pytest.mark.parametrize("path", [BOARD, "/board", f"{BOARD}?group=assignee", f"{BOARD}?done=all"])

@@ -122,7 +122,7 @@ def _show(project: SeenProject | None) -> Response:
         columns = _columns(project, wanted, furniture.summaries(users), around.labels)
         return page("tickets/board.html", block="results", piece=columns, **frame)
     piece = kept.columns or kept_boards.keep(
-        kept, _columns(project, wanted, furniture.summaries(users), around.labels)
+        kept, lambda: _columns(project, wanted, furniture.summaries(users), around.labels)
     )
     return page_around(piece, "tickets/board.html", block="results", **frame)
 

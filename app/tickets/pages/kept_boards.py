@@ -6,12 +6,14 @@ is kept for longer than one. Nothing in it depends on who looks: whether they ma
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Lock
 
 from flask import current_app
 
 from app.core.clock import MINUTE_MS, now_ms
+from app.core.context import out_of_turn
 from app.tickets import changes
 from app.tickets.board import Shape
 from app.web.choices import shows_exact_times
@@ -20,8 +22,11 @@ from app.web.packing import Piece, piece
 KEPT_MS = MINUTE_MS
 # Of 500 cards one takes 0.7 MB.
 MOST_KEPT = 8
+# How long to wait for another who makes the same board.
+PATIENCE_SECONDS = 2.0
 
 _PLACE = "docket_boards"
+_making = tuple(Lock() for _ in range(MOST_KEPT))
 Key = tuple[Shape, bool]
 
 
@@ -77,8 +82,23 @@ def look(shape: Shape) -> Look:
     return known if known and is_current else Look(key, now, token)
 
 
-def keep(found: Look, columns: str) -> Piece:
-    """Keep what was made after a look that found nothing."""
-    made = piece(columns)
-    _boards().keep(replace(found, columns=made))
-    return made
+def keep(found: Look, make: Callable[[], str]) -> Piece:
+    """Make and keep columns after a look that found none.
+
+    Where others make the same ones, wait for theirs: eight at once would take eight times as long.
+    """
+    lock = _making[hash(found.key) % len(_making)]
+    has_turn, theirs = lock.acquire(blocking=False), None
+    if not has_turn:
+        with out_of_turn.get()():
+            has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
+        theirs = look(found.key[0]).columns
+    try:
+        if theirs is not None:
+            return theirs
+        made = piece(make())
+        _boards().keep(replace(found, columns=made))
+        return made
+    finally:
+        if has_turn:
+            lock.release()
