@@ -16,7 +16,7 @@ from sqlalchemy import (
 from app.core.db import AnyRow, AnySelect, Prepared, is_postgresql
 from app.core.pagination import Page, page
 from app.core.unindexed import Unindexed
-from app.projects.models import WorkflowState
+from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket, TicketLabel, TicketType
 from app.tickets.queries import FULL, build
 from app.tickets.readiness import in_live_projects, is_ready
@@ -56,6 +56,7 @@ CONDITIONS: dict[str, ColumnElement[bool]] = {
     "project_ids": Ticket.project_id.in_(bindparam("project_ids", expanding=True)),
     "in_live_projects": in_live_projects(),
     "live": Ticket.deleted_at.is_(None),
+    "none": false(),
 }
 
 
@@ -67,6 +68,14 @@ _INDEXED = {
     "state_id": Ticket.state_id,
     "project_id": Ticket.project_id,
 }
+
+
+_OF_STATE = (
+    select(WorkflowState.category)
+    .where(WorkflowState.id == bindparam("state_id"))
+    .correlate(None)
+    .scalar_subquery()
+)
 
 
 # Which tickets a page has.
@@ -90,8 +99,7 @@ def _shown_of(*, include_deleted: bool) -> Callable[[Sequence[AnyRow]], list[dic
 @lru_cache(maxsize=512)
 def _filtered(source: AnySelect, names: frozenset[str]) -> AnySelect:
     """The query of these filters. It is made once: making it costs more than running it."""
-    if names >= {"epics", "ready"}:
-        # No epic is, so none has to be looked at.
+    if "none" in names:
         return source.where(false())
     first = next((name for name in _INDEXED if name in names), None)
     if names >= {"epics", "project_id"} and first != "parent_ticket_id":
@@ -101,6 +109,9 @@ def _filtered(source: AnySelect, names: frozenset[str]) -> AnySelect:
     for name in sorted(names):
         if name in _INDEXED and name != first:
             statement = statement.where(Unindexed(_INDEXED[name]) == bindparam(name))
+        elif name == "state_category" and "state_id" in names:
+            # Asked once, of the state, and not of each of its tickets.
+            statement = statement.where(bindparam("state_category") == _OF_STATE)
         else:
             statement = statement.where(CONDITIONS[name])
     return statement
@@ -143,7 +154,11 @@ def ticket_page(
     values = {name: value for name, value in values.items() if value is not False}
     if not include_deleted:
         values["live"] = True
-    if values.get("ticket_type") == TicketType.EPIC:
+    is_epic = values.get("ticket_type") == TicketType.EPIC
+    if values.get("ready") and (is_epic or values.get("state_category") == StateCategory.DONE):
+        # No such ticket is ready, so none has to be looked at.
+        values["none"] = True
+    if is_epic:
         del values["ticket_type"]
         values["epics"] = True
     if "label_id" in values and _is_common(values["label_id"]):
