@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    ScalarSelect,
     bindparam,
     exists,
     false,
@@ -33,6 +34,11 @@ def _carrying_label() -> ColumnElement[bool]:
     )
 
 
+def _category_of_state() -> ScalarSelect[str]:
+    one = select(WorkflowState.category).where(WorkflowState.id == bindparam("state_id"))
+    return one.correlate(None).scalar_subquery()
+
+
 # What each filter asks of a ticket: first the filters of REST (interface.md, Tickets), then those
 # of the tools and of the verbs themselves; lists mean any of them, times are milliseconds.
 CONDITIONS: dict[str, ColumnElement[bool]] = {
@@ -46,6 +52,8 @@ CONDITIONS: dict[str, ColumnElement[bool]] = {
     "priority": Ticket.priority == bindparam("priority"),
     "parent_ticket_id": Ticket.parent_ticket_id == bindparam("parent_ticket_id"),
     "state_category": WorkflowState.category == bindparam("state_category"),
+    # As ``state_category``, asked once of the one state whose tickets are wanted.
+    "category_of_state": _category_of_state() == bindparam("category_of_state"),
     "label_id": _labelled(TicketLabel.label_id == bindparam("label_id")),
     "common_label_id": _carrying_label(),
     "ready": is_ready(),
@@ -68,14 +76,6 @@ _INDEXED = {
     "state_id": Ticket.state_id,
     "project_id": Ticket.project_id,
 }
-
-
-_OF_STATE = (
-    select(WorkflowState.category)
-    .where(WorkflowState.id == bindparam("state_id"))
-    .correlate(None)
-    .scalar_subquery()
-)
 
 
 # Which tickets a page has.
@@ -109,9 +109,6 @@ def _filtered(source: AnySelect, names: frozenset[str]) -> AnySelect:
     for name in sorted(names):
         if name in _INDEXED and name != first:
             statement = statement.where(Unindexed(_INDEXED[name]) == bindparam(name))
-        elif name == "state_category" and "state_id" in names:
-            # Asked once, of the state, and not of each of its tickets.
-            statement = statement.where(bindparam("state_category") == _OF_STATE)
         else:
             statement = statement.where(CONDITIONS[name])
     return statement
@@ -163,6 +160,9 @@ def ticket_page(
         values["epics"] = True
     if "label_id" in values and _is_common(values["label_id"]):
         values["common_label_id"] = values.pop("label_id")
+    if {"state_id", "state_category"} <= values.keys() and is_postgresql():
+        # It would ask each of the state's tickets; SQLite looks at the state first.
+        values["category_of_state"] = values.pop("state_category")
     special = [*conditions]
     if filters.get("among") is not None:
         special.append(Ticket.id.in_(filters["among"]))

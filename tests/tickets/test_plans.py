@@ -162,6 +162,8 @@ def test_a_category_is_asked_of_the_state_and_not_of_its_tickets(cast, plans):
     for plan in plans:
         check(plan)
         assert "Filter: ((workflow_states.category" not in "\n".join(plan), plan
+        searches = [line for line in plan if line.startswith("SEARCH")]
+        assert not searches or searches[0].startswith("SEARCH workflow_states"), plan
 
 
 def many_like(ticket, states, count=3000):
