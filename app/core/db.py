@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 from flask_sqlalchemy import SQLAlchemy
@@ -33,7 +33,7 @@ from app.core.engines import HASTY, WRITES, is_outage, is_retryable
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run
-from app.core.spare_connections import borrow, give_back
+from app.core.spare_connections import lent
 from app.core.writer_lock import writer_lock
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
         raise RuntimeError("a unit of work is open already")
     engine = db.engine
     queue: dict[Callable[[], None], None] = {}
-    with out_of_turn.get()(), _outages(), writer_lock(engine), borrow(engine) as connection:
+    with out_of_turn.get()(), _outages(), writer_lock(engine), lent(engine) as connection:
         begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
         writer, afterwards = _writer.set(connection), _afterwards.set(queue)
         try:
@@ -198,26 +198,15 @@ def is_writing() -> bool:
 @contextmanager
 def reading() -> Iterator[None]:
     """A unit of work that only reads, from one snapshot on SQLite; ends without a trace."""
-    engine = db.engine
-    with _outages():
-        connection = borrow(engine)
+    with _outages(), lent(db.engine) as connection:
         token = _reader.set(connection)
         try:
-            try:
-                yield
-            finally:
-                _end_reading(token)
-        except BaseException:
-            connection.close()
-            raise
-        give_back(engine, connection)
-
-
-def _end_reading(token: Token[Connection | None]) -> None:
-    # First of all: whatever fails below, this thread is no longer in a unit of work.
-    _reader.reset(token)
-    if db.session.registry.has():
-        _end_session()
+            yield
+        finally:
+            # First of all: whatever fails below, this thread is no longer in a unit of work.
+            _reader.reset(token)
+            if db.session.registry.has():
+                _end_session()
 
 
 def _end_session() -> None:

@@ -1,18 +1,19 @@
-"""Connections that were just used for reading, kept at hand for the next unit of work.
+"""Connections that were just used, kept at hand for the next unit of work.
 
-Handing a connection to the pool and taking it out again costs a tenth of a short request, most of
-it for what only read and left nothing behind. What is older than a moment goes to the pool, which
-knows how to find out whether it still lives.
+Handing a connection to the pool and taking it out again costs a tenth of a short request. What is
+older than a moment goes to the pool, which knows how to find out whether it still lives.
 """
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, event
 
-from app.core.engines import FRESH_SECONDS
+from app.core.engines import FRESH_SECONDS, HASTY, WRITES
 
 # More than two at once are rarely reading, and others may want those of the pool.
 MOST_KEPT = 2
@@ -21,7 +22,7 @@ _keeping = threading.Lock()
 _kept: WeakKeyDictionary[Engine, list[tuple[Connection, float]]] = WeakKeyDictionary()
 
 
-def borrow(engine: Engine) -> Connection:
+def _borrowed(engine: Engine) -> Connection:
     """A connection: the one that was used last, if that was a moment ago."""
     kept = _kept.get(engine)
     while kept:
@@ -36,8 +37,20 @@ def borrow(engine: Engine) -> Connection:
     return engine.connect()
 
 
-def give_back(engine: Engine, connection: Connection) -> None:
-    """Keep a connection that only prepared statements have read by; others go to the pool."""
+@contextmanager
+def lent(engine: Engine) -> Iterator[Connection]:
+    """A connection for one unit of work; after one that fails it goes to the pool."""
+    connection = _borrowed(engine)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+    _give_back(engine, connection)
+
+
+def _give_back(engine: Engine, connection: Connection) -> None:
+    """Keep a connection in which nothing is open; others go to the pool."""
     kept = _kept.get(engine)
     if kept is None:
         kept = _kept.setdefault(engine, [])
@@ -56,12 +69,14 @@ def _has_nothing_open(connection: Connection) -> bool:
     if connection.invalidated or connection.in_transaction():
         return False
     driver: Any = connection.connection.dbapi_connection
-    if connection.dialect.name == "sqlite":
-        if driver.in_transaction:
-            driver.rollback()
-        return True
-    # A session begins transactions, which the pool's own way back undoes (engines.py).
-    return bool(driver.autocommit)
+    if connection.dialect.name != "sqlite":
+        # What began a transaction left more behind, which the pool's way back undoes (engines.py).
+        return bool(driver.autocommit)
+    if driver.in_transaction:
+        driver.rollback()
+    if connection.get_execution_options().get(WRITES):
+        connection.execution_options(**{WRITES: False, HASTY: False})
+    return True
 
 
 def _let_go(engine: Engine) -> None:

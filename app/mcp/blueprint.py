@@ -5,15 +5,19 @@ anything could log it.
 """
 
 import logging
+from functools import lru_cache
 from typing import Any
 
 import orjson
-from flask import Blueprint, Request, Response, current_app, g, request
+from flask import Blueprint, Request, Response, current_app, g
 from sqlalchemy.exc import DBAPIError
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.http import parse_accept_header
 
 from app.audit.service import record_refusal
 from app.config import Settings
 from app.core.actor import Actor
+from app.core.at_hand import asked
 from app.core.body import read_body
 from app.core.db import reading
 from app.core.engines import is_outage
@@ -49,8 +53,9 @@ def blueprint(door: Door) -> Blueprint:
 
     def endpoint(token: str) -> Response:
         g.operation_id = "mcp"
+        request = asked()
         try:
-            return _answer(door, request.environ.get(ENVIRON_KEY, token))
+            return _answer(door, request, request.environ.get(ENVIRON_KEY, token))
         except ProtocolError as error:
             return _send(error.body, error.status)
         except Unavailable as error:
@@ -75,7 +80,7 @@ def _unavailable(error: Unavailable) -> Response:
     return _send(refused.body, refused.status)
 
 
-def _answer(door: Door, token: str) -> Response:
+def _answer(door: Door, request: Request, token: str) -> Response:
     settings: Settings = current_app.config["SETTINGS"]
     if is_foreign(request.headers.get("Origin"), settings.base_url):
         raise ProtocolError(INVALID_REQUEST, "This origin may not call.", status=403)
@@ -88,10 +93,10 @@ def _answer(door: Door, token: str) -> Response:
         raw = read_body(request, settings.max_request_bytes)
     except RequestTooLarge as error:
         raise ProtocolError(INVALID_REQUEST, error.message, status=413) from error
-    return _answer_message(door, token, _understood(raw), settings)
+    return _answer_message(door, token, _understood(request, raw), settings)
 
 
-def _understood(raw: bytes) -> tuple[Message, bool] | ProtocolError:
+def _understood(request: Request, raw: bytes) -> tuple[Message, bool] | ProtocolError:
     """The message and whether it is of the stateless era, or what is wrong with it.
 
     A wrong one is refused only after the credential was judged.
@@ -104,12 +109,18 @@ def _understood(raw: bytes) -> tuple[Message, bool] | ProtocolError:
         return error
 
 
-def _check_types(asked: Request) -> None:
-    if asked.mimetype != JSON:
+def _check_types(request: Request) -> None:
+    if request.mimetype != JSON:
         raise ProtocolError(INVALID_REQUEST, f"Send Content-Type: {JSON}.", status=415)
-    accepted = asked.accept_mimetypes
-    if accepted and not accepted[JSON]:
+    if not _takes_json(request.headers.get("Accept", "")):
         raise ProtocolError(INVALID_REQUEST, f"The answer is {JSON}.", status=406)
+
+
+# Clients send the same header with each call.
+@lru_cache
+def _takes_json(accept: str) -> bool:
+    accepted = parse_accept_header(accept, MIMEAccept)
+    return not accepted or bool(accepted[JSON])
 
 
 def _answer_message(

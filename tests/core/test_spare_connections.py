@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, select, text
 from app.accounts.models import User
 from app.core import spare_connections
 from app.core.db import Prepared, db, reading, run_write, session, transaction
+from app.core.engines import WRITES
 from tests.core.test_units_of_work import new_user
 
 NAMES = Prepared(select(User.username))
@@ -44,6 +45,21 @@ def test_what_only_read_is_used_again_and_sees_what_was_written_since():
     with reading():
         assert driver_of(session.get_bind()) is kept
         assert [row.id for row in NAMED.all(username=person.username)] == [person.id]
+
+
+def test_what_wrote_is_used_again_on_sqlite_and_reads_without_keeping_writers_out():
+    with transaction():
+        session.add(new_user())
+        connection = session.get_bind()
+    with reading():
+        again = session.get_bind()
+        session.scalar(select(User.id).limit(1))
+        other = threading.Thread(target=written_elsewhere, args=(db.engine,))
+        other.start()
+        other.join(5)
+        assert not other.is_alive()
+        assert not again.get_execution_options().get(WRITES)
+    assert (again is connection) == (db.engine.dialect.name == "sqlite")
 
 
 def test_a_reader_of_another_moment_does_not_keep_the_old_one_open():
