@@ -21,11 +21,11 @@ _FIND = {
 
 
 def result(structured: dict[str, Any], *, is_error: bool = False) -> dict[str, Any]:
-    """A call's result, complete in both of its forms."""
-    text = orjson.dumps(structured).decode()
+    """A call's result, complete in both of its forms; the same bytes make both."""
+    written = orjson.dumps(structured)
     return {
-        "content": [{"type": "text", "text": text}],
-        "structuredContent": structured,
+        "content": [{"type": "text", "text": written.decode()}],
+        "structuredContent": orjson.Fragment(written),
         "isError": is_error,
     }
 
