@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.models import ReadMarker
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import session
+from app.core.db import savepoint, session
 
 
 @operation(Access.HUMAN)
@@ -24,7 +24,7 @@ def move_marker(actor: Actor, subject: str, event_id: str) -> None:
     found = session.get(ReadMarker, (actor.id, subject), with_for_update=True)
     if found is None:
         try:
-            with session.begin_nested():
+            with savepoint():
                 session.add(
                     ReadMarker(
                         user_id=actor.id,

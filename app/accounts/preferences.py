@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.models import Preferences
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import session
+from app.core.db import savepoint, session
 
 
 def of_user(user_id: str) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def choose(actor: Actor, choices: dict[str, str]) -> None:
     found = session.get(Preferences, actor.id, with_for_update=True)
     if found is None:
         try:
-            with session.begin_nested():
+            with savepoint():
                 session.add(Preferences(user_id=actor.id, choices=choices, updated_at=now_ms()))
         except IntegrityError:
             # Another of the person's tabs made them just now.

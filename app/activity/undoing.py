@@ -21,7 +21,7 @@ from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.context import undo_of
-from app.core.db import by_id, session
+from app.core.db import by_id, savepoint, session
 from app.core.errors import DomainError, NotFound
 from app.core.ids import as_uuid
 
@@ -177,7 +177,7 @@ def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
 def _attempt(actor: Actor, event: AuditEvent) -> Outcome:
     """Undo one of several events; a refusal takes back only what this one wrote."""
     try:
-        with session.begin_nested():
+        with savepoint():
             return _undo(actor, event, force=False)
     except DomainError as error:
         return Outcome(event, Ending.REFUSED, message=error.message)

@@ -161,6 +161,17 @@ def _session_is_at_work() -> bool:
     return db.session.registry.has() and db.session().in_transaction()
 
 
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """In a ``transaction``: what fails in here is undone alone.
+
+    The session sets its savepoint only once it is used; prepared statements would come before it.
+    """
+    with session.begin_nested():
+        session.connection()
+        yield
+
+
 def after_commit(act: Callable[[], None]) -> None:
     """Do this, once, when the ``transaction`` at hand has committed; not if it fails."""
     queue = _afterwards.get()

@@ -26,6 +26,8 @@ psycopg.adapters.register_loader("uuid", TextLoader)
 # A connection that was used less than this ago is not asked whether it still lives.
 FRESH_SECONDS = 1.0
 _SEEN = "docket_seen"
+# When a connection was used last, where that was before it comes back to the pool.
+USED = "docket_used"
 _SYNCHRONOUS = "docket_synchronous"
 
 SQLITE_PRAGMAS = (
@@ -172,7 +174,7 @@ def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
         if not driver.autocommit:
             driver.autocommit = True
-        record.info[_SEEN] = time.monotonic()
+        record.info[_SEEN] = record.info.pop(USED, None) or time.monotonic()
 
 
 # PostgreSQL's classes of "not now": connection lost, shutting down, out of resources, read-only

@@ -4,6 +4,7 @@ Handing a connection to the pool and taking it out again costs a tenth of a shor
 older than a moment goes to the pool, which knows how to find out whether it still lives.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, event
 
-from app.core.engines import FRESH_SECONDS, HASTY, WRITES
+from app.core.engines import FRESH_SECONDS, HASTY, USED, WRITES
 
 # More than two at once are rarely reading, and others may want those of the pool.
 MOST_KEPT = 2
+
+log = logging.getLogger(__name__)
 
 _keeping = threading.Lock()
 _kept: WeakKeyDictionary[Engine, list[tuple[Connection, float]]] = WeakKeyDictionary()
@@ -33,6 +36,8 @@ def _borrowed(engine: Engine) -> Connection:
             break
         if time.monotonic() - since < FRESH_SECONDS:
             return connection
+        # The pool asks whether it still lives, as it was used then and not now.
+        connection.info[USED] = since
         connection.close()
     return engine.connect()
 
@@ -46,7 +51,13 @@ def lent(engine: Engine) -> Iterator[Connection]:
     except BaseException:
         connection.close()
         raise
-    _give_back(engine, connection)
+    try:
+        _give_back(engine, connection)
+    except Exception:
+        # What was read has been read; only the connection is of no more use.
+        log.exception("a connection could not be kept")
+        connection.invalidate()
+        connection.close()
 
 
 def _give_back(engine: Engine, connection: Connection) -> None:

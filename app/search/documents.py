@@ -111,7 +111,7 @@ def analyzed(doc: SearchDoc) -> Terms:
         *_stems(Mark.STEM, known),
         *_stems(Mark.TITLE_STEM, title),
     }
-    lead = set(_lead(doc.body, body))
+    lead = set(_lead(doc.body, body)) & known
     marks.update(_stems(Mark.LEAD_STEM, lead))
     marks.update(_words("", known - set(placed)), _beginnings("", known))
     marks.update(_words(Mark.TITLE_WORD, title), _beginnings(Mark.TITLE_WORD, title))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from app.search.documents import Mark, beginning, display_mark, exact_mark
+from app.search.documents import EXACT_LENGTH, Mark, beginning, display_mark, exact_mark
 from app.search.expressions import (
     All,
     Expression,
@@ -73,7 +73,10 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
     }
     for tier, narrower in wanted.items():
         if narrower is not None:
-            says_all = tier is Tier.EXACT_TITLE or (is_implied and tier is not Tier.SOME_IN_TITLE)
+            says_all = is_implied and tier is not Tier.SOME_IN_TITLE
+            if tier is Tier.EXACT_TITLE:
+                # Of a long title the mark is only the beginning.
+                says_all = len(exact_mark(query.words)) < EXACT_LENGTH
             fitting = narrower if says_all else every([matches, narrower])
             yield tier, without(fitting, [*unwanted, *shown])
             shown.append(narrower)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.core.db import savepoint
 from app.core.errors import DomainError
 from app.tickets import lanes, loaders, service
 from app.tickets.label_links import label_ids_of
@@ -62,7 +62,7 @@ def _one(actor: Actor, ticket_id: str, changes: Changes) -> Outcome:
         return Outcome("", is_changed=False, why="There is no such ticket.")
     before = found.updated_at
     try:
-        with session.begin_nested():
+        with savepoint():
             after = _change(actor, found, changes)
     except DomainError as error:
         return Outcome(found.display_id, is_changed=False, why=error.message)

@@ -28,9 +28,8 @@ class CompiledTemplates(FileSystemBytecodeCache):
         assets is in the addresses of icons.
         """
         here = Path(__file__).parent
-        used = b"".join(
-            (here / name).read_bytes() for name in ("filters.py", "jinja.py", "render.py")
-        )
+        sources = ("assets.py", "filters.py", "jinja.py", "render.py")
+        used = b"".join((here / name).read_bytes() for name in sources)
         made_by = f"jinja-{version('jinja2')}.{sha256(used + assets.encode()).hexdigest()[:12]}"
         super().__init__(str(directory), f"%s.{made_by}")
 

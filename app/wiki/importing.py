@@ -21,7 +21,7 @@ from sqlalchemy import select
 
 from app.core import text
 from app.core.actor import Actor
-from app.core.db import session, transaction
+from app.core.db import savepoint, session, transaction
 from app.core.errors import DomainError
 from app.wiki import service, slugs
 from app.wiki.models import WikiPage
@@ -180,7 +180,7 @@ def run(
             for source in batch:
                 body = with_wikilinks(source, by_path, report)
                 try:
-                    with session.begin_nested():
+                    with savepoint():
                         report.made[_write(actor, project_id, source, body)] += 1
                 except DomainError as error:
                     report.notes.append((source.path, f"was refused: {error.message}"))

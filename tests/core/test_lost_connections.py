@@ -3,6 +3,7 @@
 Found by make torture: a worker whose connection was killed while it read could never write again.
 """
 
+import time
 from contextlib import suppress
 
 import pytest
@@ -10,6 +11,7 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
+from app.core import engines, spare_connections
 from app.core.db import Prepared, db, reading, run_write, session
 from app.core.errors import Unavailable
 from app.core.ids import new_id
@@ -95,3 +97,18 @@ def test_reads_take_no_transaction_and_connections_come_back_without_one(losing)
 def test_ids_are_text(losing):
     with losing.app_context(), reading():
         assert isinstance(session.scalar(text("SELECT gen_random_uuid()")), str)
+
+
+def test_a_connection_that_lay_and_died_meanwhile_is_replaced(losing, monkeypatch):
+    """One that is kept beside the pool is asked whether it lives, as those of the pool are."""
+    with losing.app_context():
+        with reading():
+            QUERY.all(id=new_id())
+            connection = session.get_bind()
+            pid = connection.connection.dbapi_connection.info.backend_pid
+        kill(pid)
+        for module in (engines, spare_connections):
+            monkeypatch.setattr(module, "FRESH_SECONDS", 0.2)
+        time.sleep(0.3)
+        with reading():
+            assert QUERY.all(id=new_id()) == []

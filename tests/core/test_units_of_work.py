@@ -14,7 +14,16 @@ from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.clock import now_ms
 from app.core.context import out_of_turn
-from app.core.db import ATTEMPTS, after_commit, db, reading, run_write, session, transaction
+from app.core.db import (
+    ATTEMPTS,
+    after_commit,
+    db,
+    reading,
+    run_write,
+    savepoint,
+    session,
+    transaction,
+)
 
 
 def new_user():
@@ -218,3 +227,20 @@ def test_who_writes_lets_others_compute():
     finally:
         out_of_turn.reset(token)
     assert seen == ["others", "writing", "mine", "reading"]
+
+
+def _fail_within_savepoint():
+    with savepoint():
+        # By a prepared statement alone, which the session knows nothing of.
+        record(SYSTEM, "auth.bot.failure", Target("user"), token_prefix="x")
+        raise KeyError("stop")
+
+
+def test_a_savepoint_undoes_what_prepared_statements_wrote():
+    with transaction():
+        with pytest.raises(KeyError):
+            _fail_within_savepoint()
+        session.add(new_user())
+    with reading():
+        assert session.scalar(select(func.count()).select_from(AuditEvent)) == 0
+    assert count() == 1

@@ -69,6 +69,14 @@ def test_a_common_word_is_found_without_looking_at_all_that_begins_so():
     assert prefixes(tiers_of[ranking.Tier.ANYWHERE]) >= {Prefix("ticket")}
 
 
+def test_a_long_title_is_not_found_by_its_beginning_and_something_else(ticket, titles):
+    """Of long titles the mark is cut off, so it alone does not say that all words are there."""
+    title = "".join(chr(0x4E00 + number) for number in range(200))
+    ticket(title)
+    assert titles(title) == [title]
+    assert titles(title[:150] + chr(0x5E00) + title[151:190]) == []
+
+
 def test_words_of_a_phrase_in_a_title_must_be_together_somewhere(ticket, titles):
     ticket("Wind in the gate", "the gate and the wind")
     ticket("Gate wind")

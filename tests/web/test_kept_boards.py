@@ -79,6 +79,18 @@ def test_whoever_cannot_wait_makes_it_too_and_a_failure_keeps_nobody_waiting(
         assert kept_boards.look(Shape(cast.open_project)).columns is not None
 
 
+def test_a_look_that_fails_keeps_nobody_waiting(app, cast, monkeypatch):
+    with app.test_request_context(), reading():
+        found = kept_boards.look(Shape(cast.open_project))
+        (lock,) = {kept_boards._making[hash(found.key) % len(kept_boards._making)]}
+        lock.acquire()
+        threading.Timer(0.05, lock.release).start()
+        monkeypatch.setattr(kept_boards, "look", lambda _shape: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            kept_boards.keep(found, lambda: "columns")
+        assert not lock.locked()
+
+
 @pytest.mark.parametrize("path", [BOARD, "/board", f"{BOARD}?group=assignee", f"{BOARD}?done=all"])
 def test_each_board_is_kept_for_itself(reads_cards, ticket, path):
     assert reads_cards(path)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlalchemy import select
 
 from app.core.actor import Actor
-from app.core.db import session
+from app.core.db import savepoint, session
 from app.core.errors import Conflict, DomainError
 from app.tickets import relations
 from app.tickets.importing.issues import PARENT_LINK
@@ -83,7 +83,7 @@ class Linker:
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
         """Write a relation; raises DomainError where the verb refuses it."""
-        with session.begin_nested():
+        with savepoint():
             relations.create_relation(self.actor, source_id, type=kind, target_ticket_id=target_id)
 
 

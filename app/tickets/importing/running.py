@@ -13,7 +13,7 @@ from sqlalchemy import insert, select
 
 from app.core import ids, text
 from app.core.actor import Actor
-from app.core.db import reading, run_write, session
+from app.core.db import reading, run_write, savepoint, session
 from app.core.errors import DomainError
 from app.projects import labels
 from app.projects import loaders as projects
@@ -182,7 +182,7 @@ class Importer:
         draft = self._drafter.draft(entry)
         kind, parent_id = self._place(entry)
         try:
-            with session.begin_nested():
+            with savepoint():
                 self._make(entry, draft, kind, parent_id)
         except DomainError as error:
             self._labels = known_labels

@@ -88,12 +88,13 @@ def keep(found: Look, make: Callable[[], str]) -> Piece:
     Where others make the same ones, wait for theirs: eight at once would take eight times as long.
     """
     lock = _making[hash(found.key) % len(_making)]
-    has_turn, theirs = lock.acquire(blocking=False), None
+    has_turn = lock.acquire(blocking=False)
+    is_first = has_turn
     if not has_turn:
         with out_of_turn.get()():
             has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
-        theirs = look(found.key[0]).columns
     try:
+        theirs = None if is_first else look(found.key[0]).columns
         if theirs is not None:
             return theirs
         made = piece(make())
