@@ -1,8 +1,7 @@
-"""The gate before the application: a request comes in whole, and a few are worked on at a time.
+"""The gate before the application: a few requests are worked on at a time.
 
-The server gives each request a thread as soon as its headers are in. A thread whose client sends
-its body slowly only waits; it takes a place inside when the body is there. So slow clients, however
-many, keep no one else waiting, and the database sees no more requests than it has connections for.
+A request takes a place inside once its body is there (app/worker.py). So slow clients take none,
+and the database sees no more requests than it has connections for.
 
 An answer leaves its place whole, too. One that may be larger than memory is sent while it is made,
 if the application asks for that: it takes a place for each piece, and waits for its reader without.
@@ -13,7 +12,6 @@ it around between the rows and take twice the processor. A request has its turn 
 waits for the disk, or another has waited TURN_SECONDS.
 """
 
-import io
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,10 +19,7 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
 from app.core.context import STREAMED, out_of_turn, waiting_outside
-
-# Read from a body over the limit and thrown away, so that its sender gets to read the answer 413.
-DRAINED = 16 * 1024 * 1024
-_PIECE = 64 * 1024
+from app.threads import Takers
 
 # How long a request waits for its turn before it goes on beside the one that has it: many short
 # ones fit into it, and a long one keeps nobody waiting.
@@ -35,10 +30,11 @@ LIVENESS = "/healthz"
 
 
 class _Room:
-    """The places of a process, and whose turn it is."""
+    """The places of a process, whose turn it is, and the threads that come in."""
 
-    def __init__(self, places: int, *, takes_turns: bool) -> None:
+    def __init__(self, places: int, takers: Takers, *, takes_turns: bool) -> None:
         self.places = threading.BoundedSemaphore(places)
+        self.takers = takers
         self.turn = threading.Lock() if takes_turns else None
 
 
@@ -48,6 +44,7 @@ class _Place:
     def __init__(self, room: _Room) -> None:
         self._room = room
         self._has_turn = False
+        self._is_aside = False
 
     def __enter__(self) -> None:
         """Wait for a place, and for the turn."""
@@ -66,7 +63,8 @@ class _Place:
         """Give the place away, and wait for one again at the end."""
         self._go_out()
         try:
-            yield
+            with self._waiting():
+                yield
         finally:
             self._come_in()
 
@@ -76,10 +74,24 @@ class _Place:
         had_turn = self._has_turn
         self._end_turn()
         try:
-            yield
+            with self._waiting():
+                yield
         finally:
             if had_turn:
                 self._await_turn()
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Have another thread take requests; within another, nothing."""
+        if self._is_aside:
+            yield
+            return
+        self._is_aside = True
+        try:
+            with self._room.takers.waiting():
+                yield
+        finally:
+            self._is_aside = False
 
     def _come_in(self) -> None:
         self._room.places.acquire()
@@ -100,22 +112,12 @@ class _Place:
 
 
 def gate(
-    application: WSGIApplication, *, places: int, max_body: int, takes_turns: bool = False
+    application: WSGIApplication, takers: Takers, *, places: int, takes_turns: bool = False
 ) -> WSGIApplication:
-    """Let ``places`` requests into the application at a time, each with its body in memory.
-
-    A body over ``max_body`` arrives cut to one byte more; the application answers 413 itself
-    (app/core/body.py). A request whose client left before its body was complete never arrives.
-    """
-    room = _Room(places, takes_turns=takes_turns)
+    """Let ``places`` requests into the application at a time."""
+    room = _Room(places, takers, takes_turns=takes_turns)
 
     def enter(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        body = _read_body(environ, max_body)
-        if body is None:
-            # Nobody reads this any more.
-            start_response("400 Bad Request", [("Content-Length", "0")])
-            return []
-        environ["wsgi.input"] = io.BytesIO(body)
         if environ["PATH_INFO"] == LIVENESS:
             return _whole(application(environ, start_response))
         with _Place(room):
@@ -161,38 +163,3 @@ class _Piecewise:
     def close(self) -> None:
         """Say that no more is wanted."""
         _close(self._parts)
-
-
-def _read_body(environ: dict[str, Any], max_body: int) -> bytes | None:
-    """The body, or its first ``max_body`` + 1 bytes; None where it ends before its length.
-
-    A chunked body that breaks off looks like one that ended; its JSON then fails to parse.
-    """
-    stream = environ["wsgi.input"]
-    declared = _declared_length(environ)
-    if declared == 0:
-        return b""
-    body: bytes = stream.read(max_body + 1)
-    if len(body) > max_body:
-        _drain(stream)
-    elif declared is not None and len(body) < declared:
-        return None
-    return body
-
-
-def _declared_length(environ: dict[str, Any]) -> int | None:
-    """The body's length by its headers: None for a chunked one, 0 where there is none."""
-    if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
-        return None
-    length = environ.get("CONTENT_LENGTH") or "0"
-    return int(length) if length.isascii() and length.isdigit() else 0
-
-
-def _drain(stream: Any) -> None:
-    """Throw away what still comes, up to a bound."""
-    left = DRAINED
-    while left > 0:
-        piece = stream.read(_PIECE)
-        if not piece:
-            return
-        left -= len(piece)

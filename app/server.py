@@ -5,9 +5,7 @@ A worker that dies is replaced at once; two deaths within seconds end the server
 worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
 """
 
-import ctypes
 import errno
-import gc
 import multiprocessing
 import os
 import resource
@@ -17,11 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import partial
-from multiprocessing.util import Finalize
 from pathlib import Path
-from wsgiref.types import WSGIApplication
 
 import click
 from alembic.util import CommandError
@@ -39,29 +35,22 @@ from app.accounts.models import User, UserType
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
 from app.core.errors import Unavailable
-from app.core.processes import deliver_signals, end_with
+from app.core.processes import deliver_signals
 from app.core.server_lock import ServerRuns, sole_use_of
 from app.core.writer_lock import writer_lock
-from app.gate import gate
 from app.search import reindexing
+from app.threads import POOL
 from app.webhooks import outbox
+from app.worker import GRACE_SECONDS, keep_ready, load
 
-# A thread per request that is not complete yet; waiting costs a thread little, and they come and
-# go with the requests. How many work at a time is THREADS (app/gate.py).
-WAITING_THREADS = 1024
+# Until a thread that nobody needs ends: as long as the server allows.
+IDLE_THREAD_SECONDS = 600
 # Connections open at a time, idle ones included; further ones wait in the backlog.
 CONNECTIONS = 2048
 BACKLOG = 1024
 # For a client to send its headers; also how long an idle connection is kept.
 HEADER_MILLISECONDS = 20_000
 HEADER_BYTES = 64 * 1024
-# For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
-GRACE_SECONDS = 15
-# Heaps that the threads of a worker share. With one for each, all would keep the most that any
-# request ever took.
-HEAPS = 2
-# As glibc names that setting (malloc.h).
-M_ARENA_MAX = -8
 # The database file, and what stands beside it while it is in use.
 OWN_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")
 # How long a start waits for the server before it to let go of the database file.
@@ -79,11 +68,6 @@ LOGGING = {
 }
 
 
-# The application as the parent made it. A worker that is forked goes on with it and shares its
-# memory; one that is spawned, where there is no safe fork, finds none here and makes its own.
-_made: list[Flask] = []
-
-
 @click.command("serve")
 @with_appcontext
 def serve_command() -> None:
@@ -97,7 +81,7 @@ def serve(app: Flask) -> None:
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
         needs_setup = prepare_database(app)
-        _made.append(_warmed(app))
+        keep_ready(app)
         _raise_file_limit()
         deliver_signals()
         nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -113,48 +97,10 @@ def serve(app: Flask) -> None:
             _fold_log(app)
 
 
-def load(settings: Settings, parent: int) -> WSGIApplication:
-    """The application of a worker; sees to it that the worker ends when it should."""
-    # The package imports this module, so it can only be imported once that is done.
-    from app import create_app  # noqa: PLC0415
-    from app.jobs.scheduler import Jobs  # noqa: PLC0415
-
-    # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
-    os.setsid()
-    with suppress(AttributeError):
-        # Of glibc; another library may have no such setting.
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
-    threading.Thread(target=end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
-    deliver_signals()
-    app = _made[0] if _made else _warmed(create_app(settings))
-    jobs = Jobs(app)
-    jobs.start()
-    # Workers are processes of multiprocessing, which end without looking at atexit.
-    Finalize(None, jobs.stop, exitpriority=10)
-    return gate(
-        app,
-        places=settings.threads,
-        max_body=settings.max_request_bytes,
-        takes_turns=settings.is_sqlite,
-    )
-
-
-def _warmed(app: Flask) -> Flask:
-    """The application, with all that no request should have to wait for."""
-    from app.web.render import warm  # noqa: PLC0415 - as in ``load``
-
-    warm(app)
-    # What is here now stays: the collector need not look at it again and again, nor touch what
-    # workers share.
-    gc.collect()
-    gc.freeze()
-    return app
-
-
 def _server(settings: Settings) -> MPServer:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MPServer(
-        # Named for the record; ``load`` builds it.
+        # Named for the record; ``load`` builds it (app/worker.py).
         "wsgi:app",
         address=settings.host,
         port=settings.port,
@@ -165,7 +111,8 @@ def _server(settings: Settings) -> MPServer:
         ),
         websockets=False,
         workers=settings.workers,
-        blocking_threads=WAITING_THREADS,
+        blocking_threads=POOL,
+        blocking_threads_idle_timeout=IDLE_THREAD_SECONDS,
         backlog=BACKLOG,
         backpressure=max(64, min(CONNECTIONS, files // 2)),
         respawn_failed_workers=True,

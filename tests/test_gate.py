@@ -1,6 +1,5 @@
-"""The gate by itself: whole requests only, and a few at a time."""
+"""The gate by itself: a few requests at a time."""
 
-import io
 import threading
 import time
 from contextlib import nullcontext
@@ -9,20 +8,17 @@ import pytest
 
 from app import gate as gates
 from app.core.context import STREAMED, out_of_turn, waiting_outside
-from app.gate import DRAINED, LIVENESS, gate
-
-LIMIT = 100
+from app.gate import LIVENESS, gate
+from app.threads import Takers
 
 
 class Recorder:
-    """An application that remembers the bodies it was given."""
+    """An application that remembers whether its answers were closed."""
 
     def __init__(self):
-        self.bodies = []
         self.closed = 0
 
     def __call__(self, environ, start_response):
-        self.bodies.append(environ["wsgi.input"].read())
         start_response("200 OK", [])
         return Parts(self)
 
@@ -40,57 +36,17 @@ class Parts:
         self.recorder.closed += 1
 
 
-def call(application, body=b"", path="/", **headers):
+def call(application, path="/"):
     statuses = []
-    environ = {"PATH_INFO": path, "wsgi.input": io.BytesIO(body), **headers}
+    environ = {"PATH_INFO": path}
     parts = application(environ, lambda status, _headers: statuses.append(status))
     return statuses[0], parts
 
 
 def test_the_answer_comes_whole_and_is_closed():
     recorder = Recorder()
-    assert call(gate(recorder, places=1, max_body=LIMIT)) == ("200 OK", [b"onetwo"])
+    assert call(gate(recorder, Takers(1), places=1)) == ("200 OK", [b"onetwo"])
     assert recorder.closed == 1
-
-
-@pytest.mark.parametrize(
-    ("body", "headers", "arrives"),
-    [
-        (b"abc", {"CONTENT_LENGTH": "3"}, b"abc"),
-        (b"abc", {"HTTP_TRANSFER_ENCODING": "chunked"}, b"abc"),
-        (b"abc", {}, b""),
-        (b"abc", {"CONTENT_LENGTH": "0"}, b""),
-        (b"abc", {"CONTENT_LENGTH": "three"}, b""),
-        (b"x" * 100, {"CONTENT_LENGTH": "100"}, b"x" * 100),
-        (b"x" * 500, {"CONTENT_LENGTH": "500"}, b"x" * 101),
-        (b"x" * 500, {"HTTP_TRANSFER_ENCODING": "Chunked"}, b"x" * 101),
-    ],
-)
-def test_what_arrives(body, headers, arrives):
-    recorder = Recorder()
-    call(gate(recorder, places=1, max_body=LIMIT), body, **headers)
-    assert recorder.bodies == [arrives]
-
-
-def test_a_body_shorter_than_it_said_does_not_arrive():
-    recorder = Recorder()
-    status, _ = call(gate(recorder, places=1, max_body=LIMIT), b"ab", CONTENT_LENGTH="3")
-    assert status == "400 Bad Request"
-    assert recorder.bodies == []
-
-
-def test_an_endless_body_is_not_read_to_its_end():
-    class Endless:
-        given = 0
-
-        def read(self, size):
-            self.given += size
-            return b"x" * size
-
-    endless = Endless()
-    environ = {"PATH_INFO": "/", "wsgi.input": endless, "HTTP_TRANSFER_ENCODING": "chunked"}
-    gate(Recorder(), places=1, max_body=LIMIT)(environ, lambda *_: None)
-    assert endless.given <= LIMIT + 1 + DRAINED
 
 
 class Busy:
@@ -116,7 +72,7 @@ class Busy:
 
 def test_only_so_many_are_inside_and_liveness_does_not_wait():
     busy = Busy()
-    gated = gate(busy, places=3, max_body=LIMIT)
+    gated = gate(busy, Takers(1), places=3)
     threads = [threading.Thread(target=call, args=(gated,)) for _ in range(10)]
     for thread in threads:
         thread.start()
@@ -133,7 +89,7 @@ def test_a_failure_inside_gives_the_place_back():
     def failing(environ, start_response):
         raise RuntimeError("inside")
 
-    gated = gate(failing, places=1, max_body=LIMIT)
+    gated = gate(failing, Takers(1), places=1)
     for _ in range(3):
         with pytest.raises(RuntimeError, match="inside"):
             call(gated)
@@ -143,7 +99,7 @@ def test_a_failure_inside_gives_the_place_back():
 def test_requests_take_turns_for_so_long(monkeypatch, patience, side_by_side):
     monkeypatch.setattr(gates, "TURN_SECONDS", patience)
     busy = Busy()
-    gated = gate(busy, places=3, max_body=LIMIT, takes_turns=True)
+    gated = gate(busy, Takers(1), places=3, takes_turns=True)
     threads = [threading.Thread(target=call, args=(gated,)) for _ in range(3)]
     for thread in threads:
         thread.start()
@@ -172,7 +128,7 @@ def test_a_request_that_waits_for_something_lets_others_in(monkeypatch, waiting)
         return []
 
     places = 1 if waiting is waiting_outside else 2
-    gated = gate(application, places=places, max_body=LIMIT, takes_turns=True)
+    gated = gate(application, Takers(1), places=places, takes_turns=True)
     waits = threading.Thread(target=call, args=(gated,), kwargs={"path": "/waits"})
     waits.start()
     assert elsewhere.wait(10)
@@ -209,7 +165,7 @@ def test_a_streamed_answer_has_a_place_for_each_piece_and_none_in_between():
                 made.append(number)
                 yield b"%d" % number
 
-    gated = gate(streaming(Pieces), places=1, max_body=LIMIT)
+    gated = gate(streaming(Pieces), Takers(1), places=1)
     _, first = call(gated)
     pieces = iter(first)
     assert (next(pieces), made) == (b"0", [0])

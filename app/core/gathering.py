@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from app.core.calls import uncalled
 from app.core.context import out_of_turn
 from app.core.db import in_one_go, run_write
 from app.core.errors import Unavailable
@@ -17,18 +18,12 @@ from app.core.errors import Unavailable
 T = TypeVar("T")
 
 
-def _held() -> threading.Lock:
-    lock = threading.Lock()
-    lock.acquire()
-    return lock
-
-
 @dataclass(slots=True)
 class _Waiting(Generic[T]):
     """A thread with something to write; it is called once, to lead or to hear how it went."""
 
     item: T
-    called: threading.Lock = field(default_factory=_held)
+    called: threading.Lock = field(default_factory=uncalled)
     leads: bool = False
     is_written: bool = False
     outage: Unavailable | None = None

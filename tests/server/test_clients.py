@@ -2,11 +2,12 @@
 
 import fcntl
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
 
-from tests.support.serving import serving
+from app.threads import KEPT_FREE, POOL
+from tests.support.serving import serving, until
 
 MANY = 500
 LIMIT = 65_536
@@ -27,6 +28,8 @@ def stalled(served, sent):
         for _ in range(MANY):
             held.enter_context(closing(served.connect(sent)))
         yield
+    # Their threads notice in a moment that they left.
+    until(lambda: served.request("POST", "/api/v1/auth/login", b"{").status != 503)
 
 
 def read_status(connection):
@@ -61,6 +64,22 @@ def test_500_stalled_clients_keep_no_one_waiting(served, sent):
             assert time.monotonic() - began < 1
 
 
+def test_bodies_that_come_late_arrive_or_are_told_so(tmp_path):
+    """More of them than threads of the server's: most have one, the others may try again."""
+    body = b'{"username": 5}'
+    sent = LOGIN + b"Content-Length: %d\r\n\r\n" % len(body) + body[:3]
+    with serving(tmp_path / "instance", WORKERS=1) as served, ExitStack() as held:
+        late = [held.enter_context(closing(served.connect(sent))) for _ in range(2 * POOL)]
+        assert served.request("GET", "/api/v1/setup/status").status == 200
+        for connection in late:
+            with suppress(ConnectionError):
+                connection.sendall(body[3:])
+        statuses = [read_status(connection) for connection in late]
+        assert set(statuses) == {422, 503}
+        assert statuses.count(422) >= POOL - KEPT_FREE
+        assert served.request("POST", "/api/v1/auth/login", body).status == 422
+
+
 def test_liveness_does_not_wait_for_requests_that_wait_for_the_database(served):
     """More writers than places wait for the writer lock; the process still says that it lives."""
     body = b'{"username": "ada", "password": "wrong"}'
@@ -68,7 +87,7 @@ def test_liveness_does_not_wait_for_requests_that_wait_for_the_database(served):
     writers = served.log.parent / "instance" / "docket.db.write"
     with ExitStack() as held, writers.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for _ in range(20):
+        for _ in range(200):
             held.enter_context(closing(served.connect(head + body)))
         time.sleep(0.5)
         assert served.request("GET", "/healthz", timeout=2).status == 200

@@ -1,0 +1,246 @@
+"""Which threads take requests, with a pool as the server has it: each takes the next there is."""
+
+import threading
+import time
+from queue import SimpleQueue
+
+import pytest
+
+from app import worker
+from app.core.errors import Unavailable
+from app.threads import KEPT_TO_READ, Takers
+from app.worker import answering
+from tests.support.serving import until
+
+POOL = KEPT_TO_READ + 4
+LIMIT = 100
+
+
+class Exchange:
+    """Takes the answer to one request."""
+
+    def __init__(self):
+        self.answered = threading.Event()
+        self.status = None
+        self.body = b""
+
+    def response_bytes(self, status, headers, body):
+        self.status, self.body = status, body
+        self.answered.set()
+
+    def response_iter(self, status, headers, body):
+        self.response_bytes(status, headers, b"".join(body))
+
+
+class Body:
+    """A body that is there once it was sent; only the thread that took its request can read it."""
+
+    def __init__(self, *, is_sent=False):
+        self.sent = threading.Event()
+        self.is_closed = False
+        if is_sent:
+            self.sent.set()
+
+    def read(self, size):
+        assert not self.is_closed
+        self.sent.wait(10)
+        return b"whole"[:size]
+
+
+class Pool:
+    """Threads that call ``answer`` for each request, as the server's do."""
+
+    def __init__(self, application, wanted=1, size=POOL):
+        self.takers = Takers(wanted, POOL)
+        self._answer = answering(application, self.takers, max_body=LIMIT)
+        self._requests = SimpleQueue()
+        for _ in range(size):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self):
+        while (request := self._requests.get()) is not None:
+            self._answer(*request)
+            request[1]["wsgi.input"].is_closed = True
+
+    def ask(self, path="/", body=None):
+        exchange = Exchange()
+        environ = {"PATH_INFO": path, "wsgi.input": body or Body(is_sent=True)}
+        if body is not None:
+            environ["CONTENT_LENGTH"] = "5"
+        self._requests.put((exchange, environ))
+        return exchange
+
+    def end_one(self):
+        self._requests.put(None)
+
+
+class Application:
+    """Answers with the number of requests at work; /stay stays until told to go."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        self.guard = threading.Lock()
+        self.inside = 0
+        self.most = 0
+        self.threads = set()
+
+    def __call__(self, environ, start_response):
+        with self.guard:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            self.threads.add(threading.get_ident())
+        path = environ["PATH_INFO"]
+        if path == "/stay":
+            self.go.wait(10)
+        if path == "/wait":
+            with self.pool.takers.waiting():
+                self.go.wait(10)
+        if path == "/read":
+            try:
+                body = environ["wsgi.input"].read(LIMIT)
+            except Unavailable:
+                body = b"unread"
+        if path == "/fail":
+            raise RuntimeError("inside")
+        time.sleep(0.0002)
+        with self.guard:
+            self.inside -= 1
+        start_response("200 OK", [])
+        if path == "/pieces":
+            return iter([b"pie", b"ces"])
+        return [body if path == "/read" else b"done"]
+
+
+@pytest.fixture
+def application():
+    application = Application()
+    yield application
+    application.go.set()
+
+
+def pool_of(application, **more):
+    application.pool = Pool(application, **more)
+    return application.pool
+
+
+def answers(exchanges, seconds=5):
+    """The statuses, once all are answered."""
+    assert all(exchange.answered.wait(seconds) for exchange in exchanges)
+    return [exchange.status for exchange in exchanges]
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+def test_no_more_take_requests_than_are_wanted(application, wanted):
+    pool = pool_of(application, wanted=wanted)
+    # Each thread's first request: from then on it rests or takes.
+    answers([pool.ask() for _ in range(300)])
+    until(lambda: application.inside == 0)
+    application.most = 0
+    application.threads.clear()
+    assert answers([pool.ask() for _ in range(300)]) == [200] * 300
+    assert application.most <= wanted
+    assert len(application.threads) <= wanted
+
+
+def test_another_takes_requests_for_one_that_waits(application):
+    pool = pool_of(application)
+    answers([pool.ask() for _ in range(100)])
+    waiting = [pool.ask("/wait") for _ in range(3)]
+    began = time.monotonic()
+    answers([pool.ask() for _ in range(20)])
+    assert time.monotonic() - began < 1
+    assert not any(exchange.answered.is_set() for exchange in waiting)
+    application.go.set()
+    assert answers(waiting) == [200] * 3
+
+
+def test_another_takes_requests_for_one_that_takes_long(application):
+    pool = pool_of(application)
+    answers([pool.ask() for _ in range(100)])
+    for _ in range(3):
+        pool.ask("/stay")
+    began = time.monotonic()
+    answers([pool.ask() for _ in range(20)])
+    assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize("count", [1, 3, 5 * POOL])
+def test_bodies_that_come_slowly_keep_nobody_waiting(application, count):
+    pool = pool_of(application)
+    bodies = [Body() for _ in range(count)]
+    slow = [pool.ask("/read", body) for body in bodies]
+    began = time.monotonic()
+    assert answers([pool.ask() for _ in range(20)]) == [200] * 20
+    assert time.monotonic() - began < 1
+    # Of those that are too many it is said at once.
+    refused = [exchange for exchange in slow if exchange.answered.is_set()]
+    assert {exchange.body for exchange in refused} <= {b"unread"}
+    assert bool(refused) == (count > POOL)
+    assert count - len(refused) < POOL
+    for body in bodies:
+        body.sent.set()
+    answers(slow)
+    assert {exchange.body for exchange in slow if exchange not in refused} == {b"whole"}
+    # And all of the pool are there for the next that are slow.
+    assert answers([pool.ask() for _ in range(100)]) == [200] * 100
+    late = Body()
+    slow = pool.ask("/read", late)
+    late.sent.set()
+    answers([slow])
+    assert slow.body == b"whole"
+
+
+def test_more_than_the_pool_that_wait_are_answered_in_the_end(application):
+    pool = pool_of(application)
+    many = [pool.ask(path) for path in ("/stay", "/wait") * POOL]
+    answers([pool.ask() for _ in range(5)])
+    application.go.set()
+    assert answers(many) == [200] * 2 * POOL
+
+
+def test_a_request_is_answered_where_no_thread_can_be_made(application, monkeypatch):
+    pool = pool_of(application)
+
+    class NoThread:
+        def __init__(self, **_):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(worker, "Thread", NoThread)
+    many = [pool.ask("/stay") for _ in range(POOL - 1)]
+    answers([pool.ask()])
+    application.go.set()
+    answers(many)
+
+
+def test_requests_are_taken_when_threads_ended_meanwhile(application):
+    pool = pool_of(application)
+    answers([pool.ask() for _ in range(200)])
+    before = threading.active_count()
+    pool.end_one()
+    until(lambda: threading.active_count() < before)
+    # As the server does when a request comes and its pool is not full.
+    threading.Thread(target=pool._work, daemon=True).start()
+    assert answers([pool.ask() for _ in range(50)]) == [200] * 50
+    waiting = pool.ask("/wait")
+    answers([pool.ask() for _ in range(50)])
+    assert not waiting.answered.is_set()
+
+
+def test_a_failure_is_a_500_and_its_thread_goes_on(application):
+    pool = pool_of(application, size=1)
+    failed = pool.ask("/fail")
+    assert answers([failed, pool.ask()]) == [500, 200]
+
+
+def test_an_answer_in_pieces_is_sent_in_pieces(application):
+    exchange = pool_of(application).ask("/pieces")
+    assert answers([exchange]) == [200]
+    assert exchange.body == b"pieces"
+
+
+def test_the_watch_ends_and_begins_again(application):
+    pool = pool_of(application)
+    answers([pool.ask()])
+    until(lambda: not pool.takers._is_watched)
+    pool.ask("/stay")
+    answers([pool.ask()])
