@@ -4,7 +4,7 @@
 triggers. What the two databases do differently is in ``sqlite.py`` and ``postgres.py``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from sqlalchemy import BigInteger, bindparam, delete, func, select, text
@@ -15,9 +15,7 @@ from app.search import postgres, sqlite
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import Expression
 from app.search.models import SearchDocument
-
-# Under this stand all places.
-END = (1 << 63) - 1
+from app.search.ranking import Tier, Wanted
 
 
 class Engine(Protocol):
@@ -32,8 +30,14 @@ class Engine(Protocol):
     def matching(self, expression: Expression) -> AnySelect:
         """A query for the places of all documents that fit."""
 
-    def newest(self, expression: Expression, below: int, limit: int) -> list[int]:
-        """The places of the newest documents that fit, in falling order, all under ``below``."""
+    def best(
+        self, wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
+    ) -> list[tuple[int, Tier]]:
+        """The places of the best documents, the best first, and of which tier each is.
+
+        ``everything`` says what fits in any tier but for a display id, what is found faster before;
+        it is empty where a query has but one tier, or goes on after a page.
+        """
 
 
 # Of two that put the same document at once, the second waits here and finds it.
@@ -99,9 +103,19 @@ def place_after(identifier: str) -> int:
     return (session.scalar(older) or 0) + 1
 
 
+def best(
+    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
+) -> list[tuple[int, Tier]]:
+    """The places of the best documents, the best first, and of which tier each is.
+
+    What ``everything`` is for: see ``Engine``.
+    """
+    return _engine().best(wanted, everything, limit)
+
+
 def newest(expression: Expression, below: int, limit: int) -> list[int]:
     """The places of the newest documents that fit, in falling order, all under ``below``."""
-    return _engine().newest(expression, below, limit)
+    return [place for place, _ in best([Wanted(Tier.ANYWHERE, expression, below)], [], limit)]
 
 
 def ids_matching(expression: Expression) -> AnySelect:

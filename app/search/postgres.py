@@ -10,11 +10,16 @@ they cannot fail and no dictionary of the server matters. Two things are done fo
   are read, the newest first, until enough of them have the phrase.
 """
 
-from sqlalchemy import column, select, table, text
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
 
-from app.core.db import AnySelect, session
+from sqlalchemy import BigInteger, Integer, column, select, table, text
+
+from app.core.db import AnySelect, Prepared, session
 from app.search.documents import Terms, beginning
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
+from app.search.ranking import Tier, Wanted
 
 BLOCK_BITS = 12
 # A sign that no word holds.
@@ -30,14 +35,16 @@ _WRITE = text(
     "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :place")
-_MATCHING = text(
-    "SELECT place FROM search_fts WHERE terms @@ CAST(:query AS tsquery) AND place < :below "
+_MATCHING = (
+    "SELECT {number} AS number, place FROM search_fts "
+    "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place < :below_{number} "
     "ORDER BY place + 0 DESC LIMIT :limit"
 )
-_WITH_PHRASE = text(
-    "SELECT place FROM (SELECT place, place + 0 AS at, terms FROM search_fts "
-    "WHERE terms @@ CAST(:query AS tsquery) AND place < :below ORDER BY at DESC OFFSET 0) AS found "
-    "WHERE terms @@ CAST(:exact AS tsquery) ORDER BY at DESC LIMIT :limit"
+_WITH_PHRASE = (
+    "SELECT {number} AS number, place FROM (SELECT place, place + 0 AS at, terms FROM search_fts "
+    "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place < :below_{number} "
+    "ORDER BY at DESC OFFSET 0) AS found_{number} "
+    "WHERE terms @@ CAST(:exact_{number} AS tsquery) ORDER BY at DESC LIMIT :limit"
 )
 # The planner does not know that reading a vector is dear, and would rather read them all, one after
 # another or in the order of places, than ask the index. This and the sum above leave it the index.
@@ -72,33 +79,118 @@ def matching(expression: Expression) -> AnySelect:
     return select(column("place")).select_from(table("search_fts")).where(condition)
 
 
-def newest(expression: Expression, below: int, limit: int) -> list[int]:
-    """The places of the newest documents that fit, in falling order, all under ``below``."""
-    newest_place = session.scalar(_NEWEST_PLACE) or 0
-    # Blocks from ``left`` on have been looked into.
-    blocks = left = (min(below - 1, newest_place) >> BLOCK_BITS) + 1
-    found: list[int] = []
-    size = 1
-    while left > 0 and len(found) < limit:
-        first = max(left - size, 0)
-        within = range(first, left) if first else None
-        found += _look(expression, within, below, limit - len(found))
-        left, below = first, min(below, first << BLOCK_BITS)
-        is_scarce = len(found) * blocks < SCARCE * limit * (blocks - left)
-        size = left if is_scarce else size * WIDER
+@dataclass(slots=True)
+class _Search:
+    """How far one tier was looked for: from the block ``left`` on, to the newest of ``blocks``."""
+
+    asked: Wanted
+    blocks: int
+    left: int
+    size: int = 1
+    found: list[int] = field(default_factory=list)
+
+    @property
+    def is_begun(self) -> bool:
+        return self.left < self.blocks
+
+    @property
+    def expected(self) -> float:
+        """Fewer than there are, as far as can be told."""
+        looked = self.blocks - self.left
+        return max(
+            len(self.found), len(self.found) * self.blocks / looked / SCARCE if looked else 0
+        )
+
+    @property
+    def first(self) -> int:
+        """The oldest block of the next look."""
+        return max(self.left - self.size, 0)
+
+    def went_on(self, places: list[int], limit: int) -> None:
+        """Note what the look at the next blocks found."""
+        self.found += sorted(places, reverse=True)
+        self.left = self.first
+        is_scarce = len(self.found) * self.blocks < SCARCE * limit * (self.blocks - self.left)
+        self.size = max(self.left if is_scarce else self.size * WIDER, 1)
+
+
+def best(
+    wanted: Sequence[Wanted], _everything: Sequence[Expression], limit: int
+) -> list[tuple[int, Tier]]:
+    """The places of the best documents, the best first, and of which tier each is.
+
+    One statement looks for several tiers, as each turn to the server takes longer than a look.
+    """
+    newest_place = _newest_place()
+    searches = [
+        _Search(asked, blocks, blocks)
+        for asked in wanted
+        for blocks in [(min(asked.below - 1, newest_place) >> BLOCK_BITS) + 1]
+    ]
+    if searches:
+        # When the last tier is looked for, others have had too few.
+        searches[-1].size = WIDER
+    while lookers := _lookers(searches, limit):
+        for search, places in zip(lookers, _look(lookers, limit), strict=True):
+            search.went_on(places, limit)
+    found = [(place, search.asked.tier) for search in searches for place in search.found]
+    return found[:limit]
+
+
+def _newest_place() -> int:
+    return session.scalar(_NEWEST_PLACE) or 0
+
+
+def _lookers(searches: list[_Search], limit: int) -> list[_Search]:
+    """The tiers to look for next: the first that are not known to their end, while too few fit.
+
+    The last tier is the dearest, so it waits for the others.
+    """
+    lookers: list[_Search] = []
+    sure, expected = 0, 0.0
+    for search in searches:
+        if expected >= limit:
+            break
+        is_last = search is searches[-1] and not search.is_begun
+        if is_last and any(not looker.is_begun for looker in lookers):
+            break
+        if search.left > 0 and len(search.found) < limit - sure:
+            lookers.append(search)
+        sure += len(search.found)
+        expected += search.expected
+    return lookers
+
+
+def _look(searches: list[_Search], limit: int) -> list[list[int]]:
+    """The newest places of each in the next blocks."""
+    values: dict[str, object] = {"limit": limit}
+    have_phrases = []
+    for number, search in enumerate(searches):
+        expression = search.asked.expression
+        likely = _without_phrases(expression)
+        query = rendered(likely)
+        if search.first > 0:
+            blocks = range(search.first, search.left)
+            query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in blocks) + ")"
+        values[f"query_{number}"] = query
+        values[f"below_{number}"] = min(search.asked.below, search.left << BLOCK_BITS)
+        have_phrases.append(likely != expression)
+        if likely != expression:
+            values[f"exact_{number}"] = rendered(expression)
+    found: list[list[int]] = [[] for _ in searches]
+    for row in _looking(tuple(have_phrases)).all(**values):
+        found[row.number].append(row.place)
     return found
 
 
-def _look(expression: Expression, within: range | None, below: int, limit: int) -> list[int]:
-    """The newest places in these blocks, or in all."""
-    likely = _without_phrases(expression)
-    query = rendered(likely)
-    if within is not None:
-        query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in within) + ")"
-    values = {"query": query, "below": below, "limit": limit}
-    if likely == expression:
-        return list(session.scalars(_MATCHING, values))
-    return list(session.scalars(_WITH_PHRASE, values | {"exact": rendered(expression)}))
+@cache
+def _looking(have_phrases: tuple[bool, ...]) -> Prepared:
+    """One statement for so many tiers, with phrases or without."""
+    parts = [
+        f"({(_WITH_PHRASE if has_phrase else _MATCHING).format(number=number)})"
+        for number, has_phrase in enumerate(have_phrases)
+    ]
+    return Prepared(text(" UNION ALL ".join(parts)).columns(number=Integer, place=BigInteger))
 
 
 def _without_phrases(expression: Expression) -> Expression:

@@ -24,6 +24,9 @@ from app.search.parsing import Part, Query
 from app.search.stemming import stem
 from app.search.words import is_unspaced
 
+# Under this stand all places.
+END = (1 << 63) - 1
+
 
 class Tier(IntEnum):
     """Why a hit stands where it does; also its score."""
@@ -34,6 +37,15 @@ class Tier(IntEnum):
     SOME_IN_TITLE = 3
     ALL_IN_LEAD = 2
     ANYWHERE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one tier is asked for: the documents that fit, of those under a place."""
+
+    tier: Tier
+    expression: Expression
+    below: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.search.cursors import SearchCursor
 from app.search.documents import GLOBAL, Kind, Mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
 from app.search.parsing import Query, parse
-from app.search.ranking import Tier, all_tiers, some_of_all_tiers, tiers
+from app.search.ranking import END, Tier, Wanted, all_tiers, some_of_all_tiers, tiers
 from app.search.snippets import Highlighter, Snippet
 from app.search.sources import Found, source
 
@@ -137,41 +137,16 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
 def _places(
     parsed: Query, scope: _Scope, after: SearchCursor | None, limit: int
 ) -> list[tuple[int, Tier]]:
-    """The places of the next documents and their tiers, the best first.
-
-    Where few fit at all, tiers are asked for until each of those has its own.
-    """
-    found: list[tuple[int, Tier]] = []
-    left = _few(parsed, scope, limit) if after is None else None
-    for tier, wanted in tiers(parsed):
-        if after is not None and tier > after.tier:
-            continue
-        if tier is not Tier.DISPLAY_ID and left is not None and not left:
-            break
-        if left is not None and tier is Tier.ANYWHERE:
-            places = sorted(left, reverse=True)
-        else:
+    """The places of the next documents and their tiers, the best first."""
+    wanted = []
+    for tier, expression in tiers(parsed):
+        if after is None or tier <= after.tier:
             is_continued = after is not None and tier == after.tier
-            below = index.place_after(after.id) if after and is_continued else index.END
-            places = index.newest(scope.narrow(wanted), below, limit - len(found))
-        found += [(place, tier) for place in places]
-        if left is not None:
-            left.difference_update(places)
-        if len(found) == limit:
-            break
-    return found
-
-
-def _few(parsed: Query, scope: _Scope, limit: int) -> set[int] | None:
-    """The places of all that fits, but for a display id; None where that is more than asked for."""
-    wanted, some = all_tiers(parsed), some_of_all_tiers(parsed)
-    if wanted is None or some is None:
-        return None
-    for asked in dict.fromkeys((some, wanted)):
-        places = index.newest(scope.narrow(asked), index.END, limit)
-        if len(places) >= limit:
-            return None
-    return set(places)
+            below = index.place_after(after.id) if after and is_continued else END
+            wanted.append(Wanted(tier, scope.narrow(expression), below))
+    everything = (some_of_all_tiers(parsed), all_tiers(parsed)) if after is None else ()
+    narrowed = [scope.narrow(one) for one in dict.fromkeys(everything) if one is not None]
+    return index.best(wanted, narrowed, limit)
 
 
 def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import bindparam, func, select
 
+from app.core.beginning import Beginning
 from app.core.db import Prepared, session
 from app.projects.models import WorkflowState
 from app.search import index
@@ -44,7 +45,7 @@ _HITS = Prepared(
         Ticket.id,
         Ticket.project_id,
         Ticket.title,
-        func.substr(Ticket.body, 1, BODY_SHOWN).label("body"),
+        Beginning(Ticket.body, BODY_SHOWN).label("body"),
         Ticket.created_at,
         Ticket.updated_at,
         Ticket.display_id,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import func, select
 
+from app.core.beginning import Beginning
 from app.core.db import session
 from app.search import index
 from app.search.documents import Kind, SearchDoc
@@ -42,7 +43,7 @@ def _found(identifiers: Sequence[str]) -> list[Found]:
             WikiPage.id,
             WikiPage.project_id,
             WikiPage.title,
-            func.substr(WikiPage.body, 1, BODY_SHOWN).label("body"),
+            Beginning(WikiPage.body, BODY_SHOWN).label("body"),
             WikiPage.created_at,
             WikiPage.updated_at,
             WikiPage.slug,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.core import ids
 from app.core.db import reading, run_write
-from app.search import index
+from app.search import index, ranking
 from app.search.documents import Kind, SearchDoc, analyzed
 from app.search.expressions import All, Any, Phrase, Prefix, Term, Without
 from app.search.parsing import parse
@@ -123,7 +123,7 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
         with reading():
             for q in asked:
                 for tier, wanted in tiers(parse(q)):
-                    places = index.newest(wanted, index.END, 50)
+                    places = index.newest(wanted, ranking.END, 50)
                     known = index.documents_at(places)
                     found = [known[place][1] for place in places]
                     expected = [one for one, terms in newest_first if fits(wanted, terms)]
@@ -142,7 +142,7 @@ def test_ten_thousand_places_are_looked_through_in_order(indexed):
         for q in ("w7", "w", "w1 -w12"):
             for _, wanted in tiers(parse(q)):
                 expected = [doc.id for doc in reversed(docs) if fits(wanted, analyzed(doc))]
-                seen, below = [], index.END
+                seen, below = [], ranking.END
                 while places := index.newest(wanted, below, 200):
                     known = index.documents_at(places)
                     seen += [known[place][1] for place in places]

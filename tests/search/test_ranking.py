@@ -1,9 +1,14 @@
 """In which order hits come, and what the index is asked for that (app/search/ranking.py)."""
 
-from app.search import index, ranking
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.db import is_postgresql
+from app.search import postgres, ranking, sqlite
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
-from app.search.ranking import some_of_all_tiers
+from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
 
 
 def test_a_title_ranks_above_a_body(ticket, titles):
@@ -19,32 +24,82 @@ def test_the_title_itself_comes_first(ticket, titles):
     assert titles("mend the gate")[0] == "Mend the gate"
 
 
-def test_the_index_is_asked_until_all_that_fits_is_found(ticket, titles, monkeypatch):
-    """For what fits anywhere, then tier by tier until each has its own; never for the rest.
+def test_the_index_is_asked_until_all_that_fits_is_found(ticket, titles, app, monkeypatch):
+    """On SQLite for what fits anywhere, then tier by tier until each has its own, never for the
+    rest; on PostgreSQL for several tiers at once.
 
     All words that begin as the last one does are looked at where the word itself is on too few.
     """
     anywhere = ["the word itself", "all that begins so"]
     asked = []
-    newest = index.newest
 
-    def counted(expression, below, limit):
-        asked.append(expression)
-        return newest(expression, below, limit)
+    def counted(ask):
+        def ask_and_count(*given):
+            asked.append(given)
+            return ask(*given)
 
-    monkeypatch.setattr(index, "newest", counted)
+        return ask_and_count
+
+    monkeypatch.setattr(sqlite, "newest", counted(sqlite.newest))
+    monkeypatch.setattr(postgres, "_look", counted(postgres._look))
+    with app.app_context():
+        is_at_once = is_postgresql()
     assert titles("nowhere at all") == []
-    assert len(asked) == len(anywhere)
+    assert len(asked) == len(["tiers", "the last of them"] if is_at_once else anywhere)
     ticket("Gate in the wind")
     ticket("Wind", "and a gate, far below its title " + "other words " * 60)
     asked.clear()
     assert titles("gate wind") == ["Gate in the wind", "Wind"]
-    assert len(asked) == len([*anywhere, "exact title", "all in title", "some in title"])
+    if not is_at_once:
+        assert len(asked) == len([*anywhere, "exact title", "all in title", "some in title"])
     ticket("Below", "other words " * 60 + "gate wind")
     asked.clear()
     assert titles("gate wind") == ["Gate in the wind", "Wind", "Below"]
     tiers = ["exact title", "all in title", "some in title", "all in lead"]
-    assert len(asked) == len([*anywhere, *tiers])
+    assert len(asked) == (2 if is_at_once else len([*anywhere, *tiers]))
+
+
+@given(st.data())
+def test_tiers_are_looked_for_together_and_come_one_after_another(given_data):
+    """On PostgreSQL, whatever number of them is in whichever block of places."""
+    newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
+    limit = given_data.draw(st.integers(1, 8), "limit")
+    of_tiers = given_data.draw(
+        st.lists(st.sets(st.integers(0, newest), max_size=30), min_size=1, max_size=5)
+    )
+    wanted = [
+        Wanted(tier, Term(str(number)), given_data.draw(st.sampled_from([END, newest, 5000, 1])))
+        for number, tier in zip(range(len(of_tiers)), Tier, strict=False)
+    ]
+    looks = []
+
+    def look(searches, limit):
+        looks.append(len(searches))
+        return [
+            sorted(
+                place
+                for place in of_tiers[wanted.index(search.asked)]
+                if place < min(search.asked.below, search.left << postgres.BLOCK_BITS)
+                and place >= search.first << postgres.BLOCK_BITS
+            )[-limit:]
+            for search in searches
+        ]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(postgres, "_look", look)
+        patched.setattr(postgres, "_newest_place", lambda: newest)
+        found = postgres.best(wanted, [], limit)
+    assert (
+        found
+        == [
+            (place, asked.tier)
+            for asked, places in zip(wanted, of_tiers, strict=True)
+            for place in sorted(places, reverse=True)
+            if place < asked.below and place <= newest
+        ][:limit]
+    )
+    # Each look takes in several times as much as the one before.
+    assert len(looks) <= 5
 
 
 def test_a_common_word_is_found_without_looking_at_all_that_begins_so():

@@ -1,0 +1,26 @@
+"""The beginning of a text, on both databases."""
+
+import pytest
+from sqlalchemy import literal, select
+
+from app.core.beginning import Beginning
+from app.core.db import Prepared, reading, session
+
+
+@pytest.mark.parametrize(
+    ("text", "beginning"),
+    [
+        ("", ""),
+        ("gate", "gate"),
+        ("gates", "gates"),
+        ("gateway", "gatew"),
+        # Few characters of many bytes, and many of them.
+        ("Tür 🚪", "Tür 🚪"),
+        ("🚪🚪🚪🚪🚪🚪", "🚪🚪🚪🚪🚪"),
+    ],
+)
+def test_the_first_characters(app, text, beginning):
+    statement = select(Beginning(literal(text), 5).label("text"))
+    with app.app_context(), reading():
+        assert session.scalar(statement) == beginning
+        assert Prepared(statement).first().text == beginning
