@@ -19,7 +19,7 @@ from sqlalchemy import BigInteger, Integer, column, select, table, text
 from app.core.db import AnySelect, Prepared, session
 from app.search.documents import Terms, beginning
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
-from app.search.ranking import Tier, Wanted
+from app.search.ranking import END, Tier, Wanted
 
 BLOCK_BITS = 12
 # A sign that no word holds.
@@ -29,6 +29,9 @@ _BLOCK = "\u00d7"
 WIDER = 4
 # Where fewer than so many times the rows wanted are expected in all, the next look is the last.
 SCARCE = 4
+
+# The tiers of which one document in many is.
+_SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
 
 _WRITE = text(
     "INSERT INTO search_fts (place, terms) VALUES (:place, CAST(:terms AS tsvector)) "
@@ -90,18 +93,6 @@ class _Search:
     found: list[int] = field(default_factory=list)
 
     @property
-    def is_begun(self) -> bool:
-        return self.left < self.blocks
-
-    @property
-    def expected(self) -> float:
-        """Fewer than there are, as far as can be told."""
-        looked = self.blocks - self.left
-        return max(
-            len(self.found), len(self.found) * self.blocks / looked / SCARCE if looked else 0
-        )
-
-    @property
     def first(self) -> int:
         """The oldest block of the next look."""
         return max(self.left - self.size, 0)
@@ -115,25 +106,29 @@ class _Search:
 
 
 def best(
-    wanted: Sequence[Wanted], _everything: Sequence[Expression], limit: int
+    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
 ) -> list[tuple[int, Tier]]:
     """The places of the best documents, the best first, and of which tier each is.
 
-    One statement looks for several tiers, as each turn to the server takes longer than a look.
+    ``everything`` says what fits in any tier but for a display id, what is found faster before.
+    Where few fit at all, tiers are looked for until each of those has its own.
     """
     newest_place = _newest_place()
-    searches = [
-        _Search(asked, blocks, blocks)
-        for asked in wanted
-        for blocks in [(min(asked.below - 1, newest_place) >> BLOCK_BITS) + 1]
-    ]
-    if searches:
-        # When the last tier is looked for, others have had too few.
-        searches[-1].size = WIDER
-    while lookers := _lookers(searches, limit):
+    left = _few(everything, newest_place, limit)
+    searches = [_search(asked, newest_place) for asked in wanted]
+    if left is not None:
+        for search in searches:
+            # No look would be enough but one at all blocks.
+            search.size = search.blocks
+            if search.asked.tier is Tier.ANYWHERE:
+                search.left = 0
+    while lookers := _lookers(searches, limit, left):
         for search, places in zip(lookers, _look(lookers, limit), strict=True):
             search.went_on(places, limit)
     found = [(place, search.asked.tier) for search in searches for place in search.found]
+    if left is not None:
+        left.difference_update(place for place, _ in found)
+        found += [(place, Tier.ANYWHERE) for place in sorted(left, reverse=True)]
     return found[:limit]
 
 
@@ -141,23 +136,44 @@ def _newest_place() -> int:
     return session.scalar(_NEWEST_PLACE) or 0
 
 
-def _lookers(searches: list[_Search], limit: int) -> list[_Search]:
-    """The tiers to look for next: the first that are not known to their end, while too few fit.
+def _search(asked: Wanted, newest_place: int) -> _Search:
+    blocks = (min(asked.below - 1, newest_place) >> BLOCK_BITS) + 1
+    return _Search(asked, blocks, blocks)
 
-    The last tier is the dearest, so it waits for the others.
+
+def _few(everything: Sequence[Expression], newest_place: int, limit: int) -> set[int] | None:
+    """The places of all that fits; None where that is more than asked for, or not known."""
+    places: list[int] | None = None
+    for expression in everything:
+        search = _search(Wanted(Tier.ANYWHERE, expression, END), newest_place)
+        if places is not None:
+            # As there is little of what is found faster, there is little of all.
+            search.size = search.blocks
+        while lookers := _lookers([search], limit, None):
+            search.went_on(_look(lookers, limit)[0], limit)
+        places = search.found
+        if len(places) >= limit:
+            return None
+    return set(places) if places is not None else None
+
+
+def _lookers(searches: list[_Search], limit: int, left: set[int] | None) -> list[_Search]:
+    """The tiers to look for next: the first that is not known to its end, while too few fit.
+
+    And those of few documents with it, which cost less than another turn to the server.
     """
     lookers: list[_Search] = []
-    sure, expected = 0, 0.0
+    found: set[int] = set()
     for search in searches:
-        if expected >= limit:
+        tier = search.asked.tier
+        have_all = left is not None and left <= found and tier is not Tier.DISPLAY_ID
+        if len(found) >= limit or have_all:
             break
-        is_last = search is searches[-1] and not search.is_begun
-        if is_last and any(not looker.is_begun for looker in lookers):
-            break
-        if search.left > 0 and len(search.found) < limit - sure:
+        if search.left > 0 and len(search.found) < limit - len(found):
+            if lookers and tier not in _SMALL:
+                break
             lookers.append(search)
-        sure += len(search.found)
-        expected += search.expected
+        found.update(search.found)
     return lookers
 
 

@@ -45,18 +45,21 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, titles, app, mo
     with app.app_context():
         is_at_once = is_postgresql()
     assert titles("nowhere at all") == []
-    assert len(asked) == len(["tiers", "the last of them"] if is_at_once else anywhere)
+    # On PostgreSQL in the newest block of places, and then in all.
+    more = 1 if is_at_once else 0
+    assert 0 <= len(asked) - len(anywhere) <= more
     ticket("Gate in the wind")
     ticket("Wind", "and a gate, far below its title " + "other words " * 60)
     asked.clear()
     assert titles("gate wind") == ["Gate in the wind", "Wind"]
-    if not is_at_once:
-        assert len(asked) == len([*anywhere, "exact title", "all in title", "some in title"])
+    tiers = ["exact title", "all in title", "some in title"]
+    # There the first two are one.
+    assert -more <= len(asked) - len([*anywhere, *tiers]) <= 0
     ticket("Below", "other words " * 60 + "gate wind")
     asked.clear()
     assert titles("gate wind") == ["Gate in the wind", "Wind", "Below"]
     tiers = ["exact title", "all in title", "some in title", "all in lead"]
-    assert len(asked) == (2 if is_at_once else len([*anywhere, *tiers]))
+    assert -more <= len(asked) - len([*anywhere, *tiers]) <= 0
 
 
 @given(st.data())
@@ -99,7 +102,7 @@ def test_tiers_are_looked_for_together_and_come_one_after_another(given_data):
         ][:limit]
     )
     # Each look takes in several times as much as the one before.
-    assert len(looks) <= 5
+    assert len(looks) <= 4 * len(wanted)
 
 
 def test_a_common_word_is_found_without_looking_at_all_that_begins_so():
