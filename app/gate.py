@@ -94,6 +94,7 @@ class _Place:
             self._is_aside = False
 
     def _come_in(self) -> None:
+        # Another would wait here as well, so none is called; the watch does, in time.
         self._room.places.acquire()
         self._await_turn()
 

@@ -2,8 +2,9 @@
 
 A thread that goes from one request to the next finds its data in the processor's caches, and each
 further one that comes in takes Python away from it meanwhile. So a few threads of the server's pool
-take requests, and the others rest. Whoever must wait for the disk, a lock or a client has another
-take requests in its stead; and where nothing moves for WATCH_SECONDS, a watch sees to that.
+take requests, and the others rest. Whoever says that it must wait, for the disk, a lock or a client
+(app/gate.py), has another take requests in its stead; and where nobody took one for WATCH_SECONDS,
+a watch sees to that.
 
 However many requests wait, there is a thread for the next one. Only the thread that took a request
 can read its body; where that leaves fewer than KEPT_FREE of a full pool, the body is not read
@@ -19,7 +20,7 @@ from threading import Lock, Thread, get_ident, local
 
 from app.core.calls import uncalled
 
-# Threads of the server's pool. It makes one when a request finds none to take it, and they stay.
+# Threads of the server's pool. It makes one when a request finds none to take it.
 POOL = 128
 # Of a full pool, so many never wait, and so many wait for bodies alone.
 KEPT_FREE = 16
@@ -27,7 +28,7 @@ KEPT_TO_READ = 64
 
 # How long all who take requests may be at work on one each before another takes the next.
 WATCH_SECONDS = 0.005
-# The watch ends after so many looks at which nothing was to be done, until the next request.
+# The watch ends after so many looks at which nothing was to be done, until there may be something.
 QUIET_LOOKS = 10
 
 # A body is there nearly always when its request is, so nobody is called for the time of reading it,
@@ -62,7 +63,7 @@ class Takers:
         self._working = 0
         self._readers = 0
         self._resting: list[Lock] = []
-        self._moves = 0
+        self._taken = 0
         self._is_watched = False
         self._watch_wanted = uncalled()
         self._watch: Thread | None = None
@@ -71,10 +72,8 @@ class Takers:
         """The thread took a request; it says when it has ``finished``."""
         thread = get_ident()
         with self._guard:
-            self._moves += 1
-            while self._ended:
-                self._known.discard(self._ended.popleft())
-                self._free -= 1
+            self._taken += 1
+            self._forget_ended()
             if thread in self._known:
                 self._free -= 1
             else:
@@ -82,8 +81,7 @@ class Takers:
                 self._presence.here = _Presence(self._ended)
             self._presence.has_waited = False
             self._working += 1
-            if not self._is_watched:
-                self._begin_watch()
+            self._begin_watch()
 
     def leave(self, number: int) -> bool:
         """Whether so many threads are left for the next requests while this one waits."""
@@ -92,7 +90,6 @@ class Takers:
     def finished(self) -> None:
         """The thread is done with its request; returns when it is to take the next."""
         with self._guard:
-            self._moves += 1
             self._working -= 1
             # Whoever had to wait is one more, so that the next that must need not call another.
             if self._free + self._working < self._wanted + self._presence.has_waited:
@@ -100,6 +97,8 @@ class Takers:
                 return
             called = uncalled()
             self._resting.append(called)
+            # There is somebody to call now, and maybe nobody who takes requests.
+            self._begin_watch()
         called.acquire()
 
     @contextmanager
@@ -127,7 +126,6 @@ class Takers:
             yield
             return
         with self._guard:
-            self._moves += 1
             self._working -= 1
             if calls:
                 self._presence.has_waited = True
@@ -137,32 +135,46 @@ class Takers:
             yield
         finally:
             with self._guard:
-                self._moves += 1
                 self._working += 1
 
+    def _forget_ended(self) -> None:
+        while self._ended:
+            self._known.discard(self._ended.popleft())
+            self._free -= 1
+
     def _call_one(self) -> None:
-        """Have one who rests take requests. Where none does, the server's pool makes a thread."""
+        """Have one who rests take requests, if any does."""
         if self._resting:
             self._free += 1
             # The one that rested shortest, as it remembers most.
             self._resting.pop().release()
 
     def _begin_watch(self) -> None:
-        self._is_watched = True
+        """Have the watch look on, unless it does; it has to, where nobody is free."""
+        if self._is_watched or self._free > 0:
+            return
         if self._watch is None:
-            self._watch = Thread(target=self._look_on, name="watch", daemon=True)
-            self._watch.start()
-        self._watch_wanted.release()
+            watch = Thread(target=self._look_on, name="watch", daemon=True)
+            try:
+                watch.start()
+            except RuntimeError:
+                # No more threads can be had now; the next request tries again.
+                return
+            self._watch = watch
+        self._is_watched = True
+        if self._watch_wanted.locked():
+            self._watch_wanted.release()
 
     def _look_on(self) -> None:
         while True:
             self._watch_wanted.acquire()
             quiet = 0
             while self._is_watched:
-                moves = self._moves
+                taken = self._taken
                 time.sleep(WATCH_SECONDS)
                 with self._guard:
-                    if self._moves != moves:
+                    self._forget_ended()
+                    if self._taken != taken:
                         quiet = 0
                     elif self._free == 0 and self._resting:
                         self._call_one()

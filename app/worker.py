@@ -6,8 +6,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.util import Finalize
 from threading import Thread
 from typing import Any, Protocol, TypeAlias, cast
@@ -123,42 +123,46 @@ def answering(application: WSGIApplication, takers: Takers, *, max_body: int) ->
     """
 
     def answer(exchange: Exchange, sent: dict[str, Any]) -> None:
-        environ = _ENVIRON | sent
         takers.took()
         try:
-            if has_body(environ) and not takers.leave(KEPT_FREE):
-                environ["wsgi.input"] = Unread()
-            elif not receive(environ, takers, max_body):
-                # Nobody reads this any more.
-                exchange.response_bytes(400, [], b"")
-                return
-            if takers.leave(KEPT_TO_READ) or not hand_on(exchange, environ):
-                respond(exchange, environ)
+            with failures_told(exchange):
+                work(exchange, _ENVIRON | sent)
         finally:
+            # The thread may rest in here for long, and the request must not stay with it.
+            sent.clear()
             takers.finished()
+
+    def work(exchange: Exchange, environ: dict[str, Any]) -> None:
+        if has_body(environ) and not takers.leave(KEPT_FREE):
+            environ["wsgi.input"] = Unread()
+        elif not receive(environ, takers, max_body):
+            # Nobody reads this any more.
+            exchange.response_bytes(400, [], b"")
+            return
+        if takers.leave(KEPT_TO_READ) or not hand_on(exchange, environ):
+            respond(exchange, environ)
 
     def hand_on(exchange: Exchange, environ: dict[str, Any]) -> bool:
         """Have a thread of its own answer this; False where no more threads can be had."""
         try:
-            Thread(target=respond, args=(exchange, environ), daemon=True).start()
+            Thread(target=respond_alone, args=(exchange, environ), daemon=True).start()
         except RuntimeError:
             return False
         return True
 
+    def respond_alone(exchange: Exchange, environ: dict[str, Any]) -> None:
+        with failures_told(exchange):
+            respond(exchange, environ)
+
     def respond(exchange: Exchange, environ: dict[str, Any]) -> None:
-        """Send the application's answer; one that it fails to make is a 500."""
+        """Send the application's answer."""
         begun: list[Any] = []
 
         def start_response(status: str, headers: list[tuple[str, str]], _error: Any = None) -> Any:
             begun[:] = (int(status[:3]), headers)
 
-        try:
-            body: Iterable[bytes] = application(environ, cast("Any", start_response))
-            status, headers = begun
-        except Exception:
-            log.exception("a request was not answered")
-            exchange.response_bytes(500, [], b"")
-            return
+        body: Iterable[bytes] = application(environ, cast("Any", start_response))
+        status, headers = begun
         if isinstance(body, list):
             exchange.response_bytes(status, headers, b"".join(body))
             return
@@ -169,3 +173,14 @@ def answering(application: WSGIApplication, takers: Takers, *, max_body: int) ->
             exchange.response_iter(status, headers, body)
 
     return answer
+
+
+@contextmanager
+def failures_told(exchange: Exchange) -> Iterator[None]:
+    """A request that the application fails to answer, which it must not, is answered with 500."""
+    try:
+        yield
+    except BaseException:
+        log.exception("a request was not answered")
+        # Nothing, where an answer was sent before.
+        exchange.response_bytes(500, [], b"")

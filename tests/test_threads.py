@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from queue import SimpleQueue
 
 import pytest
@@ -59,12 +60,15 @@ class Pool:
 
     def _work(self):
         while (request := self._requests.get()) is not None:
+            body = request[1]["wsgi.input"]
             self._answer(*request)
-            request[1]["wsgi.input"].is_closed = True
+            body.is_closed = True
+            # Like the server, it keeps nothing.
+            del request, body
 
-    def ask(self, path="/", body=None):
+    def ask(self, path="/", body=None, **more):
         exchange = Exchange()
-        environ = {"PATH_INFO": path, "wsgi.input": body or Body(is_sent=True)}
+        environ = {"PATH_INFO": path, "wsgi.input": body or Body(is_sent=True), **more}
         if body is not None:
             environ["CONTENT_LENGTH"] = "5"
         self._requests.put((exchange, environ))
@@ -79,6 +83,7 @@ class Application:
 
     def __init__(self):
         self.go = threading.Event()
+        self.first_may_go = threading.Event()
         self.guard = threading.Lock()
         self.inside = 0
         self.most = 0
@@ -92,6 +97,13 @@ class Application:
         path = environ["PATH_INFO"]
         if path == "/stay":
             self.go.wait(10)
+        if path == "/first":
+            self.first_may_go.wait(10)
+        if path == "/busy":
+            # Waits again and again, a moment each time.
+            while not self.go.is_set():
+                with self.pool.takers.waiting():
+                    time.sleep(0.001)
         if path == "/wait":
             with self.pool.takers.waiting():
                 self.go.wait(10)
@@ -101,7 +113,7 @@ class Application:
             except Unavailable:
                 body = b"unread"
         if path == "/fail":
-            raise RuntimeError("inside")
+            raise environ["error"]
         time.sleep(0.0002)
         with self.guard:
             self.inside -= 1
@@ -226,10 +238,63 @@ def test_requests_are_taken_when_threads_ended_meanwhile(application):
     assert not waiting.answered.is_set()
 
 
-def test_a_failure_is_a_500_and_its_thread_goes_on(application):
+@pytest.mark.parametrize("error", [RuntimeError("inside"), SystemExit(1), MemoryError()])
+def test_a_failure_is_a_500_and_its_thread_goes_on(application, error):
     pool = pool_of(application, size=1)
-    failed = pool.ask("/fail")
+    failed = pool.ask("/fail", error=error)
     assert answers([failed, pool.ask()]) == [500, 200]
+
+
+def test_a_thread_that_rests_keeps_nothing_of_its_request(application):
+    class Upload:
+        pass
+
+    pool = pool_of(application)
+    uploads = [Upload() for _ in range(3 * POOL)]
+    known = [weakref.ref(upload) for upload in uploads]
+    held = [pool.ask("/stay", upload=upload) for upload in uploads]
+    del uploads
+    application.go.set()
+    answers(held)
+    until(lambda: not any(one() for one in known))
+
+
+def test_others_that_wait_again_and_again_hide_nobody_who_takes_long(application):
+    pool = pool_of(application)
+    # Each thread has one; from then on all but one rest.
+    everyone = [pool.ask("/stay") for _ in range(POOL)]
+    until(lambda: application.inside == POOL)
+    application.go.set()
+    answers(everyone)
+    until(lambda: len(pool.takers._resting) == POOL - 1)
+    application.go.clear()
+    busy = [pool.ask("/busy") for _ in range(2)]
+    until(lambda: application.inside == 2)
+    pool.ask("/stay")
+    began = time.monotonic()
+    answers([pool.ask() for _ in range(20)])
+    assert time.monotonic() - began < 1
+    assert not any(exchange.answered.is_set() for exchange in busy)
+
+
+def test_the_first_that_is_done_takes_what_waits(application, monkeypatch):
+    """All are at work, no thread can be made, and the watch has nobody to call."""
+    pool = pool_of(application, wanted=2)
+
+    class NoThread:
+        def __init__(self, **_):
+            raise RuntimeError("can't start new thread")
+
+    pool.ask("/first")
+    until(lambda: application.inside == 1)
+    monkeypatch.setattr(worker, "Thread", NoThread)
+    for _ in range(POOL - 1):
+        pool.ask("/stay")
+    until(lambda: application.inside == POOL)
+    until(lambda: not pool.takers._is_watched)
+    late = pool.ask()
+    application.first_may_go.set()
+    assert answers([late], seconds=1) == [200]
 
 
 def test_an_answer_in_pieces_is_sent_in_pieces(application):

@@ -62,47 +62,77 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, titles, app, mo
     assert -more <= len(asked) - len([*anywhere, *tiers]) <= 0
 
 
-@given(st.data())
-def test_tiers_are_looked_for_together_and_come_one_after_another(given_data):
-    """On PostgreSQL, whatever number of them is in whichever block of places."""
-    newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
-    limit = given_data.draw(st.integers(1, 8), "limit")
-    of_tiers = given_data.draw(
-        st.lists(st.sets(st.integers(0, newest), max_size=30), min_size=1, max_size=5)
-    )
-    wanted = [
-        Wanted(tier, Term(str(number)), given_data.draw(st.sampled_from([END, newest, 5000, 1])))
-        for number, tier in zip(range(len(of_tiers)), Tier, strict=False)
-    ]
-    looks = []
+class Corpus:
+    """Which places fit each tier, as the index on PostgreSQL says when it is looked at."""
 
-    def look(searches, limit):
-        looks.append(len(searches))
+    def __init__(self, newest, of_tiers):
+        self.newest = newest
+        self.of_tiers = of_tiers
+        self.looks = 0
+
+    def look(self, searches, limit):
+        self.looks += 1
         return [
             sorted(
                 place
-                for place in of_tiers[wanted.index(search.asked)]
+                for place in self.of_tiers[search.asked.expression.text]
                 if place < min(search.asked.below, search.left << postgres.BLOCK_BITS)
                 and place >= search.first << postgres.BLOCK_BITS
             )[-limit:]
             for search in searches
         ]
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(postgres, "_look", look)
-        patched.setattr(postgres, "_newest_place", lambda: newest)
-        found = postgres.best(wanted, [], limit)
+    def best(self, wanted, everything, limit):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(postgres, "_look", self.look)
+            patched.setattr(postgres, "_newest_place", lambda: self.newest)
+            return postgres.best(wanted, everything, limit)
+
+
+@given(st.data())
+def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
+    """On PostgreSQL, whatever number of them is in whichever block of places."""
+    newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
+    limit = given_data.draw(st.integers(1, 8), "limit")
+    places = st.sets(st.integers(0, newest), max_size=30)
+    of_tiers = {str(tier): given_data.draw(places) for tier in Tier}
+    belows = st.sampled_from([END, newest, 5000, 1])
+    wanted = [Wanted(tier, Term(str(tier)), given_data.draw(belows)) for tier in Tier]
+    corpus = Corpus(newest, of_tiers)
     assert (
-        found
+        corpus.best(wanted, [], limit)
         == [
             (place, asked.tier)
-            for asked, places in zip(wanted, of_tiers, strict=True)
-            for place in sorted(places, reverse=True)
-            if place < asked.below and place <= newest
+            for asked in wanted
+            for place in sorted(of_tiers[asked.expression.text], reverse=True)
+            if place < asked.below
         ][:limit]
     )
     # Each look takes in several times as much as the one before.
-    assert len(looks) <= 4 * len(wanted)
+    assert corpus.looks <= 4 * len(wanted)
+
+
+@given(st.data())
+def test_few_that_fit_each_come_with_their_tier(given_data):
+    newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
+    limit = given_data.draw(st.integers(1, 30), "limit")
+    tier_of = given_data.draw(
+        st.dictionaries(st.integers(0, newest), st.sampled_from(list(Tier)), max_size=30)
+    )
+    of_tiers = {
+        str(tier): {place for place, one in tier_of.items() if one is tier} for tier in Tier
+    }
+    # A display id need not be among the words of its document.
+    of_tiers["all"] = {
+        place
+        for place, tier in tier_of.items()
+        if tier is not Tier.DISPLAY_ID or given_data.draw(st.booleans())
+    }
+    of_tiers["some"] = {place for place in of_tiers["all"] if given_data.draw(st.booleans())}
+    wanted = [Wanted(tier, Term(str(tier)), END) for tier in Tier]
+    found = Corpus(newest, of_tiers).best(wanted, [Term("some"), Term("all")], limit)
+    expected = sorted(((tier, place) for place, tier in tier_of.items()), reverse=True)
+    assert found == [(place, tier) for tier, place in expected][:limit]
 
 
 def test_a_common_word_is_found_without_looking_at_all_that_begins_so():
