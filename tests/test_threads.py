@@ -3,79 +3,16 @@
 import threading
 import time
 import weakref
-from queue import SimpleQueue
 
 import pytest
 
 from app import worker
 from app.core.errors import Unavailable
-from app.threads import KEPT_TO_READ, Takers
-from app.worker import answering
+from app.threads import KEPT_TO_READ
+from tests.support.pool import Body, Pool
 from tests.support.serving import until
 
 POOL = KEPT_TO_READ + 4
-LIMIT = 100
-
-
-class Exchange:
-    """Takes the answer to one request."""
-
-    def __init__(self):
-        self.answered = threading.Event()
-        self.status = None
-        self.body = b""
-
-    def response_bytes(self, status, headers, body):
-        self.status, self.body = status, body
-        self.answered.set()
-
-    def response_iter(self, status, headers, body):
-        self.response_bytes(status, headers, b"".join(body))
-
-
-class Body:
-    """A body that is there once it was sent; only the thread that took its request can read it."""
-
-    def __init__(self, *, is_sent=False):
-        self.sent = threading.Event()
-        self.is_closed = False
-        if is_sent:
-            self.sent.set()
-
-    def read(self, size):
-        assert not self.is_closed
-        self.sent.wait(10)
-        return b"whole"[:size]
-
-
-class Pool:
-    """Threads that call ``answer`` for each request, as the server's do."""
-
-    def __init__(self, application, wanted=1, size=POOL):
-        self.takers = Takers(wanted, POOL)
-        self._answer = answering(application, self.takers, max_body=LIMIT)
-        self._requests = SimpleQueue()
-        for _ in range(size):
-            threading.Thread(target=self._work, daemon=True).start()
-
-    def _work(self):
-        while (request := self._requests.get()) is not None:
-            body = request[1]["wsgi.input"]
-            self._answer(*request)
-            body.is_closed = True
-            # Like the server, it keeps nothing.
-            del request, body
-
-    def ask(self, path="/", body=None, **more):
-        exchange = Exchange()
-        environ = {"PATH_INFO": path, "wsgi.input": body or Body(is_sent=True), **more}
-        if body is not None:
-            environ["CONTENT_LENGTH"] = "5"
-        self._requests.put((exchange, environ))
-        return exchange
-
-    def end_one(self):
-        self._requests.put(None)
 
 
 class Application:
@@ -109,7 +46,7 @@ class Application:
                 self.go.wait(10)
         if path == "/read":
             try:
-                body = environ["wsgi.input"].read(LIMIT)
+                body = environ["wsgi.input"].read()
             except Unavailable:
                 body = b"unread"
         if path == "/fail":
@@ -131,7 +68,7 @@ def application():
 
 
 def pool_of(application, **more):
-    application.pool = Pool(application, **more)
+    application.pool = Pool(application, POOL, **more)
     return application.pool
 
 
