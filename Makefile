@@ -27,7 +27,7 @@ run: $(V)/.stamp ## Serve on HOST:PORT (127.0.0.1:8000), data in instance/
 	@exec $(BIN)/python -m flask --app wsgi serve
 
 test: $(V)/.stamp-browser ## Run all tests on SQLite and PostgreSQL (T=path for some, ARGS=... for pytest)
-	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(T) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 3 --dist worksteal $(T) $(ARGS)
 
 check: $(V)/.stamp-test ## Format, lint, types, import rules
 	$(BIN)/ruff format --check .
