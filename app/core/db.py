@@ -15,6 +15,7 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session as FlaskSession
 from sqlalchemy import (
     Connection,
+    Delete,
     Engine,
     Insert,
     MetaData,
@@ -97,7 +98,7 @@ class Prepared:
         connection = _reader.get()
         if connection is None:
             connection = _writer.get() or session.connection()
-        elif isinstance(self.statement, Insert | Update):
+        elif isinstance(self.statement, Insert | Update | Delete):
             raise RuntimeError("a reading unit of work tried to write")
         dialect = connection.dialect
         ready = self._compiled.get(dialect.name)

@@ -23,12 +23,20 @@ class Lock(IntEnum):
     WIKI_SLUGS = 7005
     OUTBOX = 7006
     SWEEPS = 7007
+    INDEX = 7008
 
 
 def hold(lock: Lock) -> None:
     """Wait for this lock and keep it until the transaction ends."""
     if is_postgresql():
         session.execute(select(func.pg_advisory_xact_lock(int(lock))))
+
+
+def is_free(lock: Lock) -> bool:
+    """Take this lock until the transaction ends, unless another has it: then False, at once."""
+    return not is_postgresql() or bool(
+        session.scalar(select(func.pg_try_advisory_xact_lock(int(lock))))
+    )
 
 
 def database_ms() -> int:

@@ -16,6 +16,7 @@ from sqlalchemy import (
     BindParameter,
     CompoundSelect,
     Connection,
+    Delete,
     Dialect,
     Insert,
     Select,
@@ -26,7 +27,7 @@ from sqlalchemy.exc import DBAPIError
 
 Turn = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
-Statement = Query | Insert | Update
+Statement = Query | Insert | Update | Delete
 
 _CURSOR = "docket_cursor"
 # How SQLAlchemy leaves room for the list of an IN.
@@ -73,7 +74,7 @@ def compiled(statement: Statement, dialect: Dialect) -> Compiled:
     """Compile a statement whose parameters are named; a list for ``IN`` is an expanding one."""
     made: Any = statement.compile(dialect=dialect)
     on_sqlite = dialect.name == "sqlite"
-    # What INSERT and UPDATE return is exported; what SELECT has is selected.
+    # What INSERT, UPDATE and DELETE return is exported; what SELECT has is selected.
     columns = list(getattr(statement, "selected_columns", statement.exported_columns))
     outs = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
     kind = _row_of(tuple(str(column.key) for column in columns))

@@ -1,4 +1,7 @@
-"""The clock of a server process: it wakes the deliveries every second and sweeps every hour."""
+"""The clock of a server process: it wakes the deliveries every second and sweeps every hour.
+
+The search index settles when something was put into it, and now and then.
+"""
 
 import logging
 import threading
@@ -12,11 +15,14 @@ from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.jobs.sweepers import SWEEPERS
 from app.jobs.sweeping import INTERVAL_MINUTES, sweep
+from app.search.settling import Settler
 from app.webhooks.worker import Worker
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1
+# Between two looks at what nobody settled in the index.
+SETTLING_SECONDS = 15
 # The first sweep, after the start.
 FIRST_SWEEP_SECONDS = 60
 
@@ -27,6 +33,7 @@ class Jobs:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._worker = Worker(app)
+        self._settler = Settler(app)
         self._ended = threading.Lock()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
@@ -40,6 +47,7 @@ class Jobs:
         # The library says at INFO that each of its jobs ran.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         self._scheduler.add_job(self._worker.look, "interval", seconds=POLL_SECONDS)
+        self._scheduler.add_job(self._settler.look, "interval", seconds=SETTLING_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
                 self._sweep,
@@ -49,6 +57,7 @@ class Jobs:
                 start_date=_seconds_from_now(FIRST_SWEEP_SECONDS + number),
             )
         self._worker.start()
+        self._settler.start()
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -57,6 +66,7 @@ class Jobs:
             return
         self._stopping.set()
         self._scheduler.shutdown(wait=False)
+        self._settler.stop()
         self._worker.stop()
 
     def _sweep(self, name: str) -> None:

@@ -9,10 +9,11 @@ from typing import Protocol
 
 from sqlalchemy import BigInteger, bindparam, delete, func, select, text
 
+from app.core.bells import Bell
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
-from app.search.documents import SearchDoc, Terms, analyzed
+from app.search.documents import SearchDoc
 from app.search.expressions import Expression
 from app.search.models import SearchDocument
 from app.search.ranking import Tier, Wanted
@@ -21,11 +22,23 @@ from app.search.ranking import Tier, Wanted
 class Engine(Protocol):
     """What each database has its own of."""
 
-    def write(self, place: int, terms: Terms, *, is_new: bool) -> None:
-        """Store the terms of the document at this place, instead of those it has unless new."""
+    # How long after a change its document may wait for others, which are settled with it.
+    GATHERING_SECONDS: float
+
+    def write(self, place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
+        """Find the document at this place from now on as it is, not as it was unless new.
+
+        It may wait for others and settle with them; the same is found meanwhile.
+        """
 
     def erase(self, place: int) -> None:
         """Forget the terms of the document at this place."""
+
+    def settle(self, *, own: bool) -> bool:
+        """Settle some that wait; whether there may be more. Opens its own units of work.
+
+        Of those that this process put, or of all.
+        """
 
     def matching(self, expression: Expression) -> AnySelect:
         """A query for the places of all documents that fit."""
@@ -57,23 +70,35 @@ _AT = Prepared(
 _PLACE = Prepared(select(SearchDocument.place).where(SearchDocument.id == bindparam("id")))
 
 
+something_waits = Bell()
+
+
 def _engine() -> Engine:
     return postgres if is_postgresql() else sqlite
 
 
-def put(doc: SearchDoc) -> None:
-    """Index a document, or index it anew; it keeps its place."""
+def put(doc: SearchDoc, *, may_wait: bool = True) -> None:
+    """Index a document, or index it anew; it keeps its place.
+
+    It is found at once. Where it may wait, it settles with others a moment later, which costs less;
+    the bell tells the thread that sees to it.
+    """
     place = place_of(doc.id)
-    if place is None:
-        put_new(doc)
-    else:
-        _engine().write(place, analyzed(doc), is_new=False)
+    _write(doc, place, may_wait=may_wait)
 
 
 def put_new(doc: SearchDoc) -> None:
-    """Index a document that was not there before."""
-    place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
-    _engine().write(place, analyzed(doc), is_new=True)
+    """Index a document that was not there before, as ``put`` does."""
+    _write(doc, None, may_wait=True)
+
+
+def _write(doc: SearchDoc, place: int | None, *, may_wait: bool) -> None:
+    is_new = place is None
+    if place is None:
+        place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
+    _engine().write(place, doc, is_new=is_new, may_wait=may_wait)
+    if may_wait:
+        something_waits.ring_after_commit()
 
 
 def remove(identifier: str) -> None:
@@ -86,6 +111,19 @@ def remove(identifier: str) -> None:
     )
     if place is not None:
         _engine().erase(place)
+
+
+def settle(*, own: bool) -> bool:
+    """Settle some of the documents that wait; whether there may be more.
+
+    Of those that this process put, or of all. Opens its own units of work.
+    """
+    return _engine().settle(own=own)
+
+
+def gathering_seconds() -> float:
+    """How long after a change its document may wait for others to settle with it."""
+    return _engine().GATHERING_SECONDS
 
 
 def place_of(identifier: str) -> int | None:

@@ -1,11 +1,14 @@
 """The index on PostgreSQL: a tsvector for each document's place, and a GIN index over them.
 
 The server neither parses nor stems; vectors and queries are put together from terms of ours, so
-they cannot fail and no dictionary of the server matters. Two things are done for speed:
+they cannot fail and no dictionary of the server matters. Three things are done for speed:
 
 - GIN gives all matches of a term, in no order. So each document has a term for the block of 4,096
   places that it is in, and a query looks into the newest block, then into more at a time, until it
   has enough.
+- A document alone takes the index five times as long as one among thirty. So it keeps the newest in
+  a list, which each query reads through, and takes them in together when it is told to (``settle``;
+  a vacuum would do so much later).
 - GIN knows no positions. So it finds the documents with all words of a phrase, and their vectors
   are read, the newest first, until enough of them have the phrase.
 """
@@ -16,10 +19,14 @@ from functools import cache
 
 from sqlalchemy import BigInteger, Integer, column, select, table, text
 
-from app.core.db import AnySelect, Prepared, session
-from app.search.documents import Terms, beginning
+from app.core.db import AnySelect, Prepared, run_write, session
+from app.core.locks import Lock, is_free
+from app.search.documents import SearchDoc, Terms, analyzed, beginning
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
 from app.search.ranking import END, Tier, Wanted
+
+# How long the index may gather documents.
+GATHERING_SECONDS = 0.5
 
 BLOCK_BITS = 12
 # A sign that no word holds.
@@ -33,11 +40,14 @@ SCARCE = 4
 # The tiers of which one document in many is.
 _SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
 
-_WRITE = text(
-    "INSERT INTO search_fts (place, terms) VALUES (:place, CAST(:terms AS tsvector)) "
-    "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
+_WRITE = Prepared(
+    text(
+        "INSERT INTO search_fts (place, terms) VALUES (:place, CAST(:terms AS tsvector)) "
+        "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
+    ).columns()
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :place")
+_SETTLE = text("SELECT gin_clean_pending_list('ix_search_fts_terms')")
 _MATCHING = (
     "SELECT {number} AS number, place FROM search_fts "
     "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place < :below_{number} "
@@ -56,14 +66,23 @@ _NEWEST_PLACE = text(
 )
 
 
-def write(place: int, terms: Terms, *, is_new: bool) -> None:
+def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
     """Store the terms of the document at this place, instead of those it has, if any."""
-    session.execute(_WRITE, {"place": place, "terms": vector(place, terms)})
+    _WRITE.all(place=place, terms=vector(place, analyzed(doc)))
 
 
 def erase(place: int) -> None:
     """Forget the terms of the document at this place."""
     session.execute(_ERASE, {"place": place})
+
+
+def settle(*, own: bool) -> bool:
+    """Have the index take in what it gathered; False, as nothing is left then.
+
+    Opens its own unit of work. Where another process is at it, that one does all.
+    """
+    run_write(lambda: is_free(Lock.INDEX) and session.execute(_SETTLE), hasty=True)
+    return False
 
 
 def vector(place: int, terms: Terms) -> str:

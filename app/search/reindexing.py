@@ -64,7 +64,7 @@ def _step(after: str) -> Callable[[], tuple[int, str]]:
         docs = [doc for one in sources() for doc in one.batch(after, BATCH)]
         docs.sort(key=lambda doc: doc.id)
         for doc in docs[:BATCH]:
-            index.put(doc)
+            index.put(doc, may_wait=False)
         return len(docs[:BATCH]), docs[:BATCH][-1].id if docs else after
 
     return work

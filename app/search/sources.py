@@ -37,6 +37,8 @@ class Source:
     count: Callable[[], int]
     # The live ones among these ids.
     found: Callable[[Sequence[str]], list[Found]]
+    # The live ones among these ids, for the index.
+    docs: Callable[[Sequence[str]], list[SearchDoc]]
     # The next live ones with greater ids, locked until the transaction ends, so that a change made
     # meanwhile waits and is indexed after them.
     batch: Callable[[str, int], list[SearchDoc]]

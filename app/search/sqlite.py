@@ -1,44 +1,111 @@
 """The index on SQLite: one FTS5 table whose rowid is the document's place.
 
 FTS5 only keeps the terms and finds them: they are made in ``documents.py``, and its tokenizer just
-splits at spaces, since it takes every character outside ASCII for part of a word.
+splits at spaces, since it takes every character outside ASCII for part of a word. Documents that
+were put a moment ago are not in it yet (``waiting.py``); those are looked at one by one.
 """
 
 from collections.abc import Sequence
 
-from sqlalchemy import BigInteger, column, delete, insert, select, table, text
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    bindparam,
+    column,
+    delete,
+    func,
+    select,
+    table,
+    text,
+    union_all,
+)
 
-from app.core.db import AnySelect, Prepared, session
-from app.search.documents import Terms
+from app.core.db import AnySelect, Prepared, reading, run_write
+from app.search import waiting
+from app.search.documents import SearchDoc, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
+from app.search.fitting import Readable, fits
 from app.search.ranking import END, Tier, Wanted
+from app.search.waiting import Stored
+
+# How long after a change its document may wait for others to go in with it.
+GATHERING_SECONDS = 0.2
 
 _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
-_INSERT = Prepared(insert(_FTS))
-_MATCHING = Prepared(
+# One statement for all: Python, which other threads want too, is let go and taken back but once.
+_INSERT = Prepared(
     text(
-        "SELECT rowid AS place FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
-        "ORDER BY rowid DESC LIMIT :limit"
-    ).columns(place=BigInteger)
+        "INSERT INTO search_fts (rowid, words, marks) SELECT value ->> 0, value ->> 1, value ->> 2 "
+        "FROM json_each(:documents)"
+    ).columns()
+)
+_DELETE = Prepared(delete(_FTS).where(_FTS.c.rowid.in_(bindparam("places", expanding=True))))
+_IS_SETTLED = "rowid NOT IN (SELECT place FROM search_fts_waiting)"
+_NEWEST = (
+    "SELECT rowid AS place FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
+    "AND {condition} ORDER BY rowid DESC LIMIT :limit"
+)
+_NEWEST_OF_ALL, _NEWEST_SETTLED = (
+    Prepared(text(_NEWEST.format(condition=condition)).columns(place=BigInteger))
+    for condition in ("true", _IS_SETTLED)
 )
 
 
-def write(place: int, terms: Terms, *, is_new: bool) -> None:
-    """Store the terms of the document at this place, instead of those it has unless new."""
+def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
+    """Have the document at this place wait, or store its terms, instead of those it has."""
+    if may_wait and waiting.note(place, doc):
+        return
     if not is_new:
         erase(place)
-    _INSERT.all(rowid=place, words=" ".join(terms.words), marks=" ".join(terms.marks))
+    _store({place: Stored(analyzed(doc))})
+
+
+def _store(documents: dict[int, Stored]) -> None:
+    rows = [(place, stored.words, stored.marks) for place, stored in documents.items()]
+    _INSERT.all(documents=orjson.dumps(rows).decode())
 
 
 def erase(place: int) -> None:
     """Forget the terms of the document at this place."""
-    session.execute(delete(_FTS).where(_FTS.c.rowid == place))
+    waiting.forget([place])
+    _DELETE.all(places=[place])
+
+
+def settle(*, own: bool) -> bool:
+    """Store the terms of some documents that wait; whether there may be more.
+
+    Of those that this process put, or of all. Opens its own units of work.
+    """
+    with reading():
+        # Analyzed while others can write.
+        due = waiting.batch(own=own)
+    return bool(due) and run_write(lambda: _settle(own=own), hasty=True)
+
+
+def _settle(*, own: bool) -> bool:
+    due = waiting.batch(own=own)
+    places = list(due)
+    _DELETE.all(places=places)
+    _store({place: stored for place, stored in due.items() if stored is not None})
+    waiting.forget(places)
+    return len(due) == waiting.BATCH
 
 
 def matching(expression: Expression) -> AnySelect:
     """A query for the places of all documents that fit."""
-    return select(_FTS.c.rowid).where(
+    apart = waiting.documents()
+    settled = select(_FTS.c.rowid).where(
         text("search_fts MATCH :match").bindparams(match=rendered(expression))
+    )
+    if not apart:
+        return settled
+    return select(
+        union_all(
+            settled.where(text(_IS_SETTLED)),
+            select(column("value")).select_from(
+                func.json_each(orjson.dumps(_fitting(expression, apart)).decode())
+            ),
+        ).subquery()
     )
 
 
@@ -51,14 +118,15 @@ def best(
     Where few fit at all, tiers are asked for until each of those has its own.
     """
     found: list[tuple[int, Tier]] = []
-    left = _few(everything, limit)
+    apart = waiting.documents()
+    left = _few(everything, limit, apart)
     for asked in wanted:
         if asked.tier is not Tier.DISPLAY_ID and left is not None and not left:
             break
         if left is not None and asked.tier is Tier.ANYWHERE:
             places = sorted(left, reverse=True)
         else:
-            places = newest(asked.expression, asked.below, limit - len(found))
+            places = _newest(asked.expression, asked.below, limit - len(found), apart)
         found += [(place, asked.tier) for place in places]
         if left is not None:
             left.difference_update(places)
@@ -67,20 +135,34 @@ def best(
     return found
 
 
-def _few(everything: Sequence[Expression], limit: int) -> set[int] | None:
+def _few(
+    everything: Sequence[Expression], limit: int, apart: dict[int, Readable]
+) -> set[int] | None:
     """The places of all that fits; None where that is more than asked for, or not known."""
     places: list[int] | None = None
     for expression in everything:
-        places = newest(expression, END, limit)
+        places = _newest(expression, END, limit, apart)
         if len(places) >= limit:
             return None
     return set(places) if places is not None else None
 
 
-def newest(expression: Expression, below: int, limit: int) -> list[int]:
+def _newest(
+    expression: Expression, below: int, limit: int, apart: dict[int, Readable]
+) -> list[int]:
     """The places of the newest documents that fit, in falling order, all under ``below``."""
-    rows = _MATCHING.all(match=rendered(expression), below=below, limit=limit)
-    return [row.place for row in rows]
+    statement = _NEWEST_SETTLED if apart else _NEWEST_OF_ALL
+    rows = statement.all(match=rendered(expression), below=below, limit=limit)
+    places = [row.place for row in rows]
+    if apart:
+        places += [place for place in _fitting(expression, apart) if place < below]
+        places = sorted(places, reverse=True)[:limit]
+    return places
+
+
+def _fitting(expression: Expression, apart: dict[int, Readable]) -> list[int]:
+    """The places of those that wait and fit."""
+    return [place for place, document in apart.items() if fits(expression, document)]
 
 
 def rendered(expression: Expression) -> str:

@@ -1,6 +1,7 @@
 """Tickets as the search knows them: what is indexed, and how a hit is shown."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
@@ -14,7 +15,7 @@ from app.tickets.builders import state_summary
 from app.tickets.models import Ticket
 
 
-def document(ticket: Ticket) -> SearchDoc:
+def document(ticket: Ticket | Any) -> SearchDoc:
     """What of a ticket is searched: display id, title and body; comments are not."""
     return SearchDoc(
         kind=Kind.TICKET,
@@ -78,6 +79,17 @@ def _found(identifiers: Sequence[str]) -> list[Found]:
     ]
 
 
+_DOCS = Prepared(
+    select(Ticket.id, Ticket.project_id, Ticket.title, Ticket.body, Ticket.display_id).where(
+        Ticket.id.in_(bindparam("identifiers", expanding=True)), Ticket.deleted_at.is_(None)
+    )
+)
+
+
+def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
+    return [document(row) for row in _DOCS.all(identifiers=list(identifiers))]
+
+
 def _batch(after: str, size: int) -> list[SearchDoc]:
     tickets = session.scalars(
         select(Ticket)
@@ -94,4 +106,4 @@ def _live(identifiers: Sequence[str]) -> set[str]:
     return set(session.scalars(statement.with_for_update(key_share=True)))
 
 
-SOURCE = Source(kind=Kind.TICKET, count=_count, found=_found, batch=_batch, live=_live)
+SOURCE = Source(kind=Kind.TICKET, count=_count, found=_found, docs=_docs, batch=_batch, live=_live)

@@ -50,7 +50,7 @@ def listen(recorded: Recorded) -> None:
             for webhook_id in told
         ],
     )
-    waking.after_commit()
+    waking.outbox_filled.ring_after_commit()
 
 
 def _is_own_creation(webhook_id: str, recorded: Recorded) -> bool:

@@ -62,7 +62,7 @@ class Worker:
 
     def start(self) -> None:
         """Begin delivering."""
-        waking.on_wake(self.wake)
+        waking.outbox_filled.listen(self.wake)
         self._thread.start()
 
     def wake(self) -> None:
@@ -78,7 +78,7 @@ class Worker:
 
         What takes longer is written down as interrupted and handed to the next process at once.
         """
-        waking.forget(self.wake)
+        waking.outbox_filled.forget(self.wake)
         self._stop_at = time.monotonic() + PATIENCE_SECONDS
         self._stopping.set()
         self.look()

@@ -63,6 +63,11 @@ def _found(identifiers: Sequence[str]) -> list[Found]:
     ]
 
 
+def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
+    wanted = WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None)
+    return [document(page) for page in session.scalars(select(WikiPage).where(*wanted))]
+
+
 def _batch(after: str, size: int) -> list[SearchDoc]:
     pages = session.scalars(
         select(WikiPage)
@@ -81,4 +86,6 @@ def _live(identifiers: Sequence[str]) -> set[str]:
     return set(session.scalars(statement.with_for_update(key_share=True)))
 
 
-SOURCE = Source(kind=Kind.WIKI_PAGE, count=_count, found=_found, batch=_batch, live=_live)
+SOURCE = Source(
+    kind=Kind.WIKI_PAGE, count=_count, found=_found, docs=_docs, batch=_batch, live=_live
+)

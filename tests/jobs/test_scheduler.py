@@ -38,6 +38,7 @@ def test_each_sweeper_runs_once_however_many_processes_there_are(app, cast, soon
 
 
 def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
+    threads = {"webhook-worker", "index-settler"}
     before = set(threading.enumerate())
     jobs = Jobs(app)
     jobs.start()
@@ -49,6 +50,6 @@ def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
 
     def left():
         ours = set(threading.enumerate()) - before
-        return [one.name for one in ours if one.name == "webhook-worker" or "APS" in one.name]
+        return [one.name for one in ours if one.name in threads or "APS" in one.name]
 
     until(lambda: not left())

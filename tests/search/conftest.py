@@ -1,5 +1,6 @@
 import pytest
 
+from app.search import index
 from tests.support.story import make_ticket, ok
 
 
@@ -9,12 +10,27 @@ def ada(cast):
 
 
 @pytest.fixture
-def search(cast):
-    """Search as ada, or as another; the rows."""
+def settle(app):
+    """Have all documents that wait settle in the index."""
+
+    def run():
+        with app.app_context():
+            while index.settle(own=False):
+                pass
+
+    return run
+
+
+@pytest.fixture
+def search(cast, settle):
+    """Search as ada, or as another; the rows. They are the same once all documents settled."""
 
     def run(q, who=None, **filters):
         given = {"q": q, **filters}
-        return ok((who or cast.ada).get("/search", query_string=given))["data"]
+        found = ok((who or cast.ada).get("/search", query_string=given))["data"]
+        settle()
+        assert ok((who or cast.ada).get("/search", query_string=given))["data"] == found
+        return found
 
     return run
 

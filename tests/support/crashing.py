@@ -51,7 +51,8 @@ def prepare() -> None:
     )
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
     # The change is committed and answered for, the worker not yet told.
-    waking.wake_all = dying("after commit", waking.wake_all, before=True)
+    bell = waking.outbox_filled
+    bell.ring = dying("after commit", bell.ring, before=True)
     # The entry is ours, and nothing was sent.
     worker.Worker._send = dying("after claim", worker.Worker._send, before=True)
     # The receiver has answered, and nobody but us knows.

@@ -85,7 +85,7 @@ class SqliteDatabase:
             ).fetchall()
             for name, _ in triggers:
                 connection.execute(f"DROP TRIGGER {name}")
-            for table in TABLES:
+            for table in ["search_fts_waiting", *TABLES]:
                 connection.execute(f"DELETE FROM {table}")
             for _, definition in triggers:
                 connection.execute(definition)

@@ -1,0 +1,62 @@
+"""The thread of a server process that settles in the index what was put a moment ago."""
+
+import logging
+import threading
+
+from flask import Flask
+
+from app.core.context import request_id
+from app.core.errors import Unavailable
+from app.search import index
+
+log = logging.getLogger(__name__)
+
+# How long a stop waits for what is under way; nothing is lost where that takes longer.
+STOP_SECONDS = 2.0
+
+
+class Settler:
+    """Settles what this process puts, soon after it, and now and then what others left."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._called = threading.Event()
+        self._is_round_due = True
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="index-settler", daemon=True)
+
+    def start(self) -> None:
+        """Begin, with what an earlier process left."""
+        index.something_waits.listen(self._called.set)
+        self._called.set()
+        self._thread.start()
+
+    def look(self) -> None:
+        """See to what any process left, one that ended or a command."""
+        self._is_round_due = True
+        self._called.set()
+
+    def stop(self) -> None:
+        """End; what still waits is found as it is, and settled by another. Once is enough."""
+        index.something_waits.forget(self._called.set)
+        self._stopping.set()
+        self._called.set()
+        self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            pause = index.gathering_seconds()
+            while self._called.wait() and not self._stopping.wait(pause):
+                self._called.clear()
+                try:
+                    self._settle()
+                except Unavailable:
+                    log.warning("the search index was not settled: the database is unavailable")
+                except Exception:
+                    log.exception("settling the search index failed")
+
+    def _settle(self) -> None:
+        is_round_due, self._is_round_due = self._is_round_due, False
+        while index.settle(own=not is_round_due) and not self._stopping.is_set():
+            pass

@@ -1,0 +1,224 @@
+"""What was just put is found at once, waits beside the index, and settles in it a moment later."""
+
+import logging
+import threading
+
+import pytest
+from sqlalchemy import text as sql
+
+from app.core.db import is_postgresql, reading, run_write, session
+from app.core.errors import Unavailable
+from app.core.locks import Lock, hold
+from app.search import index, service, settling, sqlite, waiting
+from app.search.settling import Settler
+from tests.support import databases
+from tests.support.cast import make_cast
+from tests.support.serving import until
+from tests.support.story import make_ticket, ok
+
+OTHER_PROCESS = "UPDATE search_fts_waiting SET process = 0"
+
+
+def waiting_rows():
+    """How much waits, as the database says; PostgreSQL tells in pages, and settles them."""
+    if is_postgresql():
+        clean = sql("SELECT gin_clean_pending_list('ix_search_fts_terms')")
+        return run_write(lambda: session.scalar(clean))
+    with reading():
+        return session.scalar(sql("SELECT count(*) FROM search_fts_waiting"))
+
+
+def settle_some(*, own):
+    while index.settle(own=own):
+        pass
+
+
+@pytest.fixture
+def settler(app):
+    """A thread that settles, begun when called."""
+    begun = []
+
+    def begin():
+        begun.append(Settler(app))
+        begun[0].start()
+        return begun[0]
+
+    yield begin
+    for one in begun:
+        one.stop()
+
+
+def test_a_thread_settles_what_is_put(app, cast, settler, search):
+    make_ticket(cast.ada, cast.open_project, "Gate before")
+    settler()
+    with app.app_context():
+        until(lambda: waiting_rows() == 0)
+        make_ticket(cast.ada, cast.open_project, "Gate after")
+        until(lambda: waiting_rows() == 0)
+    assert len(search("gate")) == 2
+
+
+def test_a_thread_goes_on_after_a_failure(app, cast, settler, monkeypatch, caplog):
+    failures = [Unavailable(), RuntimeError("broken")]
+
+    def fail_first(*, own):
+        if failures:
+            raise failures.pop(0)
+        return real(own=own)
+
+    real = index.settle
+    monkeypatch.setattr(settling.index, "settle", fail_first)
+    with caplog.at_level(logging.WARNING, logger="app.search.settling"):
+        one = settler()
+        until(lambda: len(failures) < 2)
+        one.look()
+        until(lambda: not failures)
+        make_ticket(cast.ada, cast.open_project, "Gate")
+        with app.app_context():
+            until(lambda: waiting_rows() == 0)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+
+
+def test_a_thread_that_stops_is_called_no_more(app, cast, settler):
+    one = settler()
+    one.stop()
+    assert "index-settler" not in [thread.name for thread in threading.enumerate()]
+    make_ticket(cast.ada, cast.open_project, "Gate")
+    with app.app_context():
+        assert waiting_rows() > 0
+
+
+def test_one_process_at_a_time_settles(app, cast):
+    """On PostgreSQL the other does not wait; on SQLite it waits for the writer lock."""
+    make_ticket(cast.ada, cast.open_project, "Gate")
+    with app.app_context():
+        if not is_postgresql():
+            settle_some(own=True)
+            assert index.settle(own=True) is False
+            return
+        held, done = threading.Event(), threading.Event()
+
+        def hold_until_done():
+            hold(Lock.INDEX)
+            held.set()
+            done.wait(20)
+
+        def other():
+            with app.app_context():
+                run_write(hold_until_done)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        held.wait(20)
+        try:
+            assert index.settle(own=True) is False
+            assert waiting_rows() > 0
+        finally:
+            done.set()
+            thread.join()
+
+
+def test_what_settled_and_changed_is_found_as_it_is_now(app, cast, settle):
+    """By a search, and as the condition that it is of lists."""
+    ticket = make_ticket(cast.ada, cast.open_project, "Gate")
+    settle()
+    ok(cast.ada.patch(f"/tickets/{ticket['id']}", {"title": "Door"}))
+
+    def asked(q):
+        with app.app_context(), reading():
+            listed = session.scalars(service.ticket_ids(q)).all()
+        assert [row["id"] for row in ok(cast.ada.get(f"/search?q={q}"))["data"]] == listed
+        return listed
+
+    assert (asked("gate"), asked("door")) == ([], [ticket["id"]])
+    settle()
+    assert (asked("gate"), asked("door")) == ([], [ticket["id"]])
+
+
+@pytest.fixture(scope="module")
+def sqlite_database():
+    with databases.sqlite_database() as made:
+        yield made
+
+
+@pytest.fixture
+def on_sqlite(sqlite_database):
+    """ada on SQLite, inside the application's context."""
+    sqlite_database.empty()
+    cast = make_cast(sqlite_database.app)
+    with sqlite_database.app.app_context():
+        yield cast
+
+
+def put(cast, title, body=""):
+    return make_ticket(cast.ada, cast.open_project, title, body=body)
+
+
+def found(cast, q):
+    rows = ok(cast.ada.get("/search", query_string={"q": q}))["data"]
+    return [row["title"] for row in rows]
+
+
+def test_a_process_settles_its_own_first_and_in_the_end_all(on_sqlite):
+    put(on_sqlite, "Gate of another")
+    run_write(lambda: session.execute(sql(OTHER_PROCESS)))
+    put(on_sqlite, "Gate of mine")
+    settle_some(own=True)
+    assert waiting_rows() == 1
+    assert found(on_sqlite, "gate") == ["Gate of mine", "Gate of another"]
+    settle_some(own=False)
+    assert waiting_rows() == 0
+    assert found(on_sqlite, "gate") == ["Gate of mine", "Gate of another"]
+
+
+def test_few_wait_and_the_rest_settles_at_once(on_sqlite, monkeypatch):
+    monkeypatch.setattr(waiting, "MOST", 3)
+    titles = [put(on_sqlite, f"Gate {number}")["title"] for number in range(5)]
+    assert waiting_rows() == 3
+    assert found(on_sqlite, "gate") == titles[::-1]
+    settle_some(own=True)
+    assert found(on_sqlite, "gate") == titles[::-1]
+
+
+def test_long_texts_do_not_wait_even_where_a_short_one_did(on_sqlite):
+    ticket = put(on_sqlite, "Gate", "short")
+    changed = on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"body": "long " * waiting.LONGEST})
+    ok(changed)
+    assert waiting_rows() == 0
+    assert found(on_sqlite, "long") == ["Gate"]
+    assert found(on_sqlite, "short") == []
+
+
+def test_a_change_between_the_look_and_the_write_settles_as_it_is_then(on_sqlite, monkeypatch):
+    ticket = put(on_sqlite, "Gate")
+    real = sqlite.run_write
+
+    def after_a_change(work, **options):
+        monkeypatch.setattr(sqlite, "run_write", real)
+        ok(on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"title": "Door"}))
+        return real(work, **options)
+
+    monkeypatch.setattr(sqlite, "run_write", after_a_change)
+    settle_some(own=True)
+    assert waiting_rows() == 0
+    assert found(on_sqlite, "gate") == []
+    assert found(on_sqlite, "door") == ["Door"]
+
+
+def test_what_waits_and_is_no_more_settles_as_nothing(on_sqlite):
+    ticket = put(on_sqlite, "Gate")
+    dead = "UPDATE tickets SET deleted_at = updated_at WHERE id = :id"
+    run_write(lambda: session.execute(sql(dead), {"id": ticket["id"]}))
+    nowhere = sql("INSERT INTO search_fts_waiting VALUES (1000000, 1, 0)")
+    run_write(lambda: session.execute(nowhere))
+    assert found(on_sqlite, "gate") == []
+    settle_some(own=False)
+    assert waiting_rows() == 0
+
+
+def test_what_is_known_of_those_that_wait_stays_bounded(on_sqlite, monkeypatch):
+    monkeypatch.setattr(waiting, "MOST", 3)
+    for number in range(8):
+        put(on_sqlite, f"Gate {number}")
+        settle_some(own=True)
+        assert len(waiting._known) <= 3
