@@ -57,9 +57,13 @@ def _advice(error: DomainError) -> str:
     return ""
 
 
+_LONG = ("body", "edit_history")
+
+
 def slim(row: Mapping[str, Any], *, with_body: bool) -> dict[str, Any]:
     """A row of a list: without empty fields, and without long texts unless they are wanted."""
-    left_out = () if with_body else ("body", "edit_history")
-    return {
-        name: value for name, value in row.items() if value is not None and name not in left_out
-    }
+    slimmed = {name: value for name, value in row.items() if value is not None}
+    if not with_body:
+        for name in _LONG:
+            slimmed.pop(name, None)
+    return slimmed

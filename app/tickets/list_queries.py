@@ -19,7 +19,7 @@ from app.core.pagination import Page, page
 from app.core.unindexed import Unindexed
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket, TicketLabel, TicketType
-from app.tickets.queries import FULL, build
+from app.tickets.queries import BODILESS, FULL, build
 from app.tickets.readiness import in_live_projects, is_ready
 
 
@@ -82,14 +82,22 @@ _INDEXED = {
 _KEYS = select(Ticket.id, Ticket.created_at).outerjoin(
     WorkflowState, WorkflowState.id == Ticket.state_id
 )
-_BY_IDS = Prepared(FULL.where(Ticket.id.in_(bindparam("ticket_ids", expanding=True))))
+_BY_IDS = {
+    source: Prepared(source.where(Ticket.id.in_(bindparam("ticket_ids", expanding=True))))
+    for source in (FULL, BODILESS)
+}
 
 
-def _shown_of(*, include_deleted: bool) -> Callable[[Sequence[AnyRow]], list[dict[str, Any]]]:
-    """Builds the JSON of rows of ``_KEYS``, but for what was deleted since they were read."""
+def _shown_of(
+    source: AnySelect, *, include_deleted: bool
+) -> Callable[[Sequence[AnyRow]], list[dict[str, Any]]]:
+    """Builds the JSON of rows of ``_KEYS``, but for what was deleted since they were read.
+
+    ``source`` is ``FULL`` or ``BODILESS``.
+    """
 
     def shown(keys: Sequence[AnyRow]) -> list[dict[str, Any]]:
-        rows = {row.id: row for row in _BY_IDS.all(ticket_ids=[key.id for key in keys])}
+        rows = {row.id: row for row in _BY_IDS[source].all(ticket_ids=[key.id for key in keys])}
         found = (rows[key.id] for key in keys)
         return build(row for row in found if include_deleted or row.deleted_at is None)
 
@@ -136,8 +144,9 @@ def ticket_page(
     limit: int,
     cursor: str | None,
     include_deleted: bool,
+    with_body: bool = True,
 ) -> Page:
-    """A page of tickets, newest first, by the filters of ``CONDITIONS``.
+    """A page of tickets, newest first, by the filters of ``CONDITIONS``; the body can be None.
 
     ``among`` is a query for the ids to choose from; ``conditions`` are whatever else must hold.
     Both cost a query made for this page alone.
@@ -167,7 +176,8 @@ def ticket_page(
     if filters.get("among") is not None:
         special.append(Ticket.id.in_(filters["among"]))
     by_ids = is_postgresql() and not special
-    statement = _filtered(_KEYS if by_ids else FULL, frozenset(values))
+    source = FULL if with_body else BODILESS
+    statement = _filtered(_KEYS if by_ids else source, frozenset(values))
     return page(
         statement.where(*special).params(values) if special else statement,
         kind="ticket",
@@ -175,6 +185,6 @@ def ticket_page(
         id_column=Ticket.id,
         limit=limit,
         cursor=cursor,
-        build=_shown_of(include_deleted=include_deleted) if by_ids else build,
+        build=_shown_of(source, include_deleted=include_deleted) if by_ids else build,
         values=None if special else values,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, null, select
 from sqlalchemy.orm import aliased
 
 from app.accounts.models import User
@@ -78,6 +78,12 @@ FULL = (
     .outerjoin(ParentState, ParentState.id == Parent.state_id)
 )
 
+
+# As ``FULL``, with None for the body, which is most of a row.
+BODILESS = FULL.with_only_columns(
+    *(null().label("body") if column is Ticket.body else column for column in COLUMNS),
+    maintain_column_froms=True,
+)
 
 # In the order in which labels are shown.
 _LABELS = Prepared(

@@ -14,13 +14,20 @@ from app.tickets.models import Ticket
 
 
 @operation(Access.READ)
-def list_tickets(actor: Actor, /, *, limit: int, cursor: str | None, **filters: Any) -> Page:
-    """Tickets of all projects that the actor can see, newest first."""
+def list_tickets(
+    actor: Actor, /, *, limit: int, cursor: str | None, with_body: bool = True, **filters: Any
+) -> Page:
+    """Tickets of all projects that the actor can see, newest first; the body can be None."""
     include_deleted = bool(filters.pop("include_deleted", False))
     filters["in_live_projects"] = not include_deleted
     filters["project_ids"] = list(actor.allowlist) or None
     return list_queries.ticket_page(
-        [], filters, limit=limit, cursor=cursor, include_deleted=include_deleted
+        [],
+        filters,
+        limit=limit,
+        cursor=cursor,
+        include_deleted=include_deleted,
+        with_body=with_body,
     )
 
 

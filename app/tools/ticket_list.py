@@ -40,10 +40,15 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     """Tickets by filter, newest first, without bodies (get_ticket has them). For your next task:
     ready true. For words alone, search ranks better. Follow page.next_cursor for more.
     """
+    with_body = bool(call["include_body"])
     page = reading.list_tickets(
-        call.actor, limit=call["limit"], cursor=call["cursor"], **_filters(call)
+        call.actor,
+        limit=call["limit"],
+        cursor=call["cursor"],
+        with_body=with_body,
+        **_filters(call),
     )
-    return rows(page.envelope, with_body=bool(call["include_body"]))
+    return rows(page.envelope, with_body=with_body)
 
 
 def _filters(call: ToolCall) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def _show(refused: Refused | None = None, *, status: int = 200) -> Response:
             limit=ROWS,
             cursor=None,
             include_deleted=False,
+            with_body=False,
         )
         needs = seen.needs(actor())
         doings = seen.since_last_time(actor())

@@ -103,6 +103,7 @@ def _parents(subject: Subject) -> list[dict[str, Any]]:
         limit=PARENTS,
         cursor=None,
         include_deleted=False,
+        with_body=False,
     ).data
 
 
