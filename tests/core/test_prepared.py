@@ -1,0 +1,58 @@
+"""Statements that run straight on the driver say what SQLAlchemy's own would."""
+
+import pytest
+from sqlalchemy import bindparam, select, text
+
+from app.core.db import Prepared, is_postgresql, reading, session
+from app.core.prepared import PLANNED_LENGTH
+from app.projects.models import WorkflowState
+
+NAME = WorkflowState.name
+IN = Prepared(select(NAME).where(NAME.in_(bindparam("names", expanding=True))))
+NOT_IN = Prepared(select(NAME).where(NAME.not_in(bindparam("names", expanding=True))))
+BY_ID = Prepared(select(NAME).where(WorkflowState.id.in_(bindparam("ids", expanding=True))))
+IN_FIXED = Prepared(select(NAME).where(NAME.in_(["Backlog", "Done"])))
+NOT_IN_FIXED = Prepared(select(NAME).where(NAME.not_in(["Backlog", "Done"])))
+
+
+@pytest.fixture
+def names(app, cast):
+    """The names of all states, with which a test reads."""
+    with app.app_context(), reading():
+        yield set(session.scalars(select(NAME)))
+
+
+def found(statement, **values):
+    return {row.name for row in statement.all(**values)}
+
+
+@pytest.mark.parametrize("more", [0, 1, PLANNED_LENGTH - 1, PLANNED_LENGTH, 40])
+def test_a_list_of_any_length_has_what_it_names_and_no_more(names, more):
+    wanted = sorted(names)[:1]
+    others = [f"no such state {number}" for number in range(more)]
+    assert found(IN, names=others) == set()
+    assert found(IN, names=[*wanted, *others]) == set(wanted)
+    assert found(NOT_IN, names=others) == names
+    assert found(NOT_IN, names=[*wanted, *others]) == names - set(wanted)
+
+
+def test_a_list_that_never_changes_has_what_it_names_and_no_more(names):
+    assert found(IN_FIXED) == {"Backlog", "Done"}
+    assert found(NOT_IN_FIXED) == names - {"Backlog", "Done"}
+
+
+def test_a_short_list_is_planned_once(names):
+    """On PostgreSQL, where an index is worth it; SQLite plans when it prepares."""
+    one = session.scalar(select(WorkflowState.id).limit(1))
+    if is_postgresql():
+        session.execute(text("SET enable_seqscan = off"))
+    for _ in range(30):
+        BY_ID.all(ids=[one])
+    if is_postgresql():
+        session.execute(text("RESET enable_seqscan"))
+        counts = text(
+            "SELECT custom_plans, generic_plans FROM pg_prepared_statements "
+            "WHERE statement LIKE '%workflow_states.id IN%'"
+        )
+        ((custom, generic),) = session.execute(counts).all()
+        assert generic > custom
