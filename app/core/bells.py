@@ -22,7 +22,7 @@ class Bell:
 
     def ring(self) -> None:
         """Call all who listen, now."""
-        for act in self._listeners:
+        for act in tuple(self._listeners):
             act()
 
     def ring_after_commit(self) -> None:

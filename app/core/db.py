@@ -89,8 +89,10 @@ session = cast("Session", db.session)
 class Prepared:
     """A statement of plain columns, made once at import, for what every request does."""
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: Statement, *, planned_once: bool = False) -> None:
+        """``planned_once`` where lists are looked up by a key: see ``prepared.compiled``."""
         self.statement = statement
+        self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
 
     def all(self, **values: Any) -> list[Any]:
@@ -103,7 +105,9 @@ class Prepared:
         dialect = connection.dialect
         ready = self._compiled.get(dialect.name)
         if ready is None:
-            ready = self._compiled[dialect.name] = compiled(self.statement, dialect)
+            ready = self._compiled[dialect.name] = compiled(
+                self.statement, dialect, planned_once=self._planned_once
+            )
         return run(connection, ready, values)
 
     def first(self, **values: Any) -> Any:

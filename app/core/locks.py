@@ -32,13 +32,6 @@ def hold(lock: Lock) -> None:
         session.execute(select(func.pg_advisory_xact_lock(int(lock))))
 
 
-def is_free(lock: Lock) -> bool:
-    """Take this lock until the transaction ends, unless another has it: then False, at once."""
-    return not is_postgresql() or bool(
-        session.scalar(select(func.pg_try_advisory_xact_lock(int(lock))))
-    )
-
-
 def database_ms() -> int:
     """The time by the clock that all processes on this database share, for leases."""
     if is_postgresql():

@@ -35,7 +35,6 @@ PLANNED_LENGTH = 10
 _CURSOR = "docket_cursor"
 # How SQLAlchemy leaves room for the list of an IN.
 _LIST = re.compile(r"\(__\[POSTCOMPILE_(\w+)\]\)")
-_UNWANTED = re.compile(rf"NOT IN {_LIST.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,11 @@ class Compiled:
         return turned
 
 
-def compiled(statement: Statement, dialect: Dialect) -> Compiled:
-    """Compile a statement whose parameters are named; a list for ``IN`` is an expanding one."""
+def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> Compiled:
+    """Compile a statement whose parameters are named; a list for ``IN`` is an expanding one.
+
+    ``planned_once``: no value of its lists should change how PostgreSQL goes about it.
+    """
     made: Any = statement.compile(dialect=dialect)
     on_sqlite = dialect.name == "sqlite"
     # What INSERT, UPDATE and DELETE return is exported; what SELECT has is selected.
@@ -84,9 +86,8 @@ def compiled(statement: Statement, dialect: Dialect) -> Compiled:
     kind = _row_of(tuple(str(column.key) for column in columns))
     binds = {name: bind for bind, name in made.bind_names.items()}
     turns = {name: _turn_in(bind, dialect) for name, bind in binds.items()}
-    if not on_sqlite:
-        # With a NULL among them, nothing is known not to be in a list.
-        turns |= dict.fromkeys(_UNWANTED.findall(made.string))
+    if planned_once and not on_sqlite:
+        turns |= {name: _filled for name, bind in binds.items() if bind.expanding}
     fixed = {name: bind.effective_value for name, bind in binds.items() if not bind.required}
 
     def room_for_list(found: re.Match[str]) -> str:
@@ -122,16 +123,16 @@ def _turn_in(bind: BindParameter[Any], dialect: Dialect) -> Turn | None:
         return turn
     if dialect.name == "sqlite":
         return lambda values: orjson.dumps(values).decode()
-    return _filled
+    return None
 
 
 def _filled(values: list[Any]) -> list[Any]:
-    """A list for ``IN``, filled up with NULL, which nothing equals, to the length planned for.
+    """A list, filled up with its first value to the length planned for.
 
     For fewer values the plan that fits them seems so much cheaper to PostgreSQL than the one that
     it has that it plans anew for each run, which takes longer than the run.
     """
-    return [*values, *[None] * (PLANNED_LENGTH - len(values))]
+    return [*values, *values[:1] * (PLANNED_LENGTH - len(values))]
 
 
 def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> list[Any]:

@@ -82,6 +82,11 @@ class Terms:
     marks: set[str]
 
 
+def kind_mark(kind: str) -> str:
+    """The mark of everything of a kind. SQLite would take what stands behind ``_`` for a word."""
+    return Mark.KIND + kind.replace("_", BOUNDARY)
+
+
 def project_mark(project_id: str | None) -> str:
     """The mark of everything in a project, or of what is global."""
     return GLOBAL if project_id is None else Mark.PROJECT + project_id.replace("-", "")
@@ -105,7 +110,7 @@ def analyzed(doc: SearchDoc) -> Terms:
     placed = [*title, BOUNDARY, *sequence][:POSITIONS]
     marks = {
         str(Mark.ALL),
-        Mark.KIND + doc.kind,
+        kind_mark(doc.kind),
         project_mark(doc.project_id),
         exact_mark(title),
         *_stems(Mark.STEM, known),

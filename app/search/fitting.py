@@ -2,28 +2,33 @@
 
 from dataclasses import dataclass
 
+from app.search.documents import Terms
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
 
 
 @dataclass(frozen=True, slots=True)
-class Readable:
-    """A document's words in their order, and all its terms."""
+class Stored:
+    """The terms of a document as the table stores them: text, in which each is between spaces."""
 
-    words: list[str]
-    terms: frozenset[str]
+    words: str
+    marks: str
 
 
-def fits(expression: Expression, found: Readable) -> bool:
+def stored(terms: Terms) -> Stored:
+    """The terms as text."""
+    return Stored(f" {' '.join(terms.words)} ", f" {' '.join(terms.marks)} ")
+
+
+def fits(expression: Expression, found: Stored) -> bool:
     """Whether the document fits; both databases say the same of those in their index."""
     match expression:
         case Term(term):
-            return term in found.terms
+            return _stands(f" {term} ", found)
         case Prefix(letters):
-            return any(term.startswith(letters) for term in found.terms)
+            return _stands(f" {letters}", found)
         case Phrase(words, is_open):
-            return found.terms.issuperset(words[:-1]) and _stand_together(
-                found.words, words, is_open=is_open
-            )
+            ending = "" if is_open else " "
+            return f" {' '.join(words)}{ending}" in found.words
         case All(parts):
             return all(fits(part, found) for part in parts)
         case Any(parts):
@@ -32,10 +37,5 @@ def fits(expression: Expression, found: Readable) -> bool:
             return fits(wanted, found) and not fits(unwanted, found)
 
 
-def _stand_together(text: list[str], words: tuple[str, ...], *, is_open: bool) -> bool:
-    *closed, last = words
-    return any(
-        (word == last or (is_open and word.startswith(last)))
-        and text[end - len(closed) : end] == closed
-        for end, word in enumerate(text[len(closed) :], start=len(closed))
-    )
+def _stands(text: str, found: Stored) -> bool:
+    return text in found.marks or text in found.words

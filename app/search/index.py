@@ -65,7 +65,8 @@ _ADD = Prepared(
 _AT = Prepared(
     select(SearchDocument.place, SearchDocument.kind, SearchDocument.id).where(
         SearchDocument.place.in_(bindparam("places", expanding=True))
-    )
+    ),
+    planned_once=True,
 )
 _PLACE = Prepared(select(SearchDocument.place).where(SearchDocument.id == bindparam("id")))
 

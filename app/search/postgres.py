@@ -20,13 +20,13 @@ from functools import cache
 from sqlalchemy import BigInteger, Integer, column, select, table, text
 
 from app.core.db import AnySelect, Prepared, run_write, session
-from app.core.locks import Lock, is_free
+from app.core.locks import Lock, hold
 from app.search.documents import SearchDoc, Terms, analyzed, beginning
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
 from app.search.ranking import END, Tier, Wanted
 
 # How long the index may gather documents.
-GATHERING_SECONDS = 0.5
+GATHERING_SECONDS = 1.0
 
 BLOCK_BITS = 12
 # A sign that no word holds.
@@ -77,11 +77,16 @@ def erase(place: int) -> None:
 
 
 def settle(*, own: bool) -> bool:
-    """Have the index take in what it gathered; False, as nothing is left then.
+    """Have the index take in what it gathered, whoever put it; False, as nothing is left then.
 
-    Opens its own unit of work. Where another process is at it, that one does all.
+    Opens its own unit of work. Waits for another process that is at it.
     """
-    run_write(lambda: is_free(Lock.INDEX) and session.execute(_SETTLE), hasty=True)
+
+    def take_in() -> None:
+        hold(Lock.INDEX)
+        session.execute(_SETTLE)
+
+    run_write(take_in, hasty=True)
     return False
 
 
@@ -90,9 +95,9 @@ def vector(place: int, terms: Terms) -> str:
     positions: dict[str, list[str]] = {}
     for number, word in enumerate(terms.words, start=1):
         positions.setdefault(word, []).append(str(number))
-    placed = (f"'{word}':{','.join(found[:255])}" for word, found in positions.items())
-    others = {f"{_BLOCK}{place >> BLOCK_BITS}", *terms.marks}
-    return " ".join([*placed, *(f"'{term}'" for term in others)])
+    placed = " ".join(f"'{word}':{','.join(found[:255])}" for word, found in positions.items())
+    others = "' '".join([f"{_BLOCK}{place >> BLOCK_BITS}", *terms.marks])
+    return f"{placed} '{others}'"
 
 
 def matching(expression: Expression) -> AnySelect:

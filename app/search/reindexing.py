@@ -50,6 +50,8 @@ def reindex() -> Iterator[int]:
             break
         yield indexed
     _drop_dead()
+    while index.settle(own=False):
+        pass
     run_write(_count)
 
 

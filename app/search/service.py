@@ -14,7 +14,7 @@ from app.core.errors import InvalidField
 from app.core.pagination import Page
 from app.search import cursors, index
 from app.search.cursors import SearchCursor
-from app.search.documents import GLOBAL, Kind, Mark, project_mark
+from app.search.documents import GLOBAL, Kind, kind_mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
 from app.search.parsing import Query, parse
 from app.search.ranking import END, Tier, Wanted, all_tiers, some_of_all_tiers, tiers
@@ -97,7 +97,7 @@ def ticket_ids(q: str) -> AnySelect:
     Whoever uses it sees to what the actor may see. Raises InvalidField as ``find`` does.
     """
     _check(q)
-    kind = Term(Mark.KIND + Kind.TICKET)
+    kind = Term(kind_mark(Kind.TICKET))
     fitting = [wanted for _, wanted in tiers(parse(q))]
     return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
 
@@ -121,7 +121,7 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
     project is in no search (decisions.md, section 2, Project).
     """
     deleted = {row.id for row in _DELETED.all()}
-    within: list[Expression] = [Term(Mark.KIND + kind)] if kind is not None else []
+    within: list[Expression] = [Term(kind_mark(kind))] if kind is not None else []
     if project_id is not None:
         if not actor.sees_project(project_id) or project_id in deleted:
             return None

@@ -22,6 +22,7 @@ class Settler:
         self._app = app
         self._called = threading.Event()
         self._is_round_due = True
+        self._is_failing = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="index-settler", daemon=True)
 
@@ -49,14 +50,18 @@ class Settler:
             pause = index.gathering_seconds()
             while self._called.wait() and not self._stopping.wait(pause):
                 self._called.clear()
+                is_round, self._is_round_due = self._is_round_due, False
                 try:
-                    self._settle()
-                except Unavailable:
-                    log.warning("the search index was not settled: the database is unavailable")
-                except Exception:
-                    log.exception("settling the search index failed")
+                    while index.settle(own=not is_round) and not self._stopping.is_set():
+                        pass
+                    self._is_failing = False
+                except Exception as error:
+                    self._is_round_due = True
+                    self._tell(error)
 
-    def _settle(self) -> None:
-        is_round_due, self._is_round_due = self._is_round_due, False
-        while index.settle(own=not is_round_due) and not self._stopping.is_set():
-            pass
+    def _tell(self, error: Exception) -> None:
+        """Say that it failed, once until it works again: nothing is lost, searches take longer."""
+        if not self._is_failing:
+            is_outage = isinstance(error, Unavailable)
+            log.warning("the search index cannot settle", exc_info=None if is_outage else error)
+        self._is_failing = True

@@ -24,9 +24,9 @@ from app.core.db import AnySelect, Prepared, reading, run_write
 from app.search import waiting
 from app.search.documents import SearchDoc, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
-from app.search.fitting import Readable, fits
+from app.search.fitting import Stored, fits, stored
 from app.search.ranking import END, Tier, Wanted
-from app.search.waiting import Stored
+from app.search.waiting import Due
 
 # How long after a change its document may wait for others to go in with it.
 GATHERING_SECONDS = 0.2
@@ -35,8 +35,8 @@ _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
 # One statement for all: Python, which other threads want too, is let go and taken back but once.
 _INSERT = Prepared(
     text(
-        "INSERT INTO search_fts (rowid, words, marks) SELECT value ->> 0, value ->> 1, value ->> 2 "
-        "FROM json_each(:documents)"
+        "INSERT INTO search_fts (rowid, words, marks) SELECT json_extract(value, '$[0]'), "
+        "json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:documents)"
     ).columns()
 )
 _DELETE = Prepared(delete(_FTS).where(_FTS.c.rowid.in_(bindparam("places", expanding=True))))
@@ -57,11 +57,11 @@ def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
         return
     if not is_new:
         erase(place)
-    _store({place: Stored(analyzed(doc))})
+    _store({place: stored(analyzed(doc))})
 
 
 def _store(documents: dict[int, Stored]) -> None:
-    rows = [(place, stored.words, stored.marks) for place, stored in documents.items()]
+    rows = [(place, found.words, found.marks) for place, found in documents.items()]
     _INSERT.all(documents=orjson.dumps(rows).decode())
 
 
@@ -78,17 +78,20 @@ def settle(*, own: bool) -> bool:
     """
     with reading():
         # Analyzed while others can write.
-        due = waiting.batch(own=own)
-    return bool(due) and run_write(lambda: _settle(own=own), hasty=True)
+        if not waiting.batch(own=own):
+            return False
+    done = run_write(lambda: _settle(own=own), hasty=True)
+    waiting.settled(done)
+    return len(done) == waiting.BATCH
 
 
-def _settle(*, own: bool) -> bool:
-    due = waiting.batch(own=own)
-    places = list(due)
+def _settle(*, own: bool) -> list[Due]:
+    dues = waiting.batch(own=own)
+    places = [due.place for due in dues]
     _DELETE.all(places=places)
-    _store({place: stored for place, stored in due.items() if stored is not None})
+    _store({due.place: due.stored for due in dues if due.stored is not None})
     waiting.forget(places)
-    return len(due) == waiting.BATCH
+    return dues
 
 
 def matching(expression: Expression) -> AnySelect:
@@ -135,9 +138,7 @@ def best(
     return found
 
 
-def _few(
-    everything: Sequence[Expression], limit: int, apart: dict[int, Readable]
-) -> set[int] | None:
+def _few(everything: Sequence[Expression], limit: int, apart: dict[int, Stored]) -> set[int] | None:
     """The places of all that fits; None where that is more than asked for, or not known."""
     places: list[int] | None = None
     for expression in everything:
@@ -147,9 +148,7 @@ def _few(
     return set(places) if places is not None else None
 
 
-def _newest(
-    expression: Expression, below: int, limit: int, apart: dict[int, Readable]
-) -> list[int]:
+def _newest(expression: Expression, below: int, limit: int, apart: dict[int, Stored]) -> list[int]:
     """The places of the newest documents that fit, in falling order, all under ``below``."""
     statement = _NEWEST_SETTLED if apart else _NEWEST_OF_ALL
     rows = statement.all(match=rendered(expression), below=below, limit=limit)
@@ -160,7 +159,7 @@ def _newest(
     return places
 
 
-def _fitting(expression: Expression, apart: dict[int, Readable]) -> list[int]:
+def _fitting(expression: Expression, apart: dict[int, Stored]) -> list[int]:
     """The places of those that wait and fit."""
     return [place for place, document in apart.items() if fits(expression, document)]
 

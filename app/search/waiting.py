@@ -8,15 +8,15 @@ puts them in together a moment later (``settling.py``).
 
 import os
 import secrets
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import BigInteger, String, bindparam, column, delete, table, text
 
 from app.core.columns import Id
 from app.core.db import Prepared, after_commit
-from app.search.documents import SearchDoc, Terms, analyzed
-from app.search.fitting import Readable
+from app.search.documents import SearchDoc, analyzed
+from app.search.fitting import Stored, stored
 from app.search.sources import source
 
 # Each search looks at all that wait, so they are few and short; others go in at once.
@@ -52,20 +52,6 @@ _ALL, _OWN = (
 )
 
 
-class Stored:
-    """The terms of a document as the table stores them: as text, for they are many."""
-
-    def __init__(self, terms: Terms) -> None:
-        self.words = " ".join(terms.words)
-        self.marks = " ".join(terms.marks)
-
-    @cached_property
-    def readable(self) -> Readable:
-        """The terms, to be looked into."""
-        words = self.words.split()
-        return Readable(words, frozenset(words).union(self.marks.split()))
-
-
 # What was analyzed before, by version.
 _known: dict[int, Stored] = {}
 
@@ -78,7 +64,7 @@ def note(place: int, doc: SearchDoc) -> bool:
     if not _NOTE.all(place=place, version=version, process=os.getpid(), most=MOST):
         return False
     # Once nobody waits for this writer any more.
-    after_commit(lambda: _keep({version: Stored(analyzed(doc))}))
+    after_commit(lambda: _keep({version: stored(analyzed(doc))}))
     return True
 
 
@@ -87,23 +73,36 @@ def forget(places: list[int]) -> None:
     _FORGET.all(places=places)
 
 
-def documents() -> dict[int, Readable]:
+def documents() -> dict[int, Stored]:
     """All that wait, by place."""
     rows = _ALL.all(most=-1)
-    if not rows:
-        return {}
     known = _analyzed(rows)
-    return {row.place: known[row.version].readable for row in rows if row.version in known}
+    for version in _known.keys() - known.keys():
+        # Settled, by whichever process.
+        _known.pop(version, None)
+    return {row.place: known[row.version] for row in rows if row.version in known}
 
 
-def batch(*, own: bool) -> dict[int, Stored | None]:
-    """Some that wait, by place: of those that this process put, or of all.
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A document that waits, with its terms; None for one that is no more."""
 
-    None stands for a document that is no more.
-    """
+    place: int
+    version: int
+    stored: Stored | None
+
+
+def batch(*, own: bool) -> list[Due]:
+    """Some that wait: of those that this process put, or of all."""
     rows = _OWN.all(process=os.getpid(), most=BATCH) if own else _ALL.all(most=BATCH)
     known = _analyzed(rows)
-    return {row.place: known.get(row.version) for row in rows}
+    return [Due(row.place, row.version, known.get(row.version)) for row in rows]
+
+
+def settled(done: list[Due]) -> None:
+    """Remember these no longer: they are in the index."""
+    for due in done:
+        _known.pop(due.version, None)
 
 
 def _analyzed(rows: list[Any]) -> dict[int, Stored]:
@@ -112,14 +111,13 @@ def _analyzed(rows: list[Any]) -> dict[int, Stored]:
     missing = {(row.kind, row.id): row.version for row in rows if row.version not in known}
     for kind in {kind for kind, _ in missing if kind is not None}:
         for doc in source(kind).docs([identifier for one, identifier in missing if one == kind]):
-            known[missing[kind, doc.id]] = Stored(analyzed(doc))
-    if missing:
-        _keep(known)
+            known[missing[kind, doc.id]] = stored(analyzed(doc))
+    _keep(known)
     return known
 
 
 def _keep(known: dict[int, Stored]) -> None:
-    """Remember these; when there are too many, nothing else."""
-    if len(_known) >= MOST:
+    """Remember these; of texts that changed again while they waited, nothing was forgotten."""
+    if len(_known) > 2 * MOST:
         _known.clear()
     _known.update(known)

@@ -89,7 +89,8 @@ BODILESS = FULL.with_only_columns(
 _LABELS = Prepared(
     select(Label.name_key, Label.id, Label.name, Label.color, TicketLabel.ticket_id)
     .join(TicketLabel, TicketLabel.label_id == Label.id)
-    .where(TicketLabel.ticket_id.in_(bindparam("ticket_ids", expanding=True)))
+    .where(TicketLabel.ticket_id.in_(bindparam("ticket_ids", expanding=True))),
+    planned_once=True,
 )
 
 

@@ -56,7 +56,8 @@ _HITS = Prepared(
         WorkflowState.category,
     )
     .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
-    .where(Ticket.id.in_(bindparam("identifiers", expanding=True)), Ticket.deleted_at.is_(None))
+    .where(Ticket.id.in_(bindparam("identifiers", expanding=True)), Ticket.deleted_at.is_(None)),
+    planned_once=True,
 )
 
 

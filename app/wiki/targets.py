@@ -58,7 +58,7 @@ def _statement(asked: frozenset[str], in_project: bool, fenced: bool) -> Prepare
         *([_pages(in_project, fenced)] if "slugs" in asked else []),
         *([_tickets(fenced)] if "display_ids" in asked else []),
     ]
-    return Prepared(union_all(*parts) if len(parts) > 1 else parts[0])
+    return Prepared(union_all(*parts) if len(parts) > 1 else parts[0], planned_once=True)
 
 
 def _pages(in_project: bool, fenced: bool) -> AnySelect:

@@ -9,8 +9,10 @@ import pytest
 from alembic import command
 from sqlalchemy import MetaData, select, text
 
-from app import create_app
-from app.core.db import db, session
+from app import create_app, schema
+from app.core.db import db, reading, session
+from app.search import index
+from app.search.expressions import Term
 from app.server import prepare_database
 from tests.authorization.world import build
 from tests.migrations.test_migrations import config
@@ -113,5 +115,38 @@ def test_data_of_every_revision_comes_through(app, fresh, tmp_path):
         made = reader.post("/projects", {"key": "AFTER", "name": "After"})
         assert made.status_code == 201, revision
         with upgraded.app_context():
+            session.remove()
+            db.engine.dispose()
+
+
+def test_the_mark_of_wiki_pages_is_renamed_in_the_index(empty_url, tmp_path):
+    """As SQLite took ``page`` of ``wiki_page`` for a word, all pages had that word."""
+    app = create_app(settings_for(empty_url, tmp_path))
+    with app.app_context():
+        command.upgrade(config(app), "0014")
+        on_sqlite = db.engine.dialect.name == "sqlite"
+        words = "(rowid, words, marks)" if on_sqlite else "(place, terms)"
+        with db.engine.begin() as connection:
+            for place, kind in ((1, "wiki_page"), (2, "ticket")):
+                mark = f"\u00a2{kind}"
+                terms = f"'deploy', '\u00a1 {mark}'" if on_sqlite else f"$$'deploy':1 '{mark}'$$"
+                identifier = f"00000000-0000-0000-0000-00000000000{place}"
+                document = f"({place}, '{identifier}', '{kind}')"
+                connection.exec_driver_sql(f"INSERT INTO search_docs VALUES {document}")
+                connection.exec_driver_sql(
+                    f"INSERT INTO search_fts {words} VALUES ({place}, {terms})"
+                )
+        schema.upgrade()
+
+        def places(word):
+            with reading():
+                return sorted(session.scalars(index._engine().matching(Term(word))))
+
+        try:
+            assert places("\u00a2wiki\u00b7page") == [1]
+            assert places("\u00a2ticket") == [2]
+            assert places("deploy") == [1, 2]
+            assert places("page") == places("\u00a2wiki_page") == []
+        finally:
             session.remove()
             db.engine.dispose()

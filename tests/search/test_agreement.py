@@ -34,6 +34,10 @@ WORDS = (
         "2026",
         "café",
         "d'être",
+        # As kinds are called.
+        "page",
+        "wiki",
+        "ticket",
     ),
 )
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)

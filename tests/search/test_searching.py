@@ -98,6 +98,15 @@ def test_highlights_count_code_points(search, ticket):
     assert marked == ["straße", "STRASSE"]
 
 
+def test_what_a_kind_is_called_is_no_word_of_it(titles, ticket, page):
+    page("Deploy", "the body")
+    ticket("Gate", "the body")
+    for word in ("page", "wiki", "ticket", '"wiki page"'):
+        assert titles(word) == []
+    assert sorted(titles('body -"page" -"ticket"')) == ["Deploy", "Gate"]
+    assert titles("body", type="wiki_page") == ["Deploy"]
+
+
 def test_filters(titles, ticket, page, cast):
     ticket("Gate ticket")
     page("Gate page", project_id=cast.open_project)

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 
 import pytest
 from sqlalchemy import text as sql
@@ -48,35 +49,56 @@ def settler(app):
         one.stop()
 
 
-def test_a_thread_settles_what_is_put(app, cast, settler, search):
+@pytest.fixture
+def settled(monkeypatch):
+    """How often the index settled, as far as it went well."""
+    times = []
+    real = index.settle
+
+    def count(*, own):
+        goes_on = real(own=own)
+        times.append(own)
+        return goes_on
+
+    monkeypatch.setattr(settling.index, "settle", count)
+    return times
+
+
+def test_a_thread_settles_what_is_put(app, cast, settler, settled):
+    """What was left before at once, and then its own."""
     make_ticket(cast.ada, cast.open_project, "Gate before")
-    settler()
+    one = settler()
+    until(lambda: settled == [False])
+    make_ticket(cast.ada, cast.open_project, "Gate after")
+    until(lambda: settled == [False, True])
     with app.app_context():
-        until(lambda: waiting_rows() == 0)
-        make_ticket(cast.ada, cast.open_project, "Gate after")
-        until(lambda: waiting_rows() == 0)
-    assert len(search("gate")) == 2
+        assert waiting_rows() == 0
+    one.look()
+    until(lambda: settled == [False, True, False])
 
 
-def test_a_thread_goes_on_after_a_failure(app, cast, settler, monkeypatch, caplog):
-    failures = [Unavailable(), RuntimeError("broken")]
+def test_a_thread_goes_on_after_a_failure(settler, settled, monkeypatch, caplog):
+    """And with all that is left, as it did not get to it; it says so once."""
+    failures = [RuntimeError("broken"), Unavailable()]
+    real = settling.index.settle
 
     def fail_first(*, own):
         if failures:
             raise failures.pop(0)
         return real(own=own)
 
-    real = index.settle
     monkeypatch.setattr(settling.index, "settle", fail_first)
     with caplog.at_level(logging.WARNING, logger="app.search.settling"):
         one = settler()
         until(lambda: len(failures) < 2)
-        one.look()
+        one._called.set()
         until(lambda: not failures)
-        make_ticket(cast.ada, cast.open_project, "Gate")
-        with app.app_context():
-            until(lambda: waiting_rows() == 0)
-    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+        assert len(caplog.records) == 1
+        one._called.set()
+        until(lambda: settled == [False])
+        failures.append(RuntimeError("broken again"))
+        one._called.set()
+        until(lambda: len(caplog.records) == 2)
 
 
 def test_a_thread_that_stops_is_called_no_more(app, cast, settler):
@@ -88,34 +110,31 @@ def test_a_thread_that_stops_is_called_no_more(app, cast, settler):
         assert waiting_rows() > 0
 
 
-def test_one_process_at_a_time_settles(app, cast):
-    """On PostgreSQL the other does not wait; on SQLite it waits for the writer lock."""
+def test_a_process_waits_for_another_that_settles(app, cast):
+    """So that nothing is left when both are done; on SQLite the writer lock sees to it."""
     make_ticket(cast.ada, cast.open_project, "Gate")
+    order = []
+    held = threading.Event()
+
+    def hold_a_moment():
+        hold(Lock.INDEX)
+        held.set()
+        time.sleep(0.3)
+        order.append("the one that came first")
+
+    def other():
+        with app.app_context():
+            run_write(hold_a_moment)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    held.wait(20)
     with app.app_context():
-        if not is_postgresql():
-            settle_some(own=True)
-            assert index.settle(own=True) is False
-            return
-        held, done = threading.Event(), threading.Event()
-
-        def hold_until_done():
-            hold(Lock.INDEX)
-            held.set()
-            done.wait(20)
-
-        def other():
-            with app.app_context():
-                run_write(hold_until_done)
-
-        thread = threading.Thread(target=other)
-        thread.start()
-        held.wait(20)
-        try:
-            assert index.settle(own=True) is False
-            assert waiting_rows() > 0
-        finally:
-            done.set()
-            thread.join()
+        settle_some(own=True)
+        order.append("this one")
+        assert waiting_rows() == 0
+    thread.join()
+    assert order == ["the one that came first", "this one"]
 
 
 def test_what_settled_and_changed_is_found_as_it_is_now(app, cast, settle):
@@ -211,14 +230,26 @@ def test_what_waits_and_is_no_more_settles_as_nothing(on_sqlite):
     run_write(lambda: session.execute(sql(dead), {"id": ticket["id"]}))
     nowhere = sql("INSERT INTO search_fts_waiting VALUES (1000000, 1, 0)")
     run_write(lambda: session.execute(nowhere))
+    waiting._known.clear()
     assert found(on_sqlite, "gate") == []
     settle_some(own=False)
     assert waiting_rows() == 0
+    with reading():
+        assert session.scalar(sql("SELECT count(*) FROM search_fts")) == 0
 
 
 def test_what_is_known_of_those_that_wait_stays_bounded(on_sqlite, monkeypatch):
+    """What settled here is forgotten at once, what settled elsewhere by the next search."""
+    waiting._known.clear()
     monkeypatch.setattr(waiting, "MOST", 3)
-    for number in range(8):
-        put(on_sqlite, f"Gate {number}")
-        settle_some(own=True)
-        assert len(waiting._known) <= 3
+    put(on_sqlite, "Gate")
+    settle_some(own=True)
+    assert waiting._known == {}
+    put(on_sqlite, "Gate")
+    run_write(lambda: session.execute(sql("DELETE FROM search_fts_waiting")))
+    found(on_sqlite, "gate")
+    assert waiting._known == {}
+    ticket = put(on_sqlite, "Gate")
+    for number in range(20):
+        ok(on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"title": f"Gate {number}"}))
+        assert len(waiting._known) <= 2 * 3 + 1
