@@ -47,7 +47,8 @@ _WRITE = Prepared(
     ).columns()
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :place")
-_SETTLE = text("SELECT gin_clean_pending_list('ix_search_fts_terms')")
+# Does nothing while there is no such index, as when it is made anew.
+_SETTLE = text("SELECT gin_clean_pending_list(to_regclass('ix_search_fts_terms'))")
 _MATCHING = (
     "SELECT {number} AS number, place FROM search_fts "
     "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place < :below_{number} "
