@@ -71,6 +71,7 @@ _AT = Prepared(
 _PLACE = Prepared(select(SearchDocument.place).where(SearchDocument.id == bindparam("id")))
 
 
+# Whether a thread of this process should soon ``settle``.
 something_waits = Bell()
 
 

@@ -36,8 +36,6 @@ _NOTE = Prepared(
 )
 _TABLE = table("search_fts_waiting", column("place", BigInteger))
 _FORGET = Prepared(delete(_TABLE).where(_TABLE.c.place.in_(bindparam("places", expanding=True))))
-
-
 _READ = (
     "SELECT place, version, kind, id FROM search_fts_waiting LEFT JOIN search_docs USING (place) "
     "WHERE {condition} ORDER BY place LIMIT :most"
@@ -50,7 +48,6 @@ _ALL, _OWN = (
     )
     for condition in ("true", "process = :process")
 )
-
 
 # What was analyzed before, by version.
 _known: dict[int, Stored] = {}
