@@ -3,7 +3,7 @@
 None of it changes what a template may say: its compiled code asks for less.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 from flask.templating import Environment
@@ -33,7 +33,20 @@ def shown(value: Any) -> str:
 
 
 class Writer(CodeGenerator):
-    """Compiles templates so that their values go out by ``shown``."""
+    """Compiles templates so that values go out by ``shown``, and a block or a file in one piece."""
+
+    def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
+        """Write the body of a block, or of a file that extends none, or what stands inside them.
+
+        Each piece that went out alone would go through every block and file around it.
+        """
+        is_whole = frame.block_frame or (frame.toplevel and not frame.require_output_check)
+        if not is_whole or frame.buffer is not None:
+            super().blockvisit(nodes, frame)
+            return
+        self.buffer(frame)
+        super().blockvisit(nodes, frame)
+        self.writeline(f"yield concat({frame.buffer})")
 
     def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
         if frame.eval_ctx.volatile or not frame.eval_ctx.autoescape or finalize.src is not None:
