@@ -5,8 +5,8 @@ from html import escape
 
 from markupsafe import Markup
 
+from app.core.cache import Cache
 from app.markdown import library
-from app.markdown.cache import Cache
 from app.markdown.filling import filled, wiki_link
 from app.markdown.marks import clean
 from app.markdown.source import Long, Source, links_of, read_any

@@ -10,8 +10,11 @@ from flask import Flask
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
 from app.web.choices import shows_exact_times
+from app.web.pieces import lasts_until
 
 TONES = 8
+# What is older shows its date.
+DAYS_COUNTED = 30
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -46,21 +49,25 @@ def _passed(at: int) -> str:
     """How long ago that was; the date for what is older than a month."""
     passed = now_ms() - at
     if passed < MINUTE_MS:
+        lasts_until(at + MINUTE_MS)
         return "just now"
-    if passed < HOUR_MS:
-        return f"{passed // MINUTE_MS} min ago"
-    if passed < DAY_MS:
-        return f"{passed // HOUR_MS} h ago"
-    if passed < 2 * DAY_MS:
-        return "yesterday"
-    if passed < 31 * DAY_MS:
-        return f"{passed // DAY_MS} days ago"
-    return day(iso(at)[:10])
+    unit = MINUTE_MS if passed < HOUR_MS else HOUR_MS if passed < DAY_MS else DAY_MS
+    many = passed // unit
+    if unit == DAY_MS and many > DAYS_COUNTED:
+        return day(iso(at)[:10])
+    lasts_until(at + (many + 1) * unit)
+    if unit == MINUTE_MS:
+        return f"{many} min ago"
+    if unit == HOUR_MS:
+        return f"{many} h ago"
+    return "yesterday" if many == 1 else f"{many} days ago"
 
 
 def today() -> str:
     """Today's date, UTC."""
-    return iso(now_ms())[:10]
+    now = now_ms()
+    lasts_until(now - now % DAY_MS + DAY_MS)
+    return iso(now)[:10]
 
 
 def day(value: str) -> str:

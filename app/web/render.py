@@ -5,7 +5,6 @@ partial file. Both work without a script first: the same address answers the who
 """
 
 import uuid
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,9 @@ from werkzeug.urls import iri_to_uri
 
 from app.config import Settings
 from app.core.context import request_id
-from app.web import choices
+from app.web import choices, pieces
 from app.web.compiled import keep_compiled
-from app.web.packing import AroundPiece, Piece
+from app.web.packing import PiecedPage
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
 # text, one real load on Back, and every refusal shown where the reader looks.
@@ -52,10 +51,6 @@ HTMX = {
 HTMX_CONFIG = Markup(orjson.dumps(HTMX).decode().replace("'", "&#39;"))  # noqa: S704 - our own text
 
 
-# Pieces of the frame by project, tab and person; some 6 KB each.
-STILL_KEPT = 500
-
-
 def install(app: Flask) -> None:
     """Give every template what all pages show, and the macros of ``macros/ui.html`` as ``ui``."""
     env = app.jinja_env
@@ -65,12 +60,7 @@ def install(app: Flask) -> None:
     env.globals["htmx_config"] = HTMX_CONFIG
     env.globals["new_key"] = lambda: str(uuid.uuid4())
 
-    @lru_cache(maxsize=STILL_KEPT)
-    def still(template: str, **shown: str) -> Markup:
-        """A piece that sees these values alone, so it is written once for each of them."""
-        return Markup(env.get_template(template).render(shown))  # noqa: S704 - a template made it
-
-    env.globals["still"] = still
+    pieces.install(app)
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 
@@ -110,23 +100,14 @@ def html(content: str, status: int = 200) -> Response:
 
 def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
     """The page, or only ``block`` of it where htmx asks."""
-    if block and is_htmx():
-        return html(render_block(template, block, **context), status)
-    return html(render(template, **context), status)
-
-
-# Where a page has its kept piece. No text of anyone's can say this: theirs is escaped.
-_SLOT = Markup("<!--kept-->")
-
-
-def page_around(kept: Piece, template: str, *, block: str = "", **context: Any) -> Response:
-    """The page, or only ``block`` of it, with a piece that was made before as its ``piece``."""
-    if block and is_htmx():
-        text = render_block(template, block, piece=_SLOT, **context)
-    else:
-        text = render(template, piece=_SLOT, **context)
-    before, _, after = text.partition(_SLOT)
-    response = AroundPiece(before, kept, after, 200)
+    with pieces.placing() as made:
+        if block and is_htmx():
+            text = render_block(template, block, **context)
+        else:
+            text = render(template, **context)
+    if not made.pieces:
+        return html(text, status)
+    response = PiecedPage(made.parts(text), status)
     response.headers["Vary"] = "HX-Request"
     return response
 

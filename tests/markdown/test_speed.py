@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from app.core.cache import Cache
 from app.markdown import Profile, parse, render
-from app.markdown.cache import Cache
 from tests.markdown.judging import judged
 from tests.support.timing import processor_seconds
 

@@ -22,7 +22,7 @@ from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
 from app.tickets.pages.looks import card_html
 from app.web.guard import actor
-from app.web.render import html, page, page_around, render
+from app.web.render import html, page, render
 
 # With more changes than this, the reader decides when to see them (ui.md 3.3).
 MOST_CHANGES = 30
@@ -120,11 +120,11 @@ def _show(project: SeenProject | None) -> Response:
     }
     if kept is None:
         columns = _columns(project, wanted, furniture.summaries(users), around.labels)
-        return page("tickets/board.html", block="results", piece=columns, **frame)
-    piece = kept.columns or kept_boards.keep(
+        return page("tickets/board.html", block="results", columns=columns, **frame)
+    kept_columns = kept.columns or kept_boards.keep(
         kept, lambda: _columns(project, wanted, furniture.summaries(users), around.labels)
     )
-    return page_around(piece, "tickets/board.html", block="results", **frame)
+    return page("tickets/board.html", block="results", kept_columns=kept_columns, **frame)
 
 
 def _columns(

@@ -18,6 +18,9 @@ from app.web.forms import Form
 from app.web.guard import actor
 from app.web.render import is_htmx, oob, page, render
 
+# What of a ticket stands in the middle of its page.
+TEXTS = ("body", "html")
+
 
 def show_ticket(reference: str, *, comment_form: Form | None = None, status: int = 200) -> Response:
     """The whole page, with the comment form as it was sent where it was refused."""
@@ -36,6 +39,8 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         "tickets/show.html",
         project=subject.project,
         ticket=subject.ticket,
+        fields={name: it for name, it in subject.ticket.items() if name not in TEXTS},
+        texts={name: subject.ticket[name] for name in ("display_id", *TEXTS)},
         labels=subject.labels,
         facts=FACTS,
         copies=copies(subject.ticket, _base_url()),

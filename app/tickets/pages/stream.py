@@ -108,8 +108,9 @@ class Stream:
 
     entries: list[Entry] = field(default_factory=list)
     show: Show = Show.ALL
-    # Whether older ones are left out.
+    # Whether older ones are left out, and whether the reader's own comments are among them.
     is_cut: bool = False
+    has_own: bool = False
     since: str = ""
     overlap: int = 0
 
@@ -132,6 +133,7 @@ def read(subject: Subject, show: Show, *, with_body: bool = True) -> Stream:
         show=show,
         is_cut=len(events) == stream_queries.EVENTS_SHOWN
         or len(comments) == stream_queries.COMMENTS_SHOWN,
+        has_own=any(one["author_user_id"] == actor().id for one in comments),
         since=since,
         overlap=sum(newest - one["created_at"] <= OVERLAP_MS for one in events),
     )

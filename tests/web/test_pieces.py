@@ -1,0 +1,268 @@
+"""Pieces of pages, which are made once for what they show."""
+
+import gzip
+from collections.abc import Iterator
+
+import pytest
+from jinja2 import ChoiceLoader, DictLoader, meta, nodes
+
+from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.web import filters, pieces
+from app.web.packing import PiecedPage, pack, piece
+
+PACKED = {"Accept-Encoding": "gzip"}
+NOON = 1_800_000_000_000 // DAY_MS * DAY_MS + DAY_MS // 2
+# What a template may ask for though a piece does not give it: these parts are shown alone too, and
+# then with more, or a form is in them that was refused.
+MORE = {
+    *("again", "by", "out_of_band", "me"),
+    *("relation_form", "watcher_form", "users"),
+    *("standing", "shown"),
+}
+# What is another each time, or of the request at hand.
+NOT_STILL = {"new_key", "request", "session", "g", "config", "get_flashed_messages", "place"}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Sets the clock of pages."""
+
+    def set_to(moment):
+        monkeypatch.setattr(pieces, "now_ms", lambda: moment)
+        monkeypatch.setattr(filters, "now_ms", lambda: moment)
+
+    set_to(NOON)
+    return set_to
+
+
+@pytest.fixture
+def env(app):
+    """The templates, with some of our own: ``write(name, source)``."""
+    env = app.jinja_env
+    own: dict[str, str] = {}
+    env.loader = ChoiceLoader([DictLoader(own), env.loader])
+    env.bytecode_cache = None
+    env.write = own.__setitem__
+    return env
+
+
+@pytest.fixture
+def shown(app, env):
+    """What a template makes of values as a part of no page."""
+
+    def ask(template, **values):
+        with app.test_request_context(headers=values.pop("headers", {})):
+            return str(env.globals["still"](template, **values))
+
+    return ask
+
+
+def test_a_piece_is_made_once_for_what_it_shows(env, shown):
+    made = []
+    env.globals["told"] = made.append
+    env.write("piece.html", "{% set _ = told(row.name) %}<b>{{ row.name }}</b>")
+    assert shown("piece.html", row={"name": "<a>"}) == "<b>&lt;a&gt;</b>"
+    assert shown("piece.html", row={"name": "<a>"}) == "<b>&lt;a&gt;</b>"
+    assert shown("piece.html", row={"name": "b"}) == "<b>b</b>"
+    assert made == ["<a>", "b"]
+
+
+def test_a_piece_sees_nothing_but_what_it_is_given(env, shown):
+    env.write("piece.html", "{{ me }}{{ prefers }}{{ app_name }}{{ row }}")
+    assert shown("piece.html", row=7) == "7"
+
+
+def test_what_is_no_plain_value_keeps_no_piece(env, shown):
+    env.write("piece.html", "{{ form }}")
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        shown("piece.html", form=object())
+
+
+@pytest.mark.parametrize(
+    ("passed", "lasts"),
+    [
+        (0, MINUTE_MS),
+        (MINUTE_MS - 1, 1),
+        (5 * MINUTE_MS + 7, MINUTE_MS - 7),
+        (3 * HOUR_MS + 7, HOUR_MS - 7),
+        (DAY_MS + 7, DAY_MS - 7),
+        (4 * DAY_MS + 7, DAY_MS - 7),
+        (31 * DAY_MS - 1, 1),
+        # It shows a date, which shows its year from the next year on.
+        (40 * DAY_MS, DAY_MS // 2),
+    ],
+)
+def test_a_piece_lasts_until_time_would_change_it(env, shown, clock, passed, lasts):
+    made = []
+    env.globals["told"] = made.append
+    env.write("piece.html", "{% set _ = told(1) %}{{ at | ago }}")
+    before = shown("piece.html", at=NOON - passed)
+    clock(NOON + lasts - 1)
+    assert shown("piece.html", at=NOON - passed) == before
+    assert len(made) == 1
+    clock(NOON + lasts)
+    after = shown("piece.html", at=NOON - passed)
+    assert len(made) == 2
+    assert after != before or passed > 31 * DAY_MS
+
+
+def test_a_date_lasts_until_the_day_is_over(env, shown, clock):
+    env.write("piece.html", "{{ 'late' if due | is_past else 'in time' }}")
+    due = filters.today()
+    assert shown("piece.html", due=due) == "in time"
+    clock(NOON + DAY_MS // 2 - 1)
+    assert shown("piece.html", due=due) == "in time"
+    clock(NOON + DAY_MS // 2)
+    assert shown("piece.html", due=due) == "late"
+
+
+def test_a_clock_that_was_set_back_keeps_no_piece(env, shown, clock):
+    env.write("piece.html", "{{ at | ago }}")
+    assert shown("piece.html", at=NOON - 5 * MINUTE_MS) == "5 min ago"
+    clock(NOON - 3 * MINUTE_MS)
+    assert shown("piece.html", at=NOON - 5 * MINUTE_MS) == "2 min ago"
+
+
+def test_who_wants_exact_times_has_pieces_with_them(env, shown, clock):
+    env.write("piece.html", "{{ at | ago }}")
+    assert shown("piece.html", at=NOON) == "just now"
+    assert shown("piece.html", at=NOON, headers={"Cookie": "times=exact"}).endswith(" UTC")
+    assert shown("piece.html", at=NOON) == "just now"
+
+
+def test_a_piece_within_a_piece_makes_it_last_no_longer(env, shown, clock):
+    env.write("outer.html", "[{{ still('inner.html', at=at) }}]")
+    env.write("inner.html", "{{ at | ago }}")
+    assert shown("inner.html", at=NOON) == "just now"
+    assert shown("outer.html", at=NOON) == "[just now]"
+    clock(NOON + MINUTE_MS)
+    assert shown("outer.html", at=NOON) == "[1 min ago]"
+
+
+def test_a_page_has_its_pieces_wherever_they_are_shown(app, env):
+    env.write("piece.html", "<i>{{ text }}</i>")
+    env.write(
+        "page.html",
+        "{% set late = still('piece.html', text='late') %}{{ still('piece.html', text='early') }}"
+        " & <!--piece 0--> is no one's text: {{ text }} {{ late }}{{ late }}",
+    )
+    text = "<!--piece 1-->"
+    with app.test_request_context(), pieces.placing() as made:
+        page = PiecedPage(made.parts(env.get_template("page.html").render(text=text)), 200)
+    shown = (
+        "<i>early</i> & <i>late</i> is no one's text: &lt;!--piece 1--&gt; <i>late</i><i>late</i>"
+    )
+    assert page.get_data(as_text=True) == shown
+
+
+LONG = "".join(f"Line {number} of a long text.\n" for number in range(5000))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["short", piece("short"), ""],
+        ["", piece(LONG), LONG],
+        [LONG, piece(""), "é" * 127, piece("é"), "x" * 256, piece("y" * 255)],
+        [piece(LONG), piece(LONG)],
+        ["x" * 255, piece(LONG), "x" * 255, "", LONG],
+    ],
+)
+def test_a_packed_page_is_the_page(parts):
+    encoded = [one.encode() if isinstance(one, str) else one for one in parts]
+    plain = PiecedPage(encoded, 200).get_data()
+    packed = PiecedPage(encoded, 200)
+    pack(packed)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.get_data()) == plain
+
+
+def test_what_was_added_to_a_page_is_packed_too():
+    page = PiecedPage([b"one ", piece(LONG)], 200)
+    page.set_data(page.get_data() + b"two")
+    pack(page)
+    assert gzip.decompress(page.get_data()) == b"one " + LONG.encode() + b"two"
+
+
+@pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up", "/help"])
+def test_pages_are_the_same_packed_and_plain(ada, ticket, guide, path):
+    def still(text):
+        head, *rest = text.split('name="idempotency_key" value="')
+        return [head, *(one[36:] for one in rest)]
+
+    packed = ada.get(path, **PACKED)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Content-Length"] == str(len(packed.data))
+    plain = ada.get(path)
+    assert plain.headers["Content-Length"] == str(len(plain.data))
+    assert "<!--piece" not in plain.text
+    assert still(gzip.decompress(packed.data).decode()) == still(plain.text)
+
+
+def test_a_changed_ticket_is_another_page_at_once(ada, cast, ticket, path):
+    def seen(reader=ada):
+        return reader.get("/tickets/OPEN-1").text
+
+    assert "Stop watching" in seen()
+    me = cast.ada.get("/users/me").json["id"]
+    assert cast.ada.delete(f"{path}/watchers/{me}").status_code == 204
+    assert "Stop watching" not in seen()
+    cast.ada.patch(path, {"title": "Renamed", "body": "Rewritten", "priority": "urgent"})
+    for text in ("Renamed", "Rewritten", "Urgent"):
+        assert text in seen()
+    cast.ada.post(f"{path}/comments", {"body": "Said **again**."})
+    assert "<strong>again</strong>" in seen()
+    cast.ada.patch(f"/users/{me}", {"display_name": "Ada Renamed"})
+    assert "Ada Renamed" in seen()
+
+
+def test_readers_are_shown_what_they_may_do(ada, cast, ticket):
+    others = type(ada)(cast.bo.client, ada.app)
+    for reader, caller, may_edit in ((ada, cast.ada, True), (others, cast.bo, False)):
+        text = reader.get("/tickets/OPEN-1").text
+        assert ("Edit this comment" in text) is may_edit
+        me = caller.get("/users/me").json["id"]
+        assert f'name="value" value="{me}">Assign to me' in text
+
+
+def stills(env, name: str) -> Iterator[tuple[str, set[str]]]:
+    """The pieces that a template asks for, and what it gives them."""
+    source = env.loader.get_source(env, name)[0]
+    for call in env.parse(source).find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name == "still":
+            yield call.args[0].value, {one.key for one in call.kwargs}
+
+
+def asked_for(env, name: str) -> set[str]:
+    """What a template asks for, with all that it includes."""
+    source = env.loader.get_source(env, name)[0]
+    parsed = env.parse(source)
+    names = set(meta.find_undeclared_variables(parsed))
+    if any(one.attr == "once" for one in parsed.find_all(nodes.Getattr)):
+        names.add("new_key")
+    set_here = {one.name for one in parsed.find_all(nodes.Name) if one.ctx != "load"}
+    for include in parsed.find_all(nodes.Include):
+        names |= asked_for(env, include.template.value) - set_here
+    return names
+
+
+def test_pieces_are_given_all_that_they_show(app):
+    env = app.jinja_env
+    found = [
+        (piece, given)
+        for name in env.list_templates(extensions=("html",))
+        for piece, given in stills(env, name)
+    ]
+    assert len(found) > 5
+    for template, given in found:
+        asked = asked_for(env, template)
+        assert not asked & NOT_STILL, template
+        assert asked - given - set(env.globals) <= MORE, template
+
+
+def test_the_judge_of_pieces_sees_what_is_missing(env):
+    env.write("page.html", "{{ still('piece.html', given=1) }}")
+    env.write("piece.html", "{% set own = 1 %}{{ given }}{% include 'part.html' %}{{ ui.once() }}")
+    env.write("part.html", "{{ own }}{{ forgotten }}")
+    assert list(stills(env, "page.html")) == [("piece.html", {"given"})]
+    assert asked_for(env, "piece.html") == {"given", "forgotten", "new_key"}
