@@ -61,6 +61,11 @@ class Kept:
     until: int
 
 
+# Most parts are asked for once. They are written in their page; only those that are asked for again
+# are worth being packed and kept.
+_ASKED_FOR = Kept(piece(""), 0, 0)
+
+
 def install(app: Flask) -> None:
     """Give every template ``still`` and ``place``."""
     kept: Cache[Kept] = Cache(CAPACITY)
@@ -71,10 +76,15 @@ def install(app: Flask) -> None:
         key = _key(template, shown)
         found = kept.get(key)
         # A clock may be set back.
-        if found is None or not found.since <= now_ms() < found.until:
-            found = _made(env.get_template(template), shown)
-            kept.put(key, found, len(found.piece.packed) + _OVERHEAD)
-        lasts_until(found.until)
+        if found is not None and found.since <= now_ms() < found.until:
+            lasts_until(found.until)
+            return place(found.piece)
+        text, lasting = _written(env.get_template(template), shown)
+        if found is None:
+            kept.put(key, _ASKED_FOR, _OVERHEAD)
+            return text
+        found = Kept(piece(text), *lasting)
+        kept.put(key, found, len(found.piece.packed) + _OVERHEAD)
         return place(found.piece)
 
     env.globals["still"] = still
@@ -108,15 +118,18 @@ def placing() -> Iterator[Page]:
         _page.reset(token)
 
 
-def _made(template: Template, shown: dict[str, Any]) -> Kept:
+def _written(template: Template, shown: dict[str, Any]) -> tuple[Markup, tuple[int, int]]:
+    """What a template makes of values, since when and until when."""
     since, ends = now_ms(), [_FOREVER]
     page, before = _page.set(None), _ends.set(ends)
     try:
-        text = template.render(shown)
+        text = Markup(template.render(shown))  # noqa: S704 - a template made it
     finally:
         _ends.reset(before)
         _page.reset(page)
-    return Kept(piece(text), since, min(ends))
+    until = min(ends)
+    lasts_until(until)
+    return text, (since, until)
 
 
 def _key(template: str, shown: dict[str, Any]) -> bytes:

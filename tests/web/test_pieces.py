@@ -57,14 +57,14 @@ def shown(app, env):
     return ask
 
 
-def test_a_piece_is_made_once_for_what_it_shows(env, shown):
+def test_a_piece_that_is_asked_for_again_is_kept(env, shown):
     made = []
     env.globals["told"] = made.append
     env.write("piece.html", "{% set _ = told(row.name) %}<b>{{ row.name }}</b>")
-    assert shown("piece.html", row={"name": "<a>"}) == "<b>&lt;a&gt;</b>"
-    assert shown("piece.html", row={"name": "<a>"}) == "<b>&lt;a&gt;</b>"
+    for _ in range(4):
+        assert shown("piece.html", row={"name": "<a>"}) == "<b>&lt;a&gt;</b>"
     assert shown("piece.html", row={"name": "b"}) == "<b>b</b>"
-    assert made == ["<a>", "b"]
+    assert made == ["<a>", "<a>", "b"]
 
 
 def test_a_piece_sees_nothing_but_what_it_is_given(env, shown):
@@ -96,20 +96,21 @@ def test_a_piece_lasts_until_time_would_change_it(env, shown, clock, passed, las
     made = []
     env.globals["told"] = made.append
     env.write("piece.html", "{% set _ = told(1) %}{{ at | ago }}")
+    shown("piece.html", at=NOON - passed)
     before = shown("piece.html", at=NOON - passed)
     clock(NOON + lasts - 1)
     assert shown("piece.html", at=NOON - passed) == before
-    assert len(made) == 1
+    assert len(made) == 2
     clock(NOON + lasts)
     after = shown("piece.html", at=NOON - passed)
-    assert len(made) == 2
+    assert len(made) == 3
     assert after != before or passed > 31 * DAY_MS
 
 
 def test_a_date_lasts_until_the_day_is_over(env, shown, clock):
     env.write("piece.html", "{{ 'late' if due | is_past else 'in time' }}")
     due = filters.today()
-    assert shown("piece.html", due=due) == "in time"
+    assert shown("piece.html", due=due) == shown("piece.html", due=due) == "in time"
     clock(NOON + DAY_MS // 2 - 1)
     assert shown("piece.html", due=due) == "in time"
     clock(NOON + DAY_MS // 2)
@@ -118,34 +119,39 @@ def test_a_date_lasts_until_the_day_is_over(env, shown, clock):
 
 def test_a_clock_that_was_set_back_keeps_no_piece(env, shown, clock):
     env.write("piece.html", "{{ at | ago }}")
-    assert shown("piece.html", at=NOON - 5 * MINUTE_MS) == "5 min ago"
+    for _ in range(2):
+        assert shown("piece.html", at=NOON - 5 * MINUTE_MS) == "5 min ago"
     clock(NOON - 3 * MINUTE_MS)
     assert shown("piece.html", at=NOON - 5 * MINUTE_MS) == "2 min ago"
 
 
 def test_who_wants_exact_times_has_pieces_with_them(env, shown, clock):
     env.write("piece.html", "{{ at | ago }}")
-    assert shown("piece.html", at=NOON) == "just now"
-    assert shown("piece.html", at=NOON, headers={"Cookie": "times=exact"}).endswith(" UTC")
-    assert shown("piece.html", at=NOON) == "just now"
+    for _ in range(3):
+        assert shown("piece.html", at=NOON) == "just now"
+        assert shown("piece.html", at=NOON, headers={"Cookie": "times=exact"}).endswith(" UTC")
 
 
 def test_a_piece_within_a_piece_makes_it_last_no_longer(env, shown, clock):
     env.write("outer.html", "[{{ still('inner.html', at=at) }}]")
     env.write("inner.html", "{{ at | ago }}")
-    assert shown("inner.html", at=NOON) == "just now"
-    assert shown("outer.html", at=NOON) == "[just now]"
+    for _ in range(3):
+        assert shown("inner.html", at=NOON) == "just now"
+    for _ in range(3):
+        assert shown("outer.html", at=NOON) == "[just now]"
     clock(NOON + MINUTE_MS)
     assert shown("outer.html", at=NOON) == "[1 min ago]"
 
 
-def test_a_page_has_its_pieces_wherever_they_are_shown(app, env):
+def test_a_page_has_its_pieces_wherever_they_are_shown(app, env, shown):
     env.write("piece.html", "<i>{{ text }}</i>")
     env.write(
         "page.html",
         "{% set late = still('piece.html', text='late') %}{{ still('piece.html', text='early') }}"
         " & <!--piece 0--> is no one's text: {{ text }} {{ late }}{{ late }}",
     )
+    for text in ("early", "early", "late", "late"):
+        shown("piece.html", text=text)
     text = "<!--piece 1-->"
     with app.test_request_context(), pieces.placing() as made:
         page = PiecedPage(made.parts(env.get_template("page.html").render(text=text)), 200)
@@ -153,6 +159,18 @@ def test_a_page_has_its_pieces_wherever_they_are_shown(app, env):
         "<i>early</i> & <i>late</i> is no one's text: &lt;!--piece 1--&gt; <i>late</i><i>late</i>"
     )
     assert page.get_data(as_text=True) == shown
+
+
+def test_a_piece_within_a_piece_is_part_of_it(app, env):
+    env.write("outer.html", "[{{ still('inner.html', text=text) }}]")
+    env.write("inner.html", "<i>{{ text }}</i>")
+    still = env.globals["still"]
+    for _ in range(4):
+        with app.test_request_context(), pieces.placing() as made:
+            text = str(still("outer.html", text="a")) + str(still("inner.html", text="a"))
+        page = PiecedPage(made.parts(text), 200)
+        assert page.get_data(as_text=True) == "[<i>a</i>]<i>a</i>"
+    assert len(made.pieces) == 2
 
 
 LONG = "".join(f"Line {number} of a long text.\n" for number in range(5000))
@@ -190,7 +208,8 @@ def test_pages_are_the_same_packed_and_plain(ada, ticket, guide, path):
         head, *rest = text.split('name="idempotency_key" value="')
         return [head, *(one[36:] for one in rest)]
 
-    packed = ada.get(path, **PACKED)
+    for _ in range(3):
+        packed = ada.get(path, **PACKED)
     assert packed.headers["Content-Encoding"] == "gzip"
     assert packed.headers["Content-Length"] == str(len(packed.data))
     plain = ada.get(path)
@@ -200,8 +219,8 @@ def test_pages_are_the_same_packed_and_plain(ada, ticket, guide, path):
 
 
 def test_a_changed_ticket_is_another_page_at_once(ada, cast, ticket, path):
-    def seen(reader=ada):
-        return reader.get("/tickets/OPEN-1").text
+    def seen():
+        return [ada.get("/tickets/OPEN-1").text for _ in range(3)][-1]
 
     assert "Stop watching" in seen()
     me = cast.ada.get("/users/me").json["id"]
@@ -218,7 +237,7 @@ def test_a_changed_ticket_is_another_page_at_once(ada, cast, ticket, path):
 
 def test_readers_are_shown_what_they_may_do(ada, cast, ticket):
     others = type(ada)(cast.bo.client, ada.app)
-    for reader, caller, may_edit in ((ada, cast.ada, True), (others, cast.bo, False)):
+    for reader, caller, may_edit in ((ada, cast.ada, True), (others, cast.bo, False)) * 3:
         text = reader.get("/tickets/OPEN-1").text
         assert ("Edit this comment" in text) is may_edit
         me = caller.get("/users/me").json["id"]
