@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from flask import Flask, Request, Response
 from flask.sessions import SessionInterface, SessionMixin
 from werkzeug.datastructures import EnvironHeaders, ImmutableMultiDict
 from werkzeug.exceptions import BadHost
 from werkzeug.routing import MapAdapter
+from werkzeug.sansio.http import parse_cookie
+from werkzeug.utils import cached_property
 
 from app.web.jinja import Pages
 
@@ -71,6 +73,12 @@ class Asked(Request):
         """As Flask's, with headers of ours."""
         super().__init__(environ, *args, **kwargs)
         self.headers = SentHeaders(environ)
+
+    @cached_property
+    def cookies(self) -> ImmutableMultiDict[str, str]:
+        """Its cookies; their header is not looked for among all."""
+        found = parse_cookie(self.environ.get("HTTP_COOKIE"), cls=SentValues)
+        return cast("ImmutableMultiDict[str, str]", found)
 
 
 @lru_cache(maxsize=HOSTS_KEPT)

@@ -1,10 +1,11 @@
 """Flask without what every request would pay for (app/application.py) answers as Flask does."""
 
 import pytest
-from flask import Flask
-from werkzeug.test import EnvironBuilder
+from flask import Flask, Request, Response
+from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app.application import Asked, Docket
+from app.core.reply import Reply
 from app.core.response_headers import add_missing
 
 
@@ -44,6 +45,55 @@ def test_parameters_and_cookies_give_their_first_value_or_the_default():
     assert request.args.get("c", type=int) is None
     assert request.cookies.get("theme") == "dark"
     assert request.cookies.get("times") is None
+    assert asked().cookies.get("theme") is None
+    assert not asked().cookies
+
+
+@pytest.mark.parametrize(
+    "sent", ["a=1; b=2; a=3", "", "=;;a", 'a="x\\073y"; b', "a=\xe9\xff", "a=\xc3\xa9; theme"]
+)
+def test_cookies_are_those_that_werkzeug_finds(sent):
+    environ = EnvironBuilder().get_environ() | {"HTTP_COOKIE": sent}
+    found = Asked(dict(environ)).cookies
+    assert found.to_dict(flat=False) == Request(dict(environ)).cookies.to_dict(flat=False)
+
+
+def replies(kind):
+    """Answers of this kind: whole ones, and those that werkzeug changes or wraps."""
+    closed = kind(b"closed")
+    closed.call_on_close(lambda: None)
+    unmeasured = kind(b"unmeasured", headers={"ETag": "x"})
+    del unmeasured.headers["Content-Length"]
+    doubled = kind(b"doubled")
+    doubled.set_cookie("a", "1")
+    doubled.set_cookie("b", "2")
+    yield from (closed, unmeasured, doubled)
+    yield kind(b"{}", 201, {"Location": "/é", "Content-Type": "application/json"})
+    yield kind(b"", 200, {"Content-Location": "/é"})
+    yield kind("text", 404, content_type="text/html; charset=utf-8")
+    yield kind([b"one ", b"two"])
+    yield kind(one for one in (b"one ", b"two"))
+    yield kind(["text"], headers={"Content-Length": "4"})
+    yield from (kind(b"nothing", status) for status in (100, 204, 304))
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_answers_go_out_as_flasks_do(method):
+    environ = EnvironBuilder(method=method).get_environ()
+    for ours, theirs in zip(replies(Reply), replies(Response), strict=True):
+        assert (
+            run_wsgi_app(ours, environ, buffered=True)[1:]
+            == (run_wsgi_app(theirs, environ, buffered=True)[1:])
+        )
+        told = [list(run_wsgi_app(one, environ, buffered=True)[0]) for one in (ours, theirs)]
+        assert told[0] == told[1]
+
+
+def test_what_is_to_be_done_at_the_end_of_an_answer_is_done():
+    reply, done = Reply(b"text"), []
+    reply.call_on_close(lambda: done.append("closed"))
+    run_wsgi_app(reply, EnvironBuilder().get_environ(), buffered=True)
+    assert done == ["closed"]
 
 
 @pytest.fixture(params=[Flask, Docket])

@@ -11,6 +11,6 @@ def add_missing(response: Response, headers: Mapping[str, str]) -> None:
     Asking werkzeug for each would raise and catch an exception for each.
     """
     present = {name.lower() for name, _ in response.headers}
-    response.headers.extend(
-        [(name, value) for name, value in headers.items() if name.lower() not in present]
-    )
+    for name, value in headers.items():
+        if name.lower() not in present:
+            response.headers.add(name, value)

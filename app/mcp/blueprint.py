@@ -22,6 +22,7 @@ from app.core.body import read_body
 from app.core.db import reading
 from app.core.engines import is_outage
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
+from app.core.reply import Reply
 from app.mcp import eras
 from app.mcp.calls import Invocation
 from app.mcp.door import Door
@@ -72,7 +73,7 @@ def blueprint(door: Door) -> Blueprint:
 def _send(body: Any, status: int = 200) -> Response:
     # It ends its line, as the answers of REST do.
     content = orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
-    return Response(content, status, content_type=JSON)
+    return Reply(content, status, content_type=JSON)
 
 
 def _unavailable(error: Unavailable) -> Response:

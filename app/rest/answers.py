@@ -8,6 +8,7 @@ import orjson
 from flask import Response
 
 from app.core.errors import DomainError
+from app.core.reply import Reply
 
 # JSON needs no charset; interface.md, "Endpoints", names one.
 JSON_TYPE = "application/json; charset=utf-8"
@@ -77,7 +78,7 @@ def respond(rendered: Rendered) -> Response:
         response.headers.pop("Content-Type", None)
         return response
     headers = {"Content-Type": JSON_TYPE, **rendered.headers}
-    return Response(rendered.body, rendered.status, headers)
+    return Reply(rendered.body, rendered.status, headers)
 
 
 def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from flask import Response
 from isal import isal_zlib
 from isal.isal_zlib import crc32, crc32_combine
 
+from app.core.reply import Reply
+
+HTML = "text/html; charset=utf-8"
 # Below this, packing costs more than it saves.
 WORTH_PACKING = 2048
 # What stands between two pieces is often short, and compressing takes three microseconds at least.
@@ -57,13 +60,13 @@ def _packed(part: bytes) -> bytes:
     return packed
 
 
-class PiecedPage(Response):
+class PiecedPage(Reply):
     """An HTML answer of texts and pieces."""
 
     def __init__(self, parts: Sequence[bytes | Piece], status: int) -> None:
         """The page is these parts in their order."""
         self.parts = parts
-        super().__init__(self._plain(), status, mimetype="text/html")
+        super().__init__(self._plain(), status, content_type=HTML)
 
     def _plain(self) -> Iterator[bytes]:
         for part in self.parts:

@@ -15,9 +15,10 @@ from werkzeug.urls import iri_to_uri
 
 from app.config import Settings
 from app.core.context import request_id
+from app.core.reply import Reply
 from app.web import choices, pieces
 from app.web.compiled import keep_compiled
-from app.web.packing import PiecedPage
+from app.web.packing import HTML, PiecedPage
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
 # text, one real load on Back, and every refusal shown where the reader looks.
@@ -93,7 +94,7 @@ def is_htmx() -> bool:
 
 def html(content: str, status: int = 200) -> Response:
     """An HTML answer; caches are told that fragments and pages share addresses."""
-    response = Response(content, status, mimetype="text/html")
+    response = Reply(content, status, content_type=HTML)
     response.headers["Vary"] = "HX-Request"
     return response
 

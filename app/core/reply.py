@@ -1,0 +1,33 @@
+"""The answers that most requests get: whole ones, whose headers stand."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from flask import Response
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse
+
+# What werkzeug makes of these depends on the request, or on the status.
+_ADDRESSES = {"location", "content-location"}
+_BODILESS = (204, 304)
+
+
+class Reply(Response):
+    """An answer that goes out as it stands, where werkzeug would copy it and change nothing."""
+
+    def __call__(self, environ: dict[str, Any], start_response: "StartResponse") -> Iterable[bytes]:
+        """Start it, and give its body."""
+        if not self._stands or environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, self.headers.to_wsgi_list())
+        return self.response  # type: ignore[return-value]  # bytes, see below
+
+    @property
+    def _stands(self) -> bool:
+        body, status = self.response, self.status_code
+        is_whole = type(body) is list and len(body) == 1 and type(body[0]) is bytes
+        if not is_whole or status < 200 or status in _BODILESS or self._on_close:
+            return False
+        names = {name.lower() for name, _ in self.headers}
+        return "content-length" in names and names.isdisjoint(_ADDRESSES)
