@@ -6,18 +6,28 @@ treated as if it were, alike in texts and in queries, so at worst two endings co
 
 import re
 from functools import lru_cache
+from threading import local
 
-from snowballstemmer.english_stemmer import EnglishStemmer
+from Stemmer import Stemmer
 
 # Nothing longer is a word with an ending; it would only take long.
 _WORD = re.compile(r"[a-z]{3,32}")
 
 
-@lru_cache(maxsize=65_536)
+class _OfThread(local):
+    """A stemmer for each thread: it keeps state while it works. It remembers no words."""
+
+    def __init__(self) -> None:
+        self.english = Stemmer("english", 0)
+
+
+_stemmers = _OfThread()
+
+
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """The stem of a folded word; words of other letters than a to z are their own stems."""
     if not _WORD.fullmatch(word):
         return word
-    # One for each word: a stemmer keeps state while it works, and threads share this function.
-    found: str = EnglishStemmer().stemWord(word)
+    found: str = _stemmers.english.stemWord(word)
     return found
