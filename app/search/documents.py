@@ -76,10 +76,13 @@ class SearchDoc:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a document: words in order (phrases are found in them), and marks."""
+    """The terms of a document: words in order (phrases are found in them), and marks.
+
+    Marks are one text, each in it once with a space between two: there are some six hundred.
+    """
 
     words: list[str]
-    marks: set[str]
+    marks: str
 
 
 def kind_mark(kind: str) -> str:
@@ -108,22 +111,15 @@ def analyzed(doc: SearchDoc) -> Terms:
     known = _within_bounds([*title, *body])
     sequence = [word for word in body if word in known] if len(known) > 1000 else body
     placed = [*title, BOUNDARY, *sequence][:POSITIONS]
-    marks = {
-        str(Mark.ALL),
-        kind_mark(doc.kind),
-        project_mark(doc.project_id),
-        exact_mark(title),
-        *_stems(Mark.STEM, known),
-        *_stems(Mark.TITLE_STEM, title),
-    }
-    lead = set(_lead(doc.body, body)) & known
-    marks.update(_stems(Mark.LEAD_STEM, lead))
-    marks.update(_words("", known - set(placed)), _beginnings("", known))
-    marks.update(_words(Mark.TITLE_WORD, title), _beginnings(Mark.TITLE_WORD, title))
-    marks.update(_words(Mark.LEAD_WORD, lead), _beginnings(Mark.LEAD_WORD, lead))
+    marks = [Mark.ALL, kind_mark(doc.kind), project_mark(doc.project_id), exact_mark(title)]
+    marks += _of_words(Mark.STEM, "", known)
+    marks += _of_words(Mark.TITLE_STEM, Mark.TITLE_WORD, set(title))
+    marks += _of_words(Mark.LEAD_STEM, Mark.LEAD_WORD, known.intersection(_lead(doc.body, body)))
+    if len(placed) == POSITIONS:
+        marks += known.difference(placed)
     if doc.display_id is not None:
-        marks.add(display_mark(doc.display_id))
-    return Terms(placed, marks)
+        marks.append(display_mark(doc.display_id))
+    return Terms(placed, " ".join(filter(None, marks)))
 
 
 def beginning(mark: str, letters: str) -> str | None:
@@ -131,30 +127,34 @@ def beginning(mark: str, letters: str) -> str | None:
     return Mark.BEGINNING + mark + letters if len(letters) <= SHORT else None
 
 
-def _words(mark: str, found: Iterable[str]) -> set[str]:
-    return {mark + word for word in found}
-
-
-def _beginnings(mark: str, found: Iterable[str]) -> set[str]:
-    """A text has far fewer beginnings than words."""
+def _of_words(stem_mark: Mark, word_mark: str, found: set[str]) -> Iterator[str]:
+    """What words add where they stand: stems, themselves behind a mark, and how they begin."""
+    # A pair of characters has no stem.
+    stemmed = (one for one in found if one.isascii() or not is_unspaced(one))
+    yield _behind(stem_mark, set(map(stem, found if all(map(str.isascii, found)) else stemmed)))
+    if word_mark:
+        yield _behind(word_mark, found)
+    # A text has far fewer beginnings than words.
     beginnings: set[str] = set()
     for length in range(SHORT, 0, -1):
-        found = {word[:length] for word in found}
+        found = {one[:length] for one in found}
         beginnings |= found
-    return _words(Mark.BEGINNING + mark, beginnings)
+    yield _behind(Mark.BEGINNING + word_mark, beginnings)
+
+
+def _behind(mark: str, found: set[str]) -> str:
+    """Each of these behind the mark."""
+    return mark + f" {mark}".join(found) if found else ""
 
 
 def _within_bounds(found: list[str]) -> set[str]:
     """The different words, as far as they may be indexed."""
+    known = set(found)
+    if sum(map(len, known)) <= WORD_BYTES // LONGEST_CHARACTER:
+        return known
     different = dict.fromkeys(found)
-    if sum(map(len, different)) <= WORD_BYTES // LONGEST_CHARACTER:
-        return set(different)
     sizes = accumulate(len(word.encode()) for word in different)
     return {word for word, size in zip(different, sizes, strict=True) if size <= WORD_BYTES}
-
-
-def _stems(mark: Mark, found: Iterable[str]) -> set[str]:
-    return _words(mark, {stem(word) for word in found if word.isascii() or not is_unspaced(word)})
 
 
 def _lead(body: str, found: list[str]) -> Iterator[str]:

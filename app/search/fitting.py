@@ -16,7 +16,7 @@ class Stored:
 
 def stored(terms: Terms) -> Stored:
     """The terms as text."""
-    return Stored(f" {' '.join(terms.words)} ", f" {' '.join(terms.marks)} ")
+    return Stored(f" {' '.join(terms.words)} ", f" {terms.marks} ")
 
 
 def fits(expression: Expression, found: Stored) -> bool:

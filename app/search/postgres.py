@@ -97,8 +97,8 @@ def vector(place: int, terms: Terms) -> str:
     for number, word in enumerate(terms.words, start=1):
         positions.setdefault(word, []).append(str(number))
     placed = " ".join(f"'{word}':{','.join(found[:255])}" for word, found in positions.items())
-    others = "' '".join([f"{_BLOCK}{place >> BLOCK_BITS}", *terms.marks])
-    return f"{placed} '{others}'"
+    others = terms.marks.replace(" ", "' '")
+    return f"{placed} '{_BLOCK}{place >> BLOCK_BITS}' '{others}'"
 
 
 def matching(expression: Expression) -> AnySelect:

@@ -20,6 +20,8 @@ _UNSPACED = (
 _PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
 _IS_PICTURE = re.compile(_PICTURE)
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+# Of folded text.
+_ASCII = re.compile("[a-z0-9]+")
 _PLAIN = re.compile(f"[^\\W_]+|{_PICTURE}")
 _MIXED = re.compile(f"(?P<run>[{_UNSPACED}]+)|(?:(?![{_UNSPACED}])[^\\W_])+|{_PICTURE}")
 
@@ -76,6 +78,8 @@ def runs(text: str) -> Iterator[Run]:
 
 def words(text: str) -> list[str]:
     """The words of a text in their order."""
+    if text.isascii():
+        return [word[:LONGEST] for word in _ASCII.findall(text.lower())]
     plain = folded(composed(text))
     if _HAS_UNSPACED.search(plain) is None:
         return [word[:LONGEST] for word in _PLAIN.findall(plain)]

@@ -58,7 +58,7 @@ PIECES = st.lists(
 
 def fits(expression, terms):
     """Whether a document of these terms fits, read off the terms."""
-    everything = {*terms.words, *terms.marks}
+    everything = {*terms.words, *terms.marks.split(" ")}
     match expression:
         case Term(term):
             return term in everything
