@@ -7,7 +7,7 @@ Verbs flush and never commit; only edges open a unit of work. How each engine ke
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
@@ -33,7 +33,7 @@ from app.core.context import out_of_turn
 from app.core.engines import HASTY, WRITES, is_outage, is_retryable
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
-from app.core.prepared import Compiled, Statement, compiled, run
+from app.core.prepared import Compiled, Statement, compiled, run, wrapped
 from app.core.spare_connections import lent
 from app.core.writer_lock import writer_lock
 
@@ -196,14 +196,21 @@ def is_postgresql() -> bool:
 def in_one_go() -> Iterator[None]:
     """In a ``transaction``: what is written meanwhile goes to PostgreSQL without waiting for each.
 
-    Refusals are raised at the end, and as the driver raises them.
+    A refusal is raised by the next statement that has rows, which must be a prepared one, or at the
+    end.
     """
     connection = _writer.get()
     if connection is None:
         raise RuntimeError("nothing is being written")
     driver: Any = connection.connection.dbapi_connection
-    with driver.pipeline() if hasattr(driver, "pipeline") else nullcontext():
+    if not hasattr(driver, "pipeline"):
         yield
+        return
+    try:
+        with driver.pipeline():
+            yield
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise wrapped(connection, None, error) from error
 
 
 def is_writing() -> bool:

@@ -144,27 +144,28 @@ def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> li
             driver.execute("BEGIN")
     else:
         # On PostgreSQL a cursor of one's own would take as long as the rest of this.
-        driver = connection.info.get(_CURSOR) or connection.info.setdefault(
-            _CURSOR, driver.cursor()
-        )
+        kept = connection.info.get(_CURSOR) or connection.info.setdefault(_CURSOR, driver.cursor())
+        # In one go with others its rows would be those of whatever it ran first.
+        is_alone = not prepared.has_rows or driver.pgconn.pipeline_status == 0
+        driver = kept if is_alone else driver.cursor()
     try:
         cursor = driver.execute(prepared.sql, prepared.parameters(given))
         if not prepared.has_rows:
             return []
         found = cursor.fetchall()
     except connection.dialect.loaded_dbapi.Error as error:
-        raise _wrapped(connection, prepared, error) from error
+        raise wrapped(connection, prepared.sql, error) from error
     return prepared.rows(found)
 
 
-def _wrapped(connection: Connection, prepared: Compiled, error: Any) -> BaseException:
+def wrapped(connection: Connection, sql: str | None, error: Any) -> BaseException:
     """The driver's error as one of SQLAlchemy's; a lost connection leaves the pool."""
     dialect = connection.dialect
     lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
     if lost:
         connection.invalidate(error)
-    wrapped: BaseException = DBAPIError.instance(
-        prepared.sql,
+    made: BaseException = DBAPIError.instance(
+        sql,
         None,
         error,
         dialect.loaded_dbapi.Error,
@@ -172,4 +173,4 @@ def _wrapped(connection: Connection, prepared: Compiled, error: Any) -> BaseExce
         connection_invalidated=lost,
         dialect=dialect,
     )
-    return wrapped
+    return made

@@ -117,9 +117,13 @@ def analyzed(doc: SearchDoc) -> Terms:
     marks += _of_words(Mark.LEAD_STEM, Mark.LEAD_WORD, known.intersection(_lead(doc.body, body)))
     if len(placed) == POSITIONS:
         marks += known.difference(placed)
-    if doc.display_id is not None:
-        marks.append(display_mark(doc.display_id))
-    return Terms(placed, " ".join(filter(None, marks)))
+    terms = Terms(placed, " ".join(filter(None, marks)))
+    return terms if doc.display_id is None else with_display_id(terms, doc.display_id)
+
+
+def with_display_id(terms: Terms, display_id: str) -> Terms:
+    """The terms of the same document with this display id."""
+    return Terms(terms.words, f"{terms.marks} {display_mark(display_id)}")
 
 
 def beginning(mark: str, letters: str) -> str | None:

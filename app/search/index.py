@@ -7,15 +7,15 @@ triggers. What the two databases do differently is in ``sqlite.py`` and ``postgr
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from sqlalchemy import BigInteger, bindparam, delete, func, select, text
+from sqlalchemy import bindparam, delete, func, select
 
 from app.core.bells import Bell
-from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
-from app.search.documents import SearchDoc
+from app.search.documents import SearchDoc, Terms
 from app.search.expressions import Expression
 from app.search.models import SearchDocument
+from app.search.places import added
 from app.search.ranking import Tier, Wanted
 
 
@@ -29,6 +29,14 @@ class Engine(Protocol):
         """Find the document at this place from now on as it is, not as it was unless new.
 
         It may wait for others and settle with them; the same is found meanwhile.
+        """
+
+    def terms_of(self, doc: SearchDoc) -> Terms | None:
+        """The terms of a document that is to be put for the first time; None if made later."""
+
+    def write_new(self, doc: SearchDoc, terms: Terms | None) -> None:
+        """Find from now on a document that has no place yet, whose terms but for its display id
+        were made before; it may wait.
         """
 
     def erase(self, place: int) -> None:
@@ -53,15 +61,6 @@ class Engine(Protocol):
         """
 
 
-# Of two that put the same document at once, the second waits here and finds it.
-_ADD = Prepared(
-    text(
-        "INSERT INTO search_docs (id, kind) VALUES (:id, :kind) "
-        "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind RETURNING place"
-    )
-    .bindparams(bindparam("id", type_=Id))
-    .columns(place=BigInteger)
-)
 _AT = Prepared(
     select(SearchDocument.place, SearchDocument.kind, SearchDocument.id).where(
         SearchDocument.place.in_(bindparam("places", expanding=True))
@@ -86,21 +85,25 @@ def put(doc: SearchDoc, *, may_wait: bool = True) -> None:
     the bell tells the thread that sees to it.
     """
     place = place_of(doc.id)
-    _write(doc, place, may_wait=may_wait)
-
-
-def put_new(doc: SearchDoc) -> None:
-    """Index a document that was not there before, as ``put`` does."""
-    _write(doc, None, may_wait=True)
-
-
-def _write(doc: SearchDoc, place: int | None, *, may_wait: bool) -> None:
     is_new = place is None
-    if place is None:
-        place = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
-    _engine().write(place, doc, is_new=is_new, may_wait=may_wait)
+    _engine().write(place or added(doc), doc, is_new=is_new, may_wait=may_wait)
     if may_wait:
         something_waits.ring_after_commit()
+
+
+def terms_of(doc: SearchDoc) -> Terms | None:
+    """What ``put_new`` needs and takes a while to make.
+
+    The display id may still be missing: this is for before its number is taken, as all who want the
+    next one wait until whoever took it has committed.
+    """
+    return _engine().terms_of(doc)
+
+
+def put_new(doc: SearchDoc, terms: Terms | None) -> None:
+    """Index a document that was not there before, as ``put`` does."""
+    _engine().write_new(doc, terms)
+    something_waits.ring_after_commit()
 
 
 def remove(identifier: str) -> None:

@@ -17,12 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from sqlalchemy import BigInteger, Integer, column, select, table, text
+from sqlalchemy import BigInteger, Integer, bindparam, column, select, table, text
 
+from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, run_write, session
 from app.core.locks import Lock, hold
-from app.search.documents import SearchDoc, Terms, analyzed, beginning
+from app.search.documents import SearchDoc, Terms, analyzed, beginning, with_display_id
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
+from app.search.places import ADD
 from app.search.ranking import END, Tier, Wanted
 
 # How long the index may gather documents.
@@ -45,6 +47,17 @@ _WRITE = Prepared(
         "INSERT INTO search_fts (place, terms) VALUES (:place, CAST(:terms AS tsvector)) "
         "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
     ).columns()
+)
+# In one turn to the server.
+_WRITE_NEW = Prepared(
+    text(
+        f"WITH added AS ({ADD}) INSERT INTO search_fts (place, terms) "  # noqa: S608 - constants
+        "SELECT place, CAST(:terms AS tsvector) || "
+        f"array_to_tsvector(ARRAY['{_BLOCK}' || (place >> {BLOCK_BITS})]) FROM added "
+        "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
+    )
+    .bindparams(bindparam("id", type_=Id))
+    .columns()
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :place")
 # Does nothing while there is no such index, as when it is made anew.
@@ -72,6 +85,19 @@ def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
     _WRITE.all(place=place, terms=vector(place, analyzed(doc)))
 
 
+def terms_of(doc: SearchDoc) -> Terms:
+    """The terms of a document that is to be put for the first time."""
+    return analyzed(doc)
+
+
+def write_new(doc: SearchDoc, terms: Terms | None) -> None:
+    """Store the terms of a document that has no place yet, and give it one."""
+    known = terms or analyzed(doc)
+    if terms is not None and doc.display_id is not None:
+        known = with_display_id(terms, doc.display_id)
+    _WRITE_NEW.all(id=doc.id, kind=str(doc.kind), terms=_as_vector(known))
+
+
 def erase(place: int) -> None:
     """Forget the terms of the document at this place."""
     session.execute(_ERASE, {"place": place})
@@ -92,13 +118,17 @@ def settle(*, own: bool) -> bool:
 
 
 def vector(place: int, terms: Terms) -> str:
-    """The terms as the text of a tsvector."""
+    """The terms of the document at this place as the text of a tsvector."""
+    return f"{_as_vector(terms)} '{_BLOCK}{place >> BLOCK_BITS}'"
+
+
+def _as_vector(terms: Terms) -> str:
     positions: dict[str, list[str]] = {}
     for number, word in enumerate(terms.words, start=1):
         positions.setdefault(word, []).append(str(number))
     placed = " ".join(f"'{word}':{','.join(found[:255])}" for word, found in positions.items())
     others = terms.marks.replace(" ", "' '")
-    return f"{placed} '{_BLOCK}{place >> BLOCK_BITS}' '{others}'"
+    return f"{placed} '{others}'"
 
 
 def matching(expression: Expression) -> AnySelect:

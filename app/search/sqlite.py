@@ -22,9 +22,10 @@ from sqlalchemy import (
 
 from app.core.db import AnySelect, Prepared, reading, run_write
 from app.search import waiting
-from app.search.documents import SearchDoc, analyzed
+from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
 from app.search.fitting import Stored, fits, stored
+from app.search.places import added
 from app.search.ranking import END, Tier, Wanted
 from app.search.waiting import Due
 
@@ -58,6 +59,15 @@ def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
     if not is_new:
         erase(place)
     _store({place: stored(analyzed(doc))})
+
+
+def terms_of(doc: SearchDoc) -> None:
+    """None: they are made once nobody waits for the writer any more."""
+
+
+def write_new(doc: SearchDoc, terms: Terms | None) -> None:
+    """Have a document wait that has no place yet, or store its terms."""
+    write(added(doc), doc, is_new=True, may_wait=True)
 
 
 def _store(documents: dict[int, Stored]) -> None:

@@ -1,6 +1,6 @@
 """Creating tickets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from sqlalchemy import Table, bindparam, insert, update
@@ -9,7 +9,7 @@ from app.accounts import lookup
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared
+from app.core.db import Prepared, in_one_go
 from app.core.errors import Gone
 from app.core.etag import etag
 from app.projects import labels, states
@@ -80,41 +80,44 @@ def create_ticket(
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     created_at, updated_at = written_at or (moment, moment)
+    doc = SearchDoc(Kind.TICKET, identifier, project.id, title, body)
+    terms = index.terms_of(doc)
     number = _next_number(project.id)
     display_id = f"{project.key}-{number}"
     parent_id = parent.id if parent else None
-    _INSERT.all(
-        id=identifier,
-        project_id=project.id,
-        ticket_number=number,
-        display_id=display_id,
-        type=str(type),
-        title=title,
-        body=body,
-        state_id=state_id,
-        priority=str(priority),
-        assignee_user_id=assignee_user_id,
-        reporter_user_id=reporter_user_id or actor.id,
-        parent_ticket_id=parent_id,
-        due_date=due_date,
-        created_at=created_at,
-        updated_at=updated_at,
-        deleted_at=None,
-    )
+    with in_one_go():
+        _INSERT.all(
+            id=identifier,
+            project_id=project.id,
+            ticket_number=number,
+            display_id=display_id,
+            type=str(type),
+            title=title,
+            body=body,
+            state_id=state_id,
+            priority=str(priority),
+            assignee_user_id=assignee_user_id,
+            reporter_user_id=reporter_user_id or actor.id,
+            parent_ticket_id=parent_id,
+            due_date=due_date,
+            created_at=created_at,
+            updated_at=updated_at,
+            deleted_at=None,
+        )
+        index.put_new(replace(doc, display_id=display_id), terms)
+        record(
+            actor,
+            "ticket.created",
+            Target("ticket", identifier, project_id=project.id, ticket_id=identifier),
+            display_id=display_id,
+            type=str(type),
+            title=title,
+            state_id=state_id,
+            priority=str(priority),
+            assignee_user_id=assignee_user_id,
+            parent_ticket_id=parent_id,
+        )
     add_labels(identifier, [label.id for label in chosen])
-    index.put_new(SearchDoc(Kind.TICKET, identifier, project.id, title, body, display_id))
-    record(
-        actor,
-        "ticket.created",
-        Target("ticket", identifier, project_id=project.id, ticket_id=identifier),
-        display_id=display_id,
-        type=str(type),
-        title=title,
-        state_id=state_id,
-        priority=str(priority),
-        assignee_user_id=assignee_user_id,
-        parent_ticket_id=parent_id,
-    )
     return CreatedTicket(identifier, project.id, display_id, updated_at)
 
 

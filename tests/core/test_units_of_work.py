@@ -1,10 +1,11 @@
 """Units of work: what commits, what does not, and what is tried again."""
 
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
-from sqlalchemy import func, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Table, func, insert, select, text
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.accounts.models import User
@@ -16,8 +17,10 @@ from app.core.clock import now_ms
 from app.core.context import out_of_turn
 from app.core.db import (
     ATTEMPTS,
+    Prepared,
     after_commit,
     db,
+    in_one_go,
     reading,
     run_write,
     savepoint,
@@ -244,3 +247,48 @@ def test_a_savepoint_undoes_what_prepared_statements_wrote():
     with reading():
         assert session.scalar(select(func.count()).select_from(AuditEvent)) == 0
     assert count() == 1
+
+
+USERS = Prepared(select(User.username).order_by(User.username))
+NEW_USER = Prepared(insert(cast("Table", User.__table__)))
+NAMES = [column.key for column in User.__table__.columns]
+
+
+def written(username):
+    one = new_user()
+    one.username = username
+    NEW_USER.all(**{name: getattr(one, name) for name in NAMES})
+
+
+def test_what_goes_in_one_go_is_written_and_read_in_its_order():
+    with transaction():
+        with in_one_go():
+            written("a")
+            assert [row.username for row in USERS.all()] == ["a"]
+            written("b")
+            written("c")
+            assert [row.username for row in USERS.all()] == ["a", "b", "c"]
+            written("d")
+        assert len(USERS.all()) == 4
+    assert count() == 4
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_what_is_refused_in_one_go_is_refused_as_always(reads):
+    def work():
+        with in_one_go():
+            written("same")
+            written("same")
+            if reads:
+                USERS.all()
+
+    with pytest.raises(IntegrityError):
+        run_write(work)
+    assert count() == 0
+    run_write(lambda: written("same"))
+    assert count() == 1
+
+
+def test_only_who_writes_does_so_in_one_go():
+    with pytest.raises(RuntimeError, match="nothing is being written"), reading(), in_one_go():
+        pass

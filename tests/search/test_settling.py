@@ -11,7 +11,9 @@ from app.core.db import is_postgresql, reading, run_write, session
 from app.core.errors import Unavailable
 from app.core.locks import Lock, hold
 from app.search import index, service, settling, sqlite, waiting
+from app.search.documents import Kind
 from app.search.settling import Settler
+from app.search.sources import source
 from tests.support import databases
 from tests.support.cast import make_cast
 from tests.support.serving import until
@@ -253,3 +255,27 @@ def test_what_is_known_of_those_that_wait_stays_bounded(on_sqlite, monkeypatch):
     for number in range(20):
         ok(on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"title": f"Gate {number}"}))
         assert len(waiting._known) <= 2 * 3 + 1
+
+
+def stored_terms(place):
+    """What the index has of the document at this place."""
+    if is_postgresql():
+        found = session.scalar(sql("SELECT terms FROM search_fts WHERE place = :at"), {"at": place})
+        return set(found.split())
+    statement = sql("SELECT words, marks FROM search_fts WHERE rowid = :at")
+    row = session.execute(statement, {"at": place}).one()
+    return row.words, frozenset(row.marks.split())
+
+
+def test_a_new_document_has_the_terms_that_it_would_have_later(app, cast):
+    """Those of its number too, which comes when the others are made."""
+    body = "It creaks. " * 300 + "Émile, 日本語"
+    made = make_ticket(cast.ada, cast.open_project, "The gate's left hinge", body=body)
+    with app.app_context():
+        settle_some(own=False)
+        with reading():
+            new = stored_terms(index.place_of(made["id"]))
+            (doc,) = source(Kind.TICKET).docs([made["id"]])
+        run_write(lambda: index.put(doc, may_wait=False))
+        with reading():
+            assert stored_terms(index.place_of(made["id"])) == new
