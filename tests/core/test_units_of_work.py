@@ -1,5 +1,6 @@
 """Units of work: what commits, what does not, and what is tried again."""
 
+import time
 from contextlib import contextmanager
 from typing import cast
 
@@ -21,6 +22,7 @@ from app.core.db import (
     after_commit,
     db,
     in_one_go,
+    is_postgresql,
     reading,
     run_write,
     savepoint,
@@ -271,6 +273,18 @@ def test_what_goes_in_one_go_is_written_and_read_in_its_order():
             written("d")
         assert len(USERS.all()) == 4
     assert count() == 4
+
+
+def test_answers_that_came_early_are_not_taken_for_rows():
+    """PostgreSQL sends them when it is asked to, or has eight kilobytes of them."""
+    with transaction(), in_one_go():
+        written("a")
+        driver = session.connection().connection.dbapi_connection
+        if is_postgresql():
+            driver.pgconn.send_flush_request()
+            driver.pgconn.flush()
+            time.sleep(0.2)
+        assert [row.username for row in USERS.all()] == ["a"]
 
 
 @pytest.mark.parametrize("reads", [True, False])

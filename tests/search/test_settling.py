@@ -5,10 +5,13 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import bindparam
 from sqlalchemy import text as sql
 
+from app.core.columns import Id
 from app.core.db import is_postgresql, reading, run_write, session
 from app.core.errors import Unavailable
+from app.core.ids import new_id
 from app.core.locks import Lock, hold
 from app.search import index, service, settling, sqlite, waiting
 from app.search.documents import Kind
@@ -269,6 +272,13 @@ def stored_terms(place):
 
 def test_a_new_document_has_the_terms_that_it_would_have_later(app, cast):
     """Those of its number too, which comes when the others are made."""
+    with app.app_context():
+        # In another block than the first.
+        far = sql("INSERT INTO search_docs (place, id, kind) VALUES (50000, :id, 'ticket')")
+        run_write(lambda: session.execute(far.bindparams(bindparam("id", new_id(), type_=Id))))
+        if is_postgresql():
+            go_on = sql("SELECT setval(pg_get_serial_sequence('search_docs', 'place'), 50000)")
+            run_write(lambda: session.execute(go_on))
     body = "It creaks. " * 300 + "Émile, 日本語"
     made = make_ticket(cast.ada, cast.open_project, "The gate's left hinge", body=body)
     with app.app_context():
