@@ -196,8 +196,7 @@ def is_postgresql() -> bool:
 def in_one_go() -> Iterator[None]:
     """In a ``transaction``: what is written meanwhile goes to PostgreSQL without waiting for each.
 
-    A refusal is raised by the next statement that has rows, which must be a prepared one, or at the
-    end.
+    A refusal is raised by any later statement, or at the end. What has rows must be prepared.
     """
     connection = _writer.get()
     if connection is None:

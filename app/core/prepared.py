@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from psycopg.pq import PipelineStatus
 from sqlalchemy import (
     BindParameter,
     CompoundSelect,
@@ -146,8 +147,8 @@ def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> li
         # On PostgreSQL a cursor of one's own would take as long as the rest of this.
         kept = connection.info.get(_CURSOR) or connection.info.setdefault(_CURSOR, driver.cursor())
         # In one go with others its rows would be those of whatever it ran first.
-        is_alone = not prepared.has_rows or driver.pgconn.pipeline_status == 0
-        driver = kept if is_alone else driver.cursor()
+        is_apart = prepared.has_rows and driver.pgconn.pipeline_status != PipelineStatus.OFF
+        driver = driver if is_apart else kept
     try:
         cursor = driver.execute(prepared.sql, prepared.parameters(given))
         if not prepared.has_rows:

@@ -35,8 +35,9 @@ class Engine(Protocol):
         """The terms of a document that is to be put for the first time; None if made later."""
 
     def write_new(self, doc: SearchDoc, terms: Terms | None) -> None:
-        """Find from now on a document that has no place yet, whose terms but for its display id
-        were made before; it may wait.
+        """Find from now on a document that has no place yet; it may wait.
+
+        Its ``terms`` were made when it had no display id yet.
         """
 
     def erase(self, place: int) -> None:
@@ -86,16 +87,18 @@ def put(doc: SearchDoc, *, may_wait: bool = True) -> None:
     """
     place = place_of(doc.id)
     is_new = place is None
-    _engine().write(place or added(doc), doc, is_new=is_new, may_wait=may_wait)
+    if place is None:
+        place = added(doc)
+    _engine().write(place, doc, is_new=is_new, may_wait=may_wait)
     if may_wait:
         something_waits.ring_after_commit()
 
 
 def terms_of(doc: SearchDoc) -> Terms | None:
-    """What ``put_new`` needs and takes a while to make.
+    """What ``put_new`` needs and takes a while to make, of a document without its display id.
 
-    The display id may still be missing: this is for before its number is taken, as all who want the
-    next one wait until whoever took it has committed.
+    This is for before its number is taken, as all who want the next one wait until whoever took it
+    has committed.
     """
     return _engine().terms_of(doc)
 

@@ -93,8 +93,8 @@ def terms_of(doc: SearchDoc) -> Terms:
 def write_new(doc: SearchDoc, terms: Terms | None) -> None:
     """Store the terms of a document that has no place yet, and give it one."""
     known = terms or analyzed(doc)
-    if terms is not None and doc.display_id is not None:
-        known = with_display_id(terms, doc.display_id)
+    if doc.display_id is not None:
+        known = with_display_id(known, doc.display_id)
     _WRITE_NEW.all(id=doc.id, kind=str(doc.kind), terms=_as_vector(known))
 
 

@@ -24,7 +24,7 @@ class _OfThread(local):
 _stemmers = _OfThread()
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The stem of a folded word; words of other letters than a to z are their own stems."""
     if not _WORD.fullmatch(word):

@@ -98,8 +98,8 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
             add_missing(response, PAGE_HEADERS | STRICT if is_secure() else PAGE_HEADERS)
             if _may_pack(response):
                 packing.pack(response)
-            elif not response.is_sequence:
-                # Pieces are unpacked.
+            elif isinstance(response, packing.PiecedPage):
+                # Its pieces are unpacked.
                 response.get_data()
         return response
 

@@ -16,7 +16,7 @@ from isal.isal_zlib import crc32, crc32_combine
 from app.core.reply import Reply
 
 HTML = "text/html; charset=utf-8"
-# Below this, packing costs more than it saves.
+# Below this, packing costs more than it saves; a page with pieces is packed in any case.
 WORTH_PACKING = 2048
 # What stands between two pieces is often short, and compressing takes three microseconds at least.
 WORTH_PACKING_A_PART = 256
@@ -73,7 +73,7 @@ class PiecedPage(Reply):
             yield part if isinstance(part, bytes) else part.plain
 
     def packed(self) -> bytes | None:
-        """The page as one gzip stream; None where something was added to it meanwhile."""
+        """The page as one gzip stream; None where it was looked at or added to meanwhile."""
         if self.is_sequence:
             return None
         stream, checksum, length = [_HEADER], 0, 0

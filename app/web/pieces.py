@@ -3,9 +3,13 @@
 A template calls ``still`` with all that a part of it shows. The part sees nothing else, and is kept
 by all of that: so what was kept is what would be made, whoever asks, and nobody has to say when it
 is no more. Only time passes unasked: a filter that tells something by the clock tells until when.
+
+Values are plain ones, rows and dataclasses; of those, what a field says whose name begins with an
+underscore does not count, so none may have one.
 """
 
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,8 +33,9 @@ CAPACITY = 6 * 1024 * 1024
 _OVERHEAD = 500
 _FOREVER = 1 << 62
 
-# No text of anyone's can say this: theirs is escaped, or cleaned of comments.
-_SLOT = "<!--piece {}-->"
+# No text of anyone's can say this: theirs is escaped, or cleaned of comments, and who does not know
+# the word could only guess it.
+_SLOT = f"<!--{secrets.token_hex(8)} {{}}-->"
 _SLOTS = re.compile(_SLOT.format(r"(\d+)"))
 
 # The pieces of the page that is being made, and until when what is being written will be so.
@@ -76,7 +81,9 @@ def install(app: Flask) -> None:
         key = _key(template, shown)
         found = kept.get(key)
         # A clock may be set back.
-        if found is not None and found.since <= now_ms() < found.until:
+        is_so = found is not None and found.since <= now_ms() < found.until
+        # Whoever works on a template sees what they changed.
+        if found is not None and is_so and not app.debug:
             lasts_until(found.until)
             return place(found.piece)
         text, lasting = _written(env.get_template(template), shown)
@@ -135,12 +142,15 @@ def _written(template: Template, shown: dict[str, Any]) -> tuple[Markup, tuple[i
 def _key(template: str, shown: dict[str, Any]) -> bytes:
     page = _page.get()
     exact = page.has_exact_times if page is not None else shows_exact_times()
-    said = orjson.dumps([template, exact, shown], default=_as_list)
+    option = orjson.OPT_PASSTHROUGH_SUBCLASS
+    said = orjson.dumps([template, exact, shown], default=_told, option=option)
     return sha256(said).digest()
 
 
-def _as_list(value: Any) -> list[Any]:
-    """A row of named columns; whatever else is no plain value must not be in a piece."""
+def _told(value: Any) -> list[Any]:
+    """A text that is safe as it is, or a row; all else that is not plain must not be in a piece."""
+    if isinstance(value, Markup):
+        return ["safe", str.__str__(value)]
     if isinstance(value, tuple):
         return list(value)
     raise TypeError(f"a piece cannot be kept by a {type(value).__name__}")

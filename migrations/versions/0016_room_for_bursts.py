@@ -14,8 +14,8 @@ depends_on = None
 
 def upgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
-        # In kB: about a thousand documents.
-        op.execute("ALTER INDEX ix_search_fts_terms SET (gin_pending_list_limit = 16384)")
+        # In kB: about five hundred documents.
+        op.execute("ALTER INDEX IF EXISTS ix_search_fts_terms SET (gin_pending_list_limit = 8192)")
 
 
 def downgrade() -> None:

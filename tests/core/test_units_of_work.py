@@ -29,6 +29,7 @@ from app.core.db import (
     session,
     transaction,
 )
+from app.core.errors import Unavailable
 
 
 def new_user():
@@ -300,6 +301,57 @@ def test_what_is_refused_in_one_go_is_refused_as_always(reads):
         run_write(work)
     assert count() == 0
     run_write(lambda: written("same"))
+    assert count() == 1
+
+
+def test_a_collision_in_one_go_runs_the_whole_work_again():
+    """PostgreSQL alone has any."""
+    if not is_postgresql():
+        return
+    fail = Prepared(
+        text(
+            "DO $$ BEGIN RAISE EXCEPTION 'collided' USING ERRCODE = 'serialization_failure'; END $$"
+        ).columns()
+    )
+    tries = []
+
+    def work():
+        tries.append(1)
+        with in_one_go():
+            written("a")
+            if len(tries) < 3:
+                fail.all()
+
+    run_write(work)
+    assert len(tries) == 3
+    assert count() == 1
+
+
+def test_a_connection_that_is_lost_in_one_go_is_an_outage():
+    if not is_postgresql():
+        return
+    end = Prepared(text("SELECT pg_terminate_backend(pg_backend_pid())").columns())
+
+    def work():
+        with in_one_go():
+            end.all()
+            written("a")
+
+    with pytest.raises(Unavailable):
+        run_write(work)
+    assert count() == 0
+
+
+def test_what_is_refused_in_one_go_may_be_undone_alone():
+    def refused():
+        with savepoint(), in_one_go():
+            written("same")
+            written("same")
+
+    with transaction():
+        with pytest.raises(IntegrityError):
+            refused()
+        written("other")
     assert count() == 1
 
 

@@ -20,7 +20,7 @@ from app.web.choices import shows_exact_times
 from app.web.packing import Piece, piece
 
 KEPT_MS = MINUTE_MS
-# Of 500 cards one takes 0.7 MB.
+# Of 500 cards one takes 80 KB.
 MOST_KEPT = 8
 # How long to wait for another who makes the same board.
 PATIENCE_SECONDS = 2.0

@@ -1,7 +1,7 @@
 """The stream of a ticket: comments and events in one list, the oldest first (ui.md 3.4)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ RUN_LENGTH = 3
 # The cursor of live updates looks back so far: on PostgreSQL an earlier event may commit later.
 OVERLAP_MS = 5000
 COMMENT = "comment."
+NOT_SHOWN = {"body", "edit_history"}
 
 
 class Show(StrEnum):
@@ -129,7 +130,7 @@ def read(subject: Subject, show: Show, *, with_body: bool = True) -> Stream:
     since = events[-1]["id"] if events else ticket_id
     newest = events[-1]["created_at"] if events else 0
     return Stream(
-        entries=entries(subject, events, laid_out, show),
+        entries=[_as_shown(one) for one in entries(subject, events, laid_out, show)],
         show=show,
         is_cut=len(events) == stream_queries.EVENTS_SHOWN
         or len(comments) == stream_queries.COMMENTS_SHOWN,
@@ -137,6 +138,14 @@ def read(subject: Subject, show: Show, *, with_body: bool = True) -> Stream:
         since=since,
         overlap=sum(newest - one["created_at"] <= OVERLAP_MS for one in events),
     )
+
+
+def _as_shown(entry: Entry) -> Entry:
+    """An entry without the texts of a comment that nothing shows: what it said, and said before."""
+    if not isinstance(entry, Said):
+        return entry
+    seen = {name: it for name, it in entry.comment.items() if name not in NOT_SHOWN}
+    return replace(entry, comment=seen)
 
 
 def entries(
@@ -207,7 +216,7 @@ def said(comments: Iterable[dict[str, Any]], events: Iterable[dict[str, Any]]) -
         by, end = written.get(comment["id"], {}), deleted.get(comment["id"], {})
         found.append(
             Said(
-                comment=comment,
+                comment={**comment, "edits": len(comment["edit_history"])},
                 at=moment_ms(comment["created_at"]),
                 tool=by.get("tool"),
                 request_id=by.get("request_id"),
