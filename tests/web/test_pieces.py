@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from app.web import filters, pieces
-from app.web.packing import PiecedPage, pack, piece
+from app.web.packing import PiecedPage
 
 PACKED = {"Accept-Encoding": "gzip"}
 NOON = 1_800_000_000_000 // DAY_MS * DAY_MS + DAY_MS // 2
@@ -188,35 +188,6 @@ def test_a_piece_within_a_piece_is_part_of_it(app, env):
         page = PiecedPage(made.parts(text), 200)
         assert page.get_data(as_text=True) == "[<i>a</i>]<i>a</i>"
     assert len(made.pieces) == 2
-
-
-LONG = "".join(f"Line {number} of a long text.\n" for number in range(5000))
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ["short", piece("short"), ""],
-        ["", piece(LONG), LONG],
-        [LONG, piece(""), "é" * 127, piece("é"), "x" * 256, piece("y" * 255)],
-        [piece(LONG), piece(LONG)],
-        ["x" * 255, piece(LONG), "x" * 255, "", LONG],
-    ],
-)
-def test_a_packed_page_is_the_page(parts):
-    encoded = [one.encode() if isinstance(one, str) else one for one in parts]
-    plain = PiecedPage(encoded, 200).get_data()
-    packed = PiecedPage(encoded, 200)
-    pack(packed)
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed.get_data()) == plain
-
-
-def test_what_was_added_to_a_page_is_packed_too():
-    page = PiecedPage([b"one ", piece(LONG)], 200)
-    page.set_data(page.get_data() + b"two")
-    pack(page)
-    assert gzip.decompress(page.get_data()) == b"one " + LONG.encode() + b"two"
 
 
 def without_keys(text):

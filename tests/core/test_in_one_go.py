@@ -1,0 +1,141 @@
+"""What is written in one go: its order, its rows, and its refusals."""
+
+import time
+from typing import cast
+
+import pytest
+from sqlalchemy import Table, insert, select, text
+from sqlalchemy.exc import IntegrityError
+
+from app.accounts.models import User
+from app.core import ids
+from app.core.clock import now_ms
+from app.core.db import (
+    Prepared,
+    in_one_go,
+    is_postgresql,
+    reading,
+    run_write,
+    savepoint,
+    session,
+    transaction,
+)
+from app.core.errors import Unavailable
+
+USERS = Prepared(select(User.username).order_by(User.username))
+NEW_USER = Prepared(insert(cast("Table", User.__table__)))
+EMPTY = dict.fromkeys(column.key for column in User.__table__.columns)
+
+
+@pytest.fixture(autouse=True)
+def _context(app):
+    with app.app_context():
+        yield
+
+
+def written(username):
+    moment = now_ms()
+    user = {"id": ids.new_id(), "type": "human", "username": username, "display_name": "U"}
+    NEW_USER.all(**EMPTY | user | {"is_active": True, "created_at": moment, "updated_at": moment})
+
+
+def count():
+    with reading():
+        return len(USERS.all())
+
+
+def test_what_goes_in_one_go_is_written_and_read_in_its_order():
+    with transaction():
+        with in_one_go():
+            written("a")
+            assert [row.username for row in USERS.all()] == ["a"]
+            written("b")
+            written("c")
+            assert [row.username for row in USERS.all()] == ["a", "b", "c"]
+            written("d")
+        assert len(USERS.all()) == 4
+    assert count() == 4
+
+
+def test_answers_that_came_early_are_not_taken_for_rows():
+    """PostgreSQL sends them when it is asked to, or has eight kilobytes of them."""
+    with transaction(), in_one_go():
+        written("a")
+        driver = session.connection().connection.dbapi_connection
+        if is_postgresql():
+            driver.pgconn.send_flush_request()
+            driver.pgconn.flush()
+            time.sleep(0.2)
+        assert [row.username for row in USERS.all()] == ["a"]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_what_is_refused_in_one_go_is_refused_as_always(reads):
+    def work():
+        with in_one_go():
+            written("same")
+            written("same")
+            if reads:
+                USERS.all()
+
+    with pytest.raises(IntegrityError):
+        run_write(work)
+    assert count() == 0
+    run_write(lambda: written("same"))
+    assert count() == 1
+
+
+def test_a_collision_in_one_go_runs_the_whole_work_again():
+    """PostgreSQL alone has any."""
+    if not is_postgresql():
+        return
+    fail = Prepared(
+        text(
+            "DO $$ BEGIN RAISE EXCEPTION 'collided' USING ERRCODE = 'serialization_failure'; END $$"
+        ).columns()
+    )
+    tries = []
+
+    def work():
+        tries.append(1)
+        with in_one_go():
+            written("a")
+            if len(tries) < 3:
+                fail.all()
+
+    run_write(work)
+    assert len(tries) == 3
+    assert count() == 1
+
+
+def test_a_connection_that_is_lost_in_one_go_is_an_outage():
+    if not is_postgresql():
+        return
+    end = Prepared(text("SELECT pg_terminate_backend(pg_backend_pid())").columns())
+
+    def work():
+        with in_one_go():
+            end.all()
+            written("a")
+
+    with pytest.raises(Unavailable):
+        run_write(work)
+    assert count() == 0
+
+
+def test_what_is_refused_in_one_go_may_be_undone_alone():
+    def refused():
+        with savepoint(), in_one_go():
+            written("same")
+            written("same")
+
+    with transaction():
+        with pytest.raises(IntegrityError):
+            refused()
+        written("other")
+    assert count() == 1
+
+
+def test_only_who_writes_does_so_in_one_go():
+    with pytest.raises(RuntimeError, match="nothing is being written"), reading(), in_one_go():
+        pass
