@@ -39,7 +39,7 @@ EVERYWHERE = "ticket"
 
 @dataclass
 class Writer:
-    """Writes texts of a seeded vocabulary."""
+    """Writes texts, other ones by each seed, of one vocabulary."""
 
     seed: int = 1
     words: list[str] = field(init=False)
@@ -47,11 +47,13 @@ class Writer:
     _weights: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
+        # All writers know the same words, so what one looks for stands in what another wrote.
+        self._random = random.Random(1)
         found: dict[str, None] = {}
         while len(found) < VOCABULARY:
             found[self._word()] = None
         self.words = list(found)
+        self._random.seed(self.seed)
         self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(VOCABULARY)))
 
     def _word(self) -> str:
