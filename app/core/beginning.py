@@ -21,14 +21,19 @@ class Beginning(FunctionElement[str]):
 
 @compiles(Beginning)
 def _in_postgres(element: Beginning, compiler: SQLCompiler, **options: Any) -> str:
-    # A text with no more bytes needs no counting of its characters, which takes three times as long
-    # as reading it.
-    text, length = (compiler.process(clause, **options) for clause in element.clauses)
-    beginning = f"substr({text}, 1, {length})"
-    return f"CASE WHEN octet_length({text}) <= {length} THEN {text} ELSE {beginning} END"
+    return _in_sql(element, compiler, "octet_length({text})", options)
 
 
 @compiles(Beginning, "sqlite")
 def _in_sqlite(element: Beginning, compiler: SQLCompiler, **options: Any) -> str:
+    return _in_sql(element, compiler, "length(CAST({text} AS BLOB))", options)
+
+
+def _in_sql(
+    element: Beginning, compiler: SQLCompiler, in_bytes: str, options: dict[str, Any]
+) -> str:
+    # A text with no more bytes needs no counting of its characters, which takes up to three times
+    # as long as reading it.
     text, length = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"substr({text}, 1, {length})"
+    size = in_bytes.format(text=text)
+    return f"CASE WHEN {size} <= {length} THEN {text} ELSE substr({text}, 1, {length}) END"

@@ -6,9 +6,11 @@ beside the text, never marks in it, so no text can pass for a match.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, islice
+from typing import Protocol
 
 from app.search.parsing import Part, Query
 from app.search.stemming import stem
@@ -23,9 +25,11 @@ WEIGHED_IN_ALL = 400
 
 Span = tuple[int, int]
 
-_LETTERS = r"[^\W_]*"
 _STARTS = r"(?<![^\W_])"
 _ENDS = r"(?![^\W_])"
+_LETTERS = r"[^\W_]*"
+_REST = re.compile(_LETTERS)
+_BLANK = re.compile(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +40,11 @@ class Snippet:
     highlights: list[Span]
 
 
-@dataclass(frozen=True, slots=True)
-class _Matcher:
+class _Matcher(Protocol):
     """Finds one part of a query in folded text."""
 
-    pattern: re.Pattern[str]
-    # The pattern finds too much where a stem is looked for: which one, or how a word may begin.
-    stem: str | None = None
-    beginning: str | None = None
-
-    def fits(self, word: str) -> bool:
-        if self.stem is None or (self.beginning and word.startswith(self.beginning)):
-            return True
-        return stem(word[:LONGEST]) == self.stem
+    def __call__(self, plain: str, /) -> Iterator[Span]:
+        """The matches, in order and apart."""
 
 
 class Highlighter:
@@ -90,34 +86,58 @@ class Highlighter:
         plain, original = _folded_with_offsets(text)
         found: list[tuple[int, int, int]] = []
         for number, matcher in enumerate(self._matchers):
-            matches = (
-                (*original(match.start(), match.end()), number)
-                for match in matcher.pattern.finditer(plain)
-                if matcher.fits(match.group())
-            )
-            found += islice(matches, min(WEIGHED, WEIGHED_IN_ALL - len(found)))
-        return sorted(found)
+            most = min(WEIGHED, WEIGHED_IN_ALL - len(found))
+            found += [(start, end, number) for start, end in islice(matcher(plain), most)]
+        if original is not None:
+            found = [(*original(start, end), number) for start, end, number in found]
+        return sorted(found) if len(self._matchers) > 1 else found
 
 
 def _matcher(part: Part) -> _Matcher:
     if len(part.runs) > 1 or part.runs[0].is_unspaced or part.is_quoted:
-        return _Matcher(re.compile(_phrase(part)))
+        return _by_pattern(_phrase(part))
     word = part.runs[0].text[:LONGEST]
     if is_picture(word):
-        return _Matcher(re.compile(re.escape(word)))
+        return _by_pattern(re.escape(word))
     wanted = stem(word)
     # Endings change at most the last letter of what becomes the stem, but for a few exceptions.
     common = wanted[:-1] if len(wanted) > 2 else wanted
-    starts = [common] if word.startswith(common) else [common, word]
-    beginning = word if part.is_open else None
-    return _Matcher(
-        re.compile(f"(?:{'|'.join(map(_starting, starts))}){_LETTERS}"), wanted, beginning
+    fitting = _Fitting(wanted, word if part.is_open else None)
+    if word.startswith(common):
+        return partial(_words, common, fitting)
+    either = re.compile(f"{_STARTS}(?:{re.escape(common)}|{re.escape(word)}){_LETTERS}")
+    return lambda plain: (
+        match.span() for match in either.finditer(plain) if fitting[match.group()]
     )
 
 
-def _starting(letters: str) -> str:
-    """The letters where a word begins; a search is quicker for letters than for what is before."""
-    return f"{re.escape(letters)}(?<![^\\W_]{re.escape(letters)})"
+def _by_pattern(pattern: str) -> _Matcher:
+    compiled = re.compile(pattern)
+    return lambda plain: (match.span() for match in compiled.finditer(plain))
+
+
+class _Fitting(dict[str, bool]):
+    """Whether a word has the stem that is looked for, or the beginning; looked up once each."""
+
+    def __init__(self, wanted: str, beginning: str | None) -> None:
+        super().__init__()
+        self._wanted = wanted
+        self._beginning = beginning
+
+    def __missing__(self, word: str) -> bool:
+        begins_so = self._beginning is not None and word.startswith(self._beginning)
+        self[word] = begins_so or stem(word[:LONGEST]) == self._wanted
+        return self[word]
+
+
+def _words(letters: str, fitting: _Fitting, plain: str) -> Iterator[Span]:
+    """The words that begin with these letters and fit. To compile a pattern would take longer."""
+    at = plain.find(letters)
+    while at >= 0:
+        end = _REST.match(plain, at).end()  # type: ignore[union-attr]  # matches anywhere
+        if (at == 0 or not plain[at - 1].isalnum()) and fitting[plain[at:end]]:
+            yield at, end
+        at = plain.find(letters, end)
 
 
 def _phrase(part: Part) -> str:
@@ -137,29 +157,34 @@ def _phrase(part: Part) -> str:
     return starts + pattern + (_LETTERS if part.is_open else _ENDS)
 
 
-def _folded_with_offsets(text: str) -> tuple[str, Callable[[int, int], Span]]:
-    """The folded text, and how a span of it becomes one of the text."""
+def _folded_with_offsets(text: str) -> tuple[str, Callable[[int, int], Span] | None]:
+    """The folded text, and how a span of it becomes one of the text where they are not the same."""
+    plain = folded(text)
     if text.isascii() or all(len(folded(character)) == 1 for character in set(text)):
-        return folded(text), lambda start, end: (start, end)
+        return plain, None
     lengths = [len(folded(character)) for character in text]
     starts = [0, *accumulate(lengths)]
 
     def original(start: int, end: int) -> Span:
         return bisect_right(starts, start) - 1, bisect_left(starts, end)
 
-    return folded(text), original
+    return plain, original
 
 
 def _best_start(matches: list[tuple[int, int, int]]) -> int:
     """Where the stretch with the most parts of the query begins; the first one of several."""
     best, most = 0, 0
-    for at, (start, _, _) in enumerate(matches):
+    in_all = len({part for _, _, part in matches})
+    for at, (start, _, first) in enumerate(matches):
         limit = start + LENGTH - BEFORE
-        parts = {part for _, end, part in islice(matches, at, at + WEIGHED) if end <= limit} or {
-            matches[at][2]
-        }
+        parts = {first}
+        for _, end, part in islice(matches, at + 1, at + WEIGHED):
+            if end <= limit:
+                parts.add(part)
         if len(parts) > most:
             best, most = start, len(parts)
+        if most == in_all:
+            break
     return best
 
 
@@ -171,11 +196,14 @@ def _cut(text: str, match: int) -> tuple[str, str, str]:
     start = 0
     if match > BEFORE:
         start = match - BEFORE
-        blank = re.search(r"\s", text[start:match])
-        start += blank.end() if blank else 0
+        blank = _BLANK.search(text, start, match)
+        start = blank.end() if blank else start
     # What stands before it is not looked at, and white space can be as long as the text.
-    raw = text[start : start + 20 * LENGTH]
-    piece = " ".join(raw.split())
+    for length in (2 * LENGTH, 20 * LENGTH):
+        raw = text[start : start + length]
+        piece = " ".join(raw.split())
+        if len(piece) > LENGTH or len(raw) < length:
+            break
     is_cut = len(piece) > LENGTH or start + len(raw) < len(text.rstrip())
     if len(piece) > LENGTH:
         shorter = piece[:LENGTH]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from app.core.beginning import Beginning
-from app.core.db import session
+from app.core.db import Prepared, session
 from app.search import index
 from app.search.documents import Kind, SearchDoc
 from app.search.sources import BODY_SHOWN, Found, Source
@@ -37,18 +37,23 @@ def _count() -> int:
     return session.scalar(select(func.count()).where(WikiPage.deleted_at.is_(None))) or 0
 
 
+_HITS = Prepared(
+    select(
+        WikiPage.id,
+        WikiPage.project_id,
+        WikiPage.title,
+        Beginning(WikiPage.body, BODY_SHOWN).label("body"),
+        WikiPage.created_at,
+        WikiPage.updated_at,
+        WikiPage.slug,
+    ).where(
+        WikiPage.id.in_(bindparam("identifiers", expanding=True)), WikiPage.deleted_at.is_(None)
+    ),
+    planned_once=True,
+)
+
+
 def _found(identifiers: Sequence[str]) -> list[Found]:
-    rows = session.execute(
-        select(
-            WikiPage.id,
-            WikiPage.project_id,
-            WikiPage.title,
-            Beginning(WikiPage.body, BODY_SHOWN).label("body"),
-            WikiPage.created_at,
-            WikiPage.updated_at,
-            WikiPage.slug,
-        ).where(WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None))
-    )
     return [
         Found(
             id=row.id,
@@ -59,7 +64,7 @@ def _found(identifiers: Sequence[str]) -> list[Found]:
             updated_at=row.updated_at,
             details={"slug": row.slug},
         )
-        for row in rows
+        for row in _HITS.all(identifiers=list(identifiers))
     ]
 
 
