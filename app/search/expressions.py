@@ -14,9 +14,17 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Documents with a word, or a mark, that begins so."""
+    """Documents with a word that begins so, behind a mark or none."""
 
-    text: str
+    letters: str
+    mark: str = ""
+    # Words of this stem count, but need not be looked for: another expression finds them.
+    stem: str | None = None
+
+    @property
+    def text(self) -> str:
+        """How the term begins."""
+        return self.mark + self.letters
 
 
 @dataclass(frozen=True, slots=True)

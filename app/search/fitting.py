@@ -24,8 +24,8 @@ def fits(expression: Expression, found: Stored) -> bool:
     match expression:
         case Term(term):
             return _stands(f" {term} ", found)
-        case Prefix(letters):
-            return _stands(f" {letters}", found)
+        case Prefix():
+            return _stands(f" {expression.text}", found)
         case Phrase(words, is_open):
             ending = "" if is_open else " "
             return f" {' '.join(words)}{ending}" in found.words

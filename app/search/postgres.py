@@ -200,7 +200,7 @@ def _few(everything: Sequence[Expression], newest_place: int, limit: int) -> set
     """The places of all that fits; None where that is more than asked for, or not known."""
     places: list[int] | None = None
     for expression in everything:
-        search = _search(Wanted(Tier.ANYWHERE, expression, END), newest_place)
+        search = _search(Wanted(Tier.ANYWHERE, expression, (), END), newest_place)
         if places is not None:
             # As there is little of what is found faster, there is little of all.
             search.size = search.blocks
@@ -288,8 +288,8 @@ def rendered(expression: Expression) -> str:
     match expression:
         case Term(term):
             return f"'{term}'"
-        case Prefix(letters):
-            return f"'{letters}':*"
+        case Prefix():
+            return f"'{expression.text}':*"
         case Phrase(words, is_open):
             *closed, last = (f"'{word}'" for word in words)
             return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"

@@ -44,8 +44,15 @@ class Wanted:
     """What one tier is asked for: the documents that fit, of those under a place."""
 
     tier: Tier
-    expression: Expression
+    # What fits, be it in a better tier or not, and what is in those.
+    fitting: Expression
+    better: tuple[Expression, ...]
     below: int
+
+    @property
+    def expression(self) -> Expression:
+        """What is in this tier and in no better one."""
+        return without(self.fitting, self.better)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +68,18 @@ _TITLE = _Place(Mark.TITLE_STEM, Mark.TITLE_WORD)
 _LEAD = _Place(Mark.LEAD_STEM, Mark.LEAD_WORD)
 
 
-def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
-    """The tiers of a query, the best first; no document is in two of them."""
+def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ...]]]:
+    """The tiers of a query, the best first: what fits, and what of it is in a better one."""
     if query.is_empty:
         return
     unwanted = _unwanted(query)
     if not query.wanted:
-        yield Tier.ANYWHERE, without(Term(Mark.ALL), unwanted)
+        yield Tier.ANYWHERE, without(Term(Mark.ALL), unwanted), ()
         return
     shown: list[Expression] = []
     if query.display_id is not None:
         shown.append(Term(display_mark(query.display_id)))
-        yield Tier.DISPLAY_ID, shown[0]
+        yield Tier.DISPLAY_ID, shown[0], ()
     matches = _matches(query)
     # Words of a title, or of the lead, stand somewhere; those of a phrase need not be together.
     is_implied = all(len(part.words) == 1 for part in query.wanted)
@@ -90,11 +97,11 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression]]:
                 # Of a long title the mark is only the beginning.
                 says_all = len(exact_mark(query.words)) < EXACT_LENGTH
             fitting = narrower if says_all else every([matches, narrower])
-            yield tier, without(fitting, [*unwanted, *shown])
+            yield tier, without(fitting, unwanted), tuple(shown)
             shown.append(narrower)
     # All words in the title are some of them as well.
     shown = [one for one in shown if len(in_title) == 1 or one != wanted[Tier.ALL_IN_TITLE]]
-    yield Tier.ANYWHERE, without(matches, [*unwanted, *shown])
+    yield Tier.ANYWHERE, without(matches, unwanted), tuple(shown)
 
 
 def all_tiers(query: Query) -> Expression | None:
@@ -133,9 +140,9 @@ def _word(word: str, place: _Place, *, is_open: bool, is_exact: bool) -> Express
     if is_exact:
         return _beginning(place, word) if is_open else Term(as_it_is)
     stemmed = Term(place.stem + stem(word))
-    return some([stemmed, _beginning(place, word)]) if is_open else stemmed
+    return some([stemmed, _beginning(place, word, stem(word))]) if is_open else stemmed
 
 
-def _beginning(place: _Place, letters: str) -> Expression:
+def _beginning(place: _Place, letters: str, known_stem: str | None = None) -> Expression:
     mark = beginning(place.word, letters)
-    return Prefix(place.word + letters) if mark is None else Term(mark)
+    return Prefix(letters, place.word, known_stem) if mark is None else Term(mark)

@@ -36,8 +36,12 @@ class Hit:
     found: Found
     tier: Tier
     snippet: Snippet
-    # The title in pieces: what matches (true) and what does not.
-    title: list[tuple[str, bool]]
+    highlighter: Highlighter
+
+    @property
+    def title(self) -> list[tuple[str, bool]]:
+        """The title in pieces, what matches (true) and what does not: for pages alone."""
+        return self.highlighter.pieces(self.found.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,9 @@ def ticket_ids(q: str) -> AnySelect:
     """
     _check(q)
     kind = Term(kind_mark(Kind.TICKET))
-    fitting = [wanted for _, wanted in tiers(parse(q))]
+    # What is in any other tier fits anywhere as well.
+    apart = (Tier.DISPLAY_ID, Tier.ANYWHERE)
+    fitting = [wanted for tier, wanted, _ in tiers(parse(q)) if tier in apart]
     return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
 
 
@@ -139,11 +145,11 @@ def _places(
 ) -> list[tuple[int, Tier]]:
     """The places of the next documents and their tiers, the best first."""
     wanted = []
-    for tier, expression in tiers(parsed):
+    for tier, fitting, better in tiers(parsed):
         if after is None or tier <= after.tier:
             is_continued = after is not None and tier == after.tier
             below = index.place_after(after.id) if after and is_continued else END
-            wanted.append(Wanted(tier, scope.narrow(expression), below))
+            wanted.append(Wanted(tier, scope.narrow(fitting), better, below))
     everything = (some_of_all_tiers(parsed), all_tiers(parsed)) if after is None else ()
     narrowed = [scope.narrow(one) for one in dict.fromkeys(everything) if one is not None]
     return index.best(wanted, narrowed, limit)
@@ -168,7 +174,7 @@ def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]
 
 
 def _hit(kind: Kind, found: Found, tier: Tier, highlighter: Highlighter) -> Hit:
-    return Hit(kind, found, tier, highlighter.snippet(found.body), highlighter.pieces(found.title))
+    return Hit(kind, found, tier, highlighter.snippet(found.body), highlighter)
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, W
 from app.search.fitting import Stored, fits, stored
 from app.search.places import added
 from app.search.ranking import END, Tier, Wanted
+from app.search.vocabulary import Vocabulary
 from app.search.waiting import Due
 
 # How long after a change its document may wait for others to go in with it.
@@ -108,7 +109,7 @@ def matching(expression: Expression) -> AnySelect:
     """A query for the places of all documents that fit."""
     apart = waiting.documents()
     settled = select(_FTS.c.rowid).where(
-        text("search_fts MATCH :match").bindparams(match=rendered(expression))
+        text("search_fts MATCH :match").bindparams(match=rendered(Vocabulary().closed(expression)))
     )
     if not apart:
         return settled
@@ -130,43 +131,57 @@ def best(
     ``everything`` says what fits in any tier but for a display id, what is found faster before.
     Where few fit at all, tiers are asked for until each of those has its own.
     """
-    found: list[tuple[int, Tier]] = []
-    apart = waiting.documents()
-    left = _few(everything, limit, apart)
+    look = _Look(limit)
+    few = _few(everything, look)
+    # From the first tier on, each better one is known to its end: that is faster left out here.
+    is_first_page = all(asked.below == END for asked in wanted)
+    found: dict[int, Tier] = {}
     for asked in wanted:
-        if asked.tier is not Tier.DISPLAY_ID and left is not None and not left:
+        if asked.tier is not Tier.DISPLAY_ID and few is not None and few <= found.keys():
             break
-        if left is not None and asked.tier is Tier.ANYWHERE:
-            places = sorted(left, reverse=True)
-        else:
-            places = _newest(asked.expression, asked.below, limit - len(found), apart)
-        found += [(place, asked.tier) for place in places]
-        if left is not None:
-            left.difference_update(places)
+        expression = asked.fitting if is_first_page else asked.expression
+        places = [place for place in look.newest(expression, asked.below) if place not in found]
+        found |= dict.fromkeys(places[: limit - len(found)], asked.tier)
         if len(found) == limit:
             break
-    return found
+    return list(found.items())
 
 
-def _few(everything: Sequence[Expression], limit: int, apart: dict[int, Stored]) -> set[int] | None:
+def _few(everything: Sequence[Expression], look: "_Look") -> set[int] | None:
     """The places of all that fits; None where that is more than asked for, or not known."""
     places: list[int] | None = None
     for expression in everything:
-        places = _newest(expression, END, limit, apart)
-        if len(places) >= limit:
+        places = look.newest(expression, END)
+        if len(places) >= look.limit:
             return None
     return set(places) if places is not None else None
 
 
-def _newest(expression: Expression, below: int, limit: int, apart: dict[int, Stored]) -> list[int]:
-    """The places of the newest documents that fit, in falling order, all under ``below``."""
-    statement = _NEWEST_SETTLED if apart else _NEWEST_OF_ALL
-    rows = statement.all(match=rendered(expression), below=below, limit=limit)
-    places = [row.place for row in rows]
-    if apart:
-        places += [place for place in _fitting(expression, apart) if place < below]
-        places = sorted(places, reverse=True)[:limit]
-    return places
+class _Look:
+    """One search: the index is asked for nothing twice."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._apart = waiting.documents()
+        self._vocabulary = Vocabulary()
+        self._settled: dict[tuple[str, int], list[int]] = {}
+
+    def newest(self, expression: Expression, below: int) -> list[int]:
+        """The places of the newest documents that fit, in falling order, all under ``below``."""
+        places = self._newest(rendered(self._vocabulary.closed(expression)), below)
+        if not self._apart:
+            return places
+        others = [place for place in _fitting(expression, self._apart) if place < below]
+        return sorted([*places, *others], reverse=True)[: self.limit]
+
+    def _newest(self, match: str, below: int) -> list[int]:
+        """Those of the index."""
+        places = self._settled.get((match, below))
+        if places is None:
+            statement = _NEWEST_SETTLED if self._apart else _NEWEST_OF_ALL
+            rows = statement.all(match=match, below=below, limit=self.limit)
+            places = self._settled[match, below] = [row.place for row in rows]
+        return places
 
 
 def _fitting(expression: Expression, apart: dict[int, Stored]) -> list[int]:
@@ -179,8 +194,8 @@ def rendered(expression: Expression) -> str:
     match expression:
         case Term(term):
             return f'"{term}"'
-        case Prefix(beginning):
-            return f'"{beginning}" *'
+        case Prefix():
+            return f'"{expression.text}" *'
         case Phrase(words, is_open):
             # Words beyond the last position stand among the marks in no order.
             return f'words : "{" ".join(words)}"' + (" *" if is_open else "")

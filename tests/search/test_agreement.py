@@ -15,13 +15,15 @@ from app.core import ids
 from app.core.db import reading, run_write
 from app.search import index, ranking, sources
 from app.search.documents import Kind, SearchDoc, analyzed
-from app.search.expressions import All, Any, Phrase, Prefix, Term, Without
+from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, without
 from app.search.parsing import parse
-from app.search.ranking import tiers
+from app.search.ranking import Wanted, all_tiers, some_of_all_tiers, tiers
 
 # Few words, so that they meet; of several scripts, stems and beginnings.
 WORDS = (
     *("run", "running", "runs", "runner", "gate", "gates", "gateway", "a", "an", "über", "uber"),
+    # More than are looked for one by one.
+    *("gated", "gatehouse", "gatekeeper", "gatepost"),
     *(
         "東京",
         "東京都",
@@ -62,8 +64,8 @@ def fits(expression, terms):
     match expression:
         case Term(term):
             return term in everything
-        case Prefix(beginning):
-            return any(term.startswith(beginning) for term in everything)
+        case Prefix():
+            return any(term.startswith(expression.text) for term in everything)
         case Phrase(words, is_open):
             return any(
                 _is_phrase(terms.words[at : at + len(words)], words, is_open)
@@ -140,9 +142,30 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
                 pass
             with reading():
                 for q in asked:
-                    for tier, wanted in tiers(parse(q)):
+                    ranked = []
+                    for tier, fitting, better in tiers(parse(q)):
+                        wanted = without(fitting, better)
                         expected = [one for one, terms in newest_first if fits(wanted, terms)]
                         assert newest_ids(wanted) == expected, (q, tier, is_settled)
+                        ranked += [(one, tier) for one in expected]
+                    assert best_ids(q) == ranked, (q, is_settled)
+    finally:
+        indexed([], before=docs)
+
+
+@pytest.mark.parametrize("count", range(8))
+def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
+    """SQLite looks for a few of them one by one."""
+    longer = ("gateway", "gatehouse", "gatepost", "gateman", "gatefold", "gateleg", "gated")
+    docs = documents([(Kind.TICKET, word, word, False) for word in ("gat", *longer[:count])])
+    indexed(docs, before=[])
+    try:
+        while index.settle(own=True):
+            pass
+        with reading():
+            for q in ("gate", "gatew", "mended gate", '"gate'):
+                expected = {doc.id for doc in docs if fits(all_tiers(parse(q)), analyzed(doc))}
+                assert {one for one, _ in best_ids(q)} == expected, q
     finally:
         indexed([], before=docs)
 
@@ -154,6 +177,22 @@ def newest_ids(wanted):
     return [known[place][1] for place in places]
 
 
+def best_ids(q):
+    """The ids of all that fits with their tiers, page after page, as the index ranks them."""
+    query = parse(q)
+    everything = [one for one in (some_of_all_tiers(query), all_tiers(query)) if one is not None]
+    left = [Wanted(tier, fitting, better, ranking.END) for tier, fitting, better in tiers(query)]
+    found = []
+    while page := index.best(left, everything, 3):
+        found += page
+        place, tier = page[-1]
+        left = [asked for asked in left if asked.tier <= tier]
+        left[0] = replace(left[0], below=place)
+        everything = []
+    known = index.documents_at(place for place, _ in found)
+    return [(known[place][1], tier) for place, tier in found]
+
+
 def test_ten_thousand_places_are_looked_through_in_order(indexed):
     """More than a block of places on PostgreSQL, with what fits far apart."""
     chance = random.Random(4)
@@ -162,7 +201,8 @@ def test_ten_thousand_places_are_looked_through_in_order(indexed):
     indexed(docs, before=[])
     with reading():
         for q in ("w7", "w", "w1 -w12"):
-            for _, wanted in tiers(parse(q)):
+            for _, fitting, better in tiers(parse(q)):
+                wanted = without(fitting, better)
                 expected = [doc.id for doc in reversed(docs) if fits(wanted, analyzed(doc))]
                 seen, below = [], ranking.END
                 while places := index.newest(wanted, below, 200):
