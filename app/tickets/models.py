@@ -44,9 +44,13 @@ RANK_SQL = (
 DUE_SQL = "coalesce(due_date, '9999-99-99')"
 
 
-def _live_index(name: str, *columns: str) -> Index:
+# Most tickets have none, and nobody asks for those by this column.
+HAS_PARENT = "parent_ticket_id IS NOT NULL"
+
+
+def _live_index(name: str, *columns: str, only: str = "") -> Index:
     """An index over live tickets in list order, newest first by (created_at, id)."""
-    live = text("deleted_at IS NULL")
+    live = text("deleted_at IS NULL" + (f" AND {only}" if only else ""))
     return Index(
         f"ix_tickets_live_{name}",
         *columns,
@@ -70,7 +74,7 @@ class Ticket(Base):
         _live_index("state", "state_id"),
         _live_index("assignee", "assignee_user_id"),
         _live_index("reporter", "reporter_user_id"),
-        _live_index("parent", "parent_ticket_id"),
+        _live_index("parent", "parent_ticket_id", only=HAS_PARENT),
         # Of a hundred tickets a few are epics. The type is a column of it, too, for the planner to
         # prefer it to the project's.
         Index(
@@ -118,7 +122,12 @@ class Ticket(Base):
             sqlite_where=text("deleted_at IS NULL"),
             postgresql_where=text("deleted_at IS NULL"),
         ),
-        Index(None, "parent_ticket_id"),
+        Index(
+            None,
+            "parent_ticket_id",
+            sqlite_where=text(HAS_PARENT),
+            postgresql_where=text(HAS_PARENT),
+        ),
     )
 
     id: Mapped[str] = id_key()
