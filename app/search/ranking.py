@@ -65,7 +65,6 @@ class _Place:
 
 _ANYWHERE = _Place(Mark.STEM, "")
 _TITLE = _Place(Mark.TITLE_STEM, Mark.TITLE_WORD)
-_LEAD = _Place(Mark.LEAD_STEM, Mark.LEAD_WORD)
 
 
 def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ...]]]:
@@ -88,11 +87,14 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ..
         Tier.EXACT_TITLE: Term(exact_mark(query.words)),
         Tier.ALL_IN_TITLE: every(in_title),
         Tier.SOME_IN_TITLE: some(in_title) if len(in_title) > 1 else None,
-        Tier.ALL_IN_LEAD: every(_in_place(part, _LEAD) for part in query.wanted),
+        Tier.ALL_IN_LEAD: every(_in_lead(part) for part in query.wanted),
     }
     for tier, narrower in wanted.items():
         if narrower is not None:
             says_all = is_implied and tier is not Tier.SOME_IN_TITLE
+            if tier is Tier.ALL_IN_LEAD and any(part.is_quoted for part in query.wanted):
+                # There are only the stems.
+                says_all = False
             if tier is Tier.EXACT_TITLE:
                 # Of a long title the mark is only the beginning.
                 says_all = len(exact_mark(query.words)) < EXACT_LENGTH
@@ -121,6 +123,10 @@ def _matches(query: Query) -> Expression:
 
 def _unwanted(query: Query) -> list[Expression]:
     return [_in_place(part, _ANYWHERE) for part in query.unwanted]
+
+
+def _in_lead(part: Part) -> Expression:
+    return every(Term(Mark.LEAD + stem(word)) for word in part.words)
 
 
 def _in_place(part: Part, place: _Place) -> Expression:

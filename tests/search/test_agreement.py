@@ -149,6 +149,17 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
                         assert newest_ids(wanted) == expected, (q, tier, is_settled)
                         ranked += [(one, tier) for one in expected]
                     assert best_ids(q) == ranked, (q, is_settled)
+                    # What is in any other tier fits anywhere, too.
+                    apart = [
+                        fitting
+                        for tier, fitting, _ in tiers(parse(q))
+                        if tier in (ranking.Tier.DISPLAY_ID, ranking.Tier.ANYWHERE)
+                    ]
+                    assert {one for one, _ in ranked} == {
+                        one
+                        for one, terms in newest_first
+                        if any(fits(fitting, terms) for fitting in apart)
+                    }, q
     finally:
         indexed([], before=docs)
 

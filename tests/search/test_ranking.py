@@ -163,6 +163,16 @@ def test_the_mark_of_a_long_title_does_not_stand_for_its_words(ticket, titles):
     assert isinstance(exact_title("gate"), Term)
 
 
+def test_a_quoted_word_is_found_as_it_is_alone_and_ranks_by_its_stem(ticket, titles):
+    """Of how a text begins only the stems are known."""
+    ticket("Newest of all below", "other words " * 60 + "running")
+    ticket("Begins so", "It runs")
+    ticket("Older", "Running it")
+    ticket("Below", "other words " * 60 + "running")
+    assert titles('"running"') == ["Older", "Below", "Newest of all below"]
+    assert titles("running") == ["Older", "Begins so", "Below", "Newest of all below"]
+
+
 def exact_title(q):
     """What fits because its title is just that."""
     return next(fitting for tier, fitting, _ in ranking.tiers(parse(q)) if tier is Tier.EXACT_TITLE)
