@@ -10,7 +10,7 @@ from app.core.db import Base
 
 
 def _of_those_with(*columns: str) -> Index:
-    """An index of the events that have the first of these: nobody asks for those without."""
+    """An index of the events that have the first of these; others are found by other columns."""
     named = text(f"{columns[0]} IS NOT NULL")
     return Index(None, *columns, sqlite_where=named, postgresql_where=named)
 

@@ -108,8 +108,9 @@ def exact_mark(title_words: Iterable[str]) -> str:
 def analyzed(doc: SearchDoc) -> Terms:
     """The terms of a document."""
     title, body = words(doc.title), words(doc.body)
-    known = _within_bounds([*title, *body])
-    sequence = [word for word in body if word in known] if len(known) > 1000 else body
+    different = {*title, *body}
+    known = _within_bounds(different, [*title, *body])
+    sequence = [word for word in body if word in known] if len(known) < len(different) else body
     placed = [*title, BOUNDARY, *sequence][:POSITIONS]
     marks = [Mark.ALL, kind_mark(doc.kind), project_mark(doc.project_id), exact_mark(title)]
     marks += _of_words(Mark.STEM, "", known)
@@ -151,14 +152,13 @@ def _behind(mark: str, found: set[str]) -> str:
     return mark + f" {mark}".join(found) if found else ""
 
 
-def _within_bounds(found: list[str]) -> set[str]:
-    """The different words, as far as they may be indexed."""
-    known = set(found)
-    if sum(map(len, known)) <= WORD_BYTES // LONGEST_CHARACTER:
-        return known
-    different = dict.fromkeys(found)
-    sizes = accumulate(len(word.encode()) for word in different)
-    return {word for word, size in zip(different, sizes, strict=True) if size <= WORD_BYTES}
+def _within_bounds(different: set[str], found: list[str]) -> set[str]:
+    """The different words among those found, as far as they may be indexed."""
+    if sum(map(len, different)) <= WORD_BYTES // LONGEST_CHARACTER:
+        return different
+    in_order = dict.fromkeys(found)
+    sizes = accumulate(len(word.encode()) for word in in_order)
+    return {word for word, size in zip(in_order, sizes, strict=True) if size <= WORD_BYTES}
 
 
 def _lead(body: str, found: list[str]) -> Iterator[str]:

@@ -133,8 +133,8 @@ def best(
     """
     look = _Look(limit)
     few = _few(everything, look)
-    # From the first tier on, each better one is known to its end: that is faster left out here.
-    is_first_page = all(asked.below == END for asked in wanted)
+    # There each better tier is known to its end, which is faster left out here.
+    is_first_page = bool(everything)
     found: dict[int, Tier] = {}
     for asked in wanted:
         if asked.tier is not Tier.DISPLAY_ID and few is not None and few <= found.keys():

@@ -22,9 +22,10 @@ _LONGER = Prepared(
     text(
         "WITH RECURSIVE longer(term) AS ("
         "SELECT (SELECT term FROM search_fts_vocabulary WHERE term >= :after AND term < :end "
-        "LIMIT 1) UNION ALL "
+        "ORDER BY term LIMIT 1) UNION ALL "
         "SELECT (SELECT term FROM search_fts_vocabulary "
-        "WHERE term >= longer.term || :before AND term < :end LIMIT 1) "
+        "WHERE term >= longer.term || :before AND term < :end "
+        "ORDER BY term LIMIT 1) "
         "FROM longer WHERE longer.term IS NOT NULL LIMIT :limit) "
         "SELECT term FROM longer WHERE term IS NOT NULL"
     ).columns(term=String)

@@ -31,7 +31,8 @@ class _Folding(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        apart = unicodedata.normalize("NFKD", character.casefold())
+        # What a sign stands for may have capitals: the Roman numeral, the numero sign.
+        apart = unicodedata.normalize("NFKD", character.casefold()).casefold()
         kept = "".join(part for part in apart if unicodedata.category(part) != "Mn")
         folded = unicodedata.normalize("NFC", kept)
         self[code] = folded

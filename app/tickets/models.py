@@ -44,7 +44,7 @@ RANK_SQL = (
 DUE_SQL = "coalesce(due_date, '9999-99-99')"
 
 
-# Most tickets have none, and nobody asks for those by this column.
+# Most tickets have none, and those are found by other columns.
 HAS_PARENT = "parent_ticket_id IS NOT NULL"
 
 

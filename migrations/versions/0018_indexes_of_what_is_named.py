@@ -1,7 +1,7 @@
 """Indexes by parent, ticket and project hold only the rows that have one.
 
 Most tickets have no parent, and calls of tools no ticket or project: each such row cost a page or
-two of the log of SQLite, and an entry of each index on PostgreSQL, that nothing ever asks for.
+two of the log of SQLite, and an entry of each index on PostgreSQL, by which nothing is ever found.
 """
 
 import sqlalchemy as sa

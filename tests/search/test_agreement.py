@@ -36,6 +36,11 @@ WORDS = (
         "2026",
         "café",
         "d'être",
+        # Signs that stand for capitals.
+        "№1234",
+        "№123456",
+        "ᴬᴮᴰᴱ",
+        "ᴬᴮᴰᴱᴳ",
         # As kinds are called.
         "page",
         "wiki",
@@ -149,6 +154,9 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
                         assert newest_ids(wanted) == expected, (q, tier, is_settled)
                         ranked += [(one, tier) for one in expected]
                     assert best_ids(q) == ranked, (q, is_settled)
+                    # As a cursor may ask that names a tier between those of the query.
+                    lower = [one for one in ranked if one[1] <= ranking.Tier.ALL_IN_LEAD]
+                    assert best_ids(q, ranking.Tier.ALL_IN_LEAD) == lower, (q, is_settled)
                     # What is in any other tier fits anywhere, too.
                     apart = [
                         fitting
@@ -168,7 +176,8 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
 def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
     """SQLite looks for a few of them one by one."""
     longer = ("gateway", "gatehouse", "gatepost", "gateman", "gatefold", "gateleg", "gated")
-    docs = documents([(Kind.TICKET, word, word, False) for word in ("gat", *longer[:count])])
+    given = ("gat", *longer[:count])
+    docs = documents([(Kind.TICKET, word, f"mended {word}", False) for word in given])
     indexed(docs, before=[])
     try:
         while index.settle(own=True):
@@ -177,6 +186,9 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
             for q in ("gate", "gatew", "mended gate", '"gate'):
                 expected = {doc.id for doc in docs if fits(all_tiers(parse(q)), analyzed(doc))}
                 assert {one for one, _ in best_ids(q)} == expected, q
+                assert len(expected) == len(
+                    [one for one in given if one.startswith(q.split()[-1].strip(chr(34)))]
+                ), q
     finally:
         indexed([], before=docs)
 
@@ -188,11 +200,16 @@ def newest_ids(wanted):
     return [known[place][1] for place in places]
 
 
-def best_ids(q):
-    """The ids of all that fits with their tiers, page after page, as the index ranks them."""
+def best_ids(q, first=None):
+    """The ids of all that fits with their tiers, page after page, as the index ranks them.
+
+    From the tier ``first`` on, if that is given.
+    """
     query = parse(q)
     everything = [one for one in (some_of_all_tiers(query), all_tiers(query)) if one is not None]
     left = [Wanted(tier, fitting, better, ranking.END) for tier, fitting, better in tiers(query)]
+    if first is not None:
+        everything, left = [], [asked for asked in left if asked.tier <= first]
     found = []
     while page := index.best(left, everything, 3):
         found += page
