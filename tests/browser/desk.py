@@ -12,8 +12,9 @@ from tests.browser.furniture import Furnished
 REPORTED = ("Failed to load resource", "Response Status Error Code")
 # Leaving a page cuts off what it was asking at that moment, and htmx says so.
 CUT_OFF = ("htmx:sendAbort", "htmx:afterRequest")
-# The browser leaves the fading between two pages out where the machine is slow, and says so.
-NO_FADING = "Transition was aborted because of invalid state"
+# The browser leaves the fading between two pages out where the machine is slow, or the next page
+# does not come, and says so. No script of ours asks for it.
+NO_FADING = ("Transition was aborted because of invalid state", "Transition was skipped")
 
 
 @dataclass
@@ -78,7 +79,7 @@ def watch(page: Page, problems: list[str]) -> None:
     page.on("pageerror", on_error)
 
     def on_console(message: Any) -> None:
-        known = message.text.startswith((*REPORTED, *CUT_OFF, NO_FADING))
+        known = message.text.startswith((*REPORTED, *CUT_OFF, *NO_FADING))
         if message.type in ("error", "warning") and not known:
             problems.append(f"{page.url}: {message.text}")
 
