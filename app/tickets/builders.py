@@ -1,6 +1,7 @@
 """The JSON of tickets, relations, watchers and comments (decisions.md, section 2)."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypedDict
 
 import orjson
@@ -47,8 +48,16 @@ def state_summary(
 
 def labels_in(found: str | None) -> list[LabelSummary]:
     """The labels of ``queries.COLUMNS``, in the order in which they are shown."""
-    rows = sorted(orjson.loads(found)) if found else ()
-    return [{"id": identifier, "name": name, "color": color} for _, identifier, name, color in rows]
+    return list(_read(found)) if found else []
+
+
+@lru_cache(maxsize=1024)
+def _read(found: str) -> tuple[LabelSummary, ...]:
+    # A project has few labels, and many tickets the same ones: the same text says the same.
+    rows = sorted(orjson.loads(found))
+    return tuple(
+        {"id": identifier, "name": name, "color": color} for _, identifier, name, color in rows
+    )
 
 
 def ticket_json(row: Sequence[Any]) -> dict[str, Any]:
