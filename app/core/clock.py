@@ -23,10 +23,14 @@ def _iso_second(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
+# Lists show a hundred times each.
+_ENDINGS = tuple(f".{rest:03d}Z" for rest in range(1000))
+
+
 def iso(milliseconds: int) -> str:
     """``2026-11-20T19:23:58.123Z`` for a time in milliseconds."""
     second, rest = divmod(milliseconds, 1000)
-    return f"{_iso_second(second)}.{rest:03d}Z"
+    return _iso_second(second) + _ENDINGS[rest]
 
 
 def iso_or_none(milliseconds: int | None) -> str | None:
