@@ -13,11 +13,12 @@ they cannot fail and no dictionary of the server matters. Three things are done 
   are read, the newest first, until enough of them have the phrase.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 
-from sqlalchemy import BigInteger, Integer, bindparam, column, select, table, text
+from sqlalchemy import BigInteger, Integer, Text, bindparam, column, select, table, text
 
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, run_write, session
@@ -64,20 +65,24 @@ _ERASE = text("DELETE FROM search_fts WHERE place = :place")
 _SETTLE = text("SELECT gin_clean_pending_list(to_regclass('ix_search_fts_terms'))")
 _MATCHING = (
     "SELECT {number} AS number, place FROM search_fts "
-    "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place < :below_{number} "
+    "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place + 0 < :below_{number} "
     "ORDER BY place + 0 DESC LIMIT :limit"
 )
 _WITH_PHRASE = (
     "SELECT {number} AS number, place FROM (SELECT place, place + 0 AS at, terms FROM search_fts "
-    "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place < :below_{number} "
+    "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place + 0 < :below_{number} "
     "ORDER BY at DESC OFFSET 0) AS found_{number} "
     "WHERE terms @@ CAST(:exact_{number} AS tsquery) ORDER BY at DESC LIMIT :limit"
 )
 # The planner does not know that reading a vector is dear, and would rather read them all, one after
-# another or in the order of places, than ask the index. This and the sum above leave it the index.
-_NEWEST_PLACE = text(
-    "SELECT (SELECT max(place) FROM search_fts), set_config('enable_seqscan', 'off', true)"
+# another or in the order of places, than ask the index. This and the sums above leave it the index.
+_BEGIN = Prepared(
+    text(
+        "SELECT (SELECT max(place) FROM search_fts) AS newest, "
+        "set_config('enable_seqscan', 'off', false)"
+    ).columns(newest=BigInteger, set_config=Text)
 )
+_END = Prepared(text("SELECT set_config('enable_seqscan', 'on', false)").columns(set_config=Text))
 
 
 def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
@@ -168,7 +173,13 @@ def best(
     ``everything`` says what fits in any tier but for a display id, what is found faster before.
     Where few fit at all, tiers are looked for until each of those has its own.
     """
-    newest_place = _newest_place()
+    with _looking_in_index() as newest_place:
+        return _best(wanted, everything, limit, newest_place)
+
+
+def _best(
+    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_place: int
+) -> list[tuple[int, Tier]]:
     left = _few(everything, newest_place, limit)
     searches = [_search(asked, newest_place) for asked in wanted]
     if left is not None:
@@ -187,8 +198,17 @@ def best(
     return found[:limit]
 
 
-def _newest_place() -> int:
-    return session.scalar(_NEWEST_PLACE) or 0
+@contextmanager
+def _looking_in_index() -> Iterator[int]:
+    """Have the index asked meanwhile; the newest place.
+
+    Not by a transaction of its own, which would take two more turns to the server.
+    """
+    newest_place: int = _BEGIN.all()[0].newest or 0
+    try:
+        yield newest_place
+    finally:
+        _END.all()
 
 
 def _search(asked: Wanted, newest_place: int) -> _Search:

@@ -1,5 +1,7 @@
 """In which order hits come, and what the index is asked for that (app/search/ranking.py)."""
 
+from contextlib import nullcontext
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,7 +96,7 @@ class Corpus:
     def best(self, wanted, everything, limit):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(postgres, "_look", self.look)
-            patched.setattr(postgres, "_newest_place", lambda: self.newest)
+            patched.setattr(postgres, "_looking_in_index", lambda: nullcontext(self.newest))
             return postgres.best(wanted, everything, limit)
 
 
