@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.core.errors import Unavailable
 from app.core.prepared import wrapped
+from app.core.server_prepared import ready_statements
 
 # The execution option, and the session's mark, of a unit of work that writes.
 WRITES = "docket_writes"
@@ -98,6 +99,8 @@ def prepare(engine: Engine) -> None:
         event.listen(engine, "connect", _open_postgres)
         event.listen(engine, "begin", _begin_postgres)
         event.listen(engine, "checkout", partial(_check_out, engine))
+        event.listen(engine, "rollback", _roll_back_postgres)
+        event.listen(engine, "rollback_savepoint", _forget_ready)
         event.listen(engine, "reset", _reset_postgres)
         event.listen(engine, "checkin", _check_in)
 
@@ -161,8 +164,30 @@ def _begin_postgres(connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
 
 
+def _roll_back_postgres(connection: Connection) -> None:
+    """Roll back before SQLAlchemy has the driver do so, which then finds nothing left to do.
+
+    The driver would have the server forget all statements that it keeps ready, to be planned anew,
+    as it cannot know that none of ours is of something that was made and rolled back.
+    """
+    if not connection.invalidated:
+        _end(connection.connection.dbapi_connection)
+
+
+def _forget_ready(connection: Connection, *_: object) -> None:
+    """The driver does so when it goes back to a savepoint, and has the server forget all."""
+    ready_statements(connection).forget()
+
+
+def _end(driver: Any) -> None:
+    """End what is open, if anything can be; what cannot, the driver's own way tells why."""
+    if driver.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        driver.pgconn.exec_(b"ROLLBACK")
+
+
 def _reset_postgres(driver: Any, _record: object, _state: object) -> None:
     """End what was begun; most only read, and began nothing. Raises OperationalError if lost."""
+    _end(driver)
     if driver.pgconn.transaction_status != TransactionStatus.IDLE:
         driver.rollback()
 
@@ -229,8 +254,9 @@ def outage_in_words(error: Unavailable) -> str:
 
 
 # Serialization failure, deadlock, and a row that was deleted after it was read and before another
-# row came to refer to it. Run anew, the work finds out and says so.
-_RETRYABLE_STATES = frozenset({"40001", "40P01", "23503"})
+# row came to refer to it. Run anew, the work finds out and says so. Last, a statement that the
+# server kept ready and does not any more (server_prepared.py).
+_RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
 
 
 def is_retryable(error: Exception) -> bool:

@@ -26,6 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
+from app.core.server_prepared import numbered, ready_statements
+
 Turn = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update | Delete
@@ -35,7 +37,7 @@ PLANNED_LENGTH = 10
 
 _CURSOR = "docket_cursor"
 # How SQLAlchemy leaves room for the list of an IN.
-_LIST = re.compile(r"\(__\[POSTCOMPILE_(\w+)\]\)")
+_LIST = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_(\w+)\]\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Compiled:
     row: Callable[[Sequence[Any]], Any]
     has_rows: bool
     is_positional: bool
+    # The same with numbered parameters, and their names in that order, for PostgreSQL.
+    numbered: tuple[bytes, tuple[str, ...]]
 
     def parameters(self, given: dict[str, Any]) -> Any:
         """The values as the driver takes them."""
@@ -92,13 +96,16 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
     fixed = {name: bind.effective_value for name, bind in binds.items() if not bind.required}
 
     def room_for_list(found: re.Match[str]) -> str:
+        negation, name = found[1] or "", found[2]
         if on_sqlite:
-            return "(SELECT value FROM json_each(?))"
-        kind = binds[found[1]].type.compile(dialect)
-        return f"(SELECT unnest(%({found[1]})s::{kind}[]))"
+            return f"{negation}IN (SELECT value FROM json_each(?))"  # noqa: S608 - two constants
+        # A join with the list would have PostgreSQL read a whole small table.
+        compared = "<> ALL" if negation else "= ANY"
+        return f"{compared} (%({name})s::{binds[name].type.compile(dialect)}[])"
 
+    sql = _LIST.sub(room_for_list, made.string)
     return Compiled(
-        sql=_LIST.sub(room_for_list, made.string),
+        sql=sql,
         names=tuple(made.positiontup or ()),
         fixed={
             name: turn(value) if (turn := turns[name]) else value for name, value in fixed.items()
@@ -108,6 +115,7 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
         row=kind,
         has_rows=bool(columns),
         is_positional=on_sqlite,
+        numbered=(b"", ()) if on_sqlite else numbered(sql),
     )
 
 
@@ -143,12 +151,14 @@ def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> li
         if not driver.in_transaction:
             # As ``engines`` begins a transaction that only reads.
             driver.execute("BEGIN")
-    else:
-        # On PostgreSQL a cursor of one's own would take as long as the rest of this.
-        kept = connection.info.get(_CURSOR) or connection.info.setdefault(_CURSOR, driver.cursor())
-        # In one go with others its rows would be those of whatever it ran first.
-        is_apart = prepared.has_rows and driver.pgconn.pipeline_status != PipelineStatus.OFF
-        driver = driver if is_apart else kept
+    elif driver.pgconn.pipeline_status == PipelineStatus.OFF:
+        return _run_ready(connection, driver, prepared, given)
+    elif not prepared.has_rows:
+        # A cursor of one's own would take as long as the rest of this. What has rows needs one, or
+        # its rows would be those of whatever the kept one ran first.
+        driver = connection.info.get(_CURSOR) or connection.info.setdefault(
+            _CURSOR, driver.cursor()
+        )
     try:
         cursor = driver.execute(prepared.sql, prepared.parameters(given))
         if not prepared.has_rows:
@@ -157,6 +167,24 @@ def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> li
     except connection.dialect.loaded_dbapi.Error as error:
         raise wrapped(connection, prepared.sql, error) from error
     return prepared.rows(found)
+
+
+def _run_ready(
+    connection: Connection, driver: Any, prepared: Compiled, given: dict[str, Any]
+) -> list[Any]:
+    sql, names = prepared.numbered
+    values = prepared.parameters(given)
+    try:
+        statements = ready_statements(connection)
+        found = statements.run(
+            sql,
+            [values[name] for name in names],
+            tuple if prepared.out_of else prepared.row,
+            begins=not driver.autocommit,
+        )
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise wrapped(connection, prepared.sql, error) from error
+    return prepared.rows(found) if prepared.out_of else found
 
 
 def wrapped(connection: Connection, sql: str | None, error: Any) -> BaseException:

@@ -60,7 +60,7 @@ def test_a_short_list_is_planned_once(names):
     if is_postgresql():
         counts = text(
             "SELECT custom_plans, generic_plans FROM pg_prepared_statements "
-            "WHERE statement LIKE '%workflow_states.id IN%'"
+            "WHERE statement LIKE '%workflow_states.id = ANY%'"
         )
         ((custom, generic),) = session.execute(counts).all()
         assert generic > custom
