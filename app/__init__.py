@@ -108,9 +108,10 @@ def _install_requests(app: Flask) -> None:
     @app.after_request
     def log_line(response: Response) -> Response:
         request, noted = asked(), notes()
-        log.info(
+        logs.tell_briefly(
+            log,
             "request",
-            extra={
+            {
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,

@@ -2,11 +2,14 @@
 
 import io
 import logging
+from contextlib import contextmanager
 
 import pytest
 
 from app.accounts import tokens
-from app.core.logs import JsonFormatter
+from app.core import logs
+from app.core.context import on_behalf_of
+from app.core.logs import JsonFormatter, Lines
 from tests.support.story import events, make_ticket, ok
 
 PASSWORD = "canary-password-1234"
@@ -115,3 +118,56 @@ def test_a_query_is_not_logged(cast, lines):
     make_ticket(cast.ada, cast.open_project)
     ok(cast.ada.get("/tickets?limit=1&note=canary-in-the-query"))
     assert "canary-in-the-query" not in lines.getvalue()
+
+
+@contextmanager
+def own_lines(level=logging.INFO):
+    """The stream of this process's own lines, while nobody else listens, pytest neither."""
+    stream = io.StringIO()
+    root = logging.getLogger()
+    before, level_before = root.handlers[:], root.level
+    root.handlers[:] = [Lines(stream)]
+    root.setLevel(level)
+    try:
+        yield stream
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level_before)
+
+
+SAID = {"path": '/a "quoted" \\ path', "status": 200, "duration_ms": 1.5, "actor_user_id": None}
+SECRET = {"path": "/x?cookie=app_session=canary", "status": 404}
+
+
+@pytest.mark.parametrize("said", [SAID, SECRET])
+@pytest.mark.parametrize("asked", [None, "0199-request"])
+def test_a_line_told_briefly_is_the_one_that_its_logger_would_write(said, asked, monkeypatch):
+    monkeypatch.setattr(logs, "now_ms", lambda: 1_700_000_000_000)
+    logger = logging.getLogger("docket.access")
+    with on_behalf_of(asked), own_lines() as written:
+        logger.info("request", extra=said)
+        monkeypatch.setattr(logger, "info", None)
+        logs.tell_briefly(logger, "request", said)
+    first, second = written.getvalue().splitlines()
+    assert first == second
+    assert "canary" not in first
+
+
+def test_what_nobody_wants_to_know_is_not_told():
+    with own_lines(logging.WARNING) as written:
+        logs.tell_briefly(logging.getLogger("docket.access"), "request", SAID)
+    assert written.getvalue() == ""
+
+
+def test_others_hear_of_it_as_always(lines):
+    with own_lines() as written:
+        logging.getLogger().addHandler(logging.StreamHandler(lines))
+        logs.tell_briefly(logging.getLogger("docket.access"), "request", SAID)
+    assert written.getvalue().count("\n") == lines.getvalue().count("\n") == 1
+
+
+def test_a_log_that_cannot_be_written_fails_no_request(cast, monkeypatch):
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    with own_lines() as written:
+        written.close()
+        ok(cast.ada.get("/auth/me"))
