@@ -66,7 +66,7 @@ class PiecedPage(Reply):
     def __init__(self, parts: Sequence[bytes | Piece], status: int) -> None:
         """The page is these parts in their order."""
         self.parts = parts
-        super().__init__(self._plain(), status, content_type=HTML)
+        super().__init__(self._plain(), status, [("Content-Type", HTML), ("Vary", "HX-Request")])
 
     def _plain(self) -> Iterator[bytes]:
         for part in self.parts:

@@ -6,11 +6,15 @@ is no more. Only time passes unasked: a filter that tells something by the clock
 
 Values are plain ones, rows and dataclasses; of those, what a field says whose name begins with an
 underscore does not count, so none may have one.
+
+The pages of ``STILL_PAGES`` are kept whole in the same way, but for the keys of their forms, of
+which each reader gets new ones.
 """
 
 import re
 import secrets
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -27,8 +31,11 @@ from app.core.clock import now_ms
 from app.web.choices import shows_exact_times
 from app.web.packing import Piece, piece
 
-# Compressed; what a ticket shows takes some 5 KB.
-CAPACITY = 6 * 1024 * 1024
+# They show their context and what all pages show; of the request at hand they know nothing.
+STILL_PAGES = frozenset({"tickets/show.html", "wiki/show.html"})
+
+# Compressed; what a ticket shows takes some 5 KB, and 8 KB with all of its page.
+CAPACITY = 8 * 1024 * 1024
 # What keeping one takes besides.
 _OVERHEAD = 500
 _FOREVER = 1 << 62
@@ -48,54 +55,101 @@ class Page:
 
     def __init__(self) -> None:
         """It has no pieces yet."""
-        self.pieces: list[Piece] = []
+        # None stands for a key that is new each time.
+        self.pieces: list[Piece | None] = []
         self.has_exact_times = shows_exact_times()
 
     def parts(self, text: str) -> list[bytes | Piece]:
         """The page that reads so: its parts between the pieces, and these."""
-        parts = _SLOTS.split(text)
-        return [self.pieces[int(one)] if at % 2 else one.encode() for at, one in enumerate(parts)]
+        return with_keys(self._split(text))
+
+    def kept_parts(self, text: str) -> tuple[Piece | None, ...]:
+        """The same to be sent again, all of it packed."""
+        return tuple(piece(one) if isinstance(one, str) else one for one in self._split(text))
+
+    def _split(self, text: str) -> Iterator[str | Piece | None]:
+        for at, one in enumerate(_SLOTS.split(text)):
+            yield self.pieces[int(one)] if at % 2 else one
+
+
+def with_keys(parts: Iterable[str | Piece | None]) -> list[bytes | Piece]:
+    """The parts of a page as they go out now."""
+    return [
+        one if isinstance(one, Piece) else (_key_of_form() if one is None else one).encode()
+        for one in parts
+    ]
+
+
+def _key_of_form() -> str:
+    return str(uuid.uuid4())
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A piece, when it was made, and from when on it would be made otherwise, in milliseconds."""
+    """The parts of a page or the one of a piece, when they were made, and from when on they would
+    be made otherwise, in milliseconds.
+    """
 
-    piece: Piece
+    parts: tuple[Piece | None, ...]
     since: int
     until: int
+
+    @property
+    def size(self) -> int:
+        """What keeping it takes, in bytes."""
+        return _OVERHEAD + sum(len(one.packed) for one in self.parts if one is not None)
+
+    def is_so(self) -> bool:
+        """Whether it is so now; a clock may be set back."""
+        return self.since <= now_ms() < self.until
 
 
 # Most parts are asked for once. They are written in their page; only those that are asked for again
 # are worth being packed and kept.
-_ASKED_FOR = Kept(piece(""), 0, 0)
+_ASKED_FOR = Kept((), 0, 0)
 
 
 def install(app: Flask) -> None:
-    """Give every template ``still`` and ``place``."""
+    """Give every template ``still``, ``place`` and ``new_key``; the application ``still_page``."""
     kept: Cache[Kept] = Cache(CAPACITY)
     env = app.jinja_env
+
+    def found_of(key: bytes) -> Kept | None:
+        found = kept.get(key)
+        # Whoever works on a template sees what they changed.
+        return _ASKED_FOR if found is not None and app.debug else found
 
     def still(template: str, **shown: Any) -> Markup:
         """The part of a page that this template makes of these values alone."""
         key = _key(template, shown)
-        found = kept.get(key)
-        # A clock may be set back.
-        is_so = found is not None and found.since <= now_ms() < found.until
-        # Whoever works on a template sees what they changed.
-        if found is not None and is_so and not app.debug:
+        found = found_of(key)
+        if found is not None and found.is_so():
             lasts_until(found.until)
-            return place(found.piece)
+            return place(found.parts[0])
         text, lasting = _written(env.get_template(template), shown)
         if found is None:
-            kept.put(key, _ASKED_FOR, _OVERHEAD)
+            kept.put(key, _ASKED_FOR, _ASKED_FOR.size)
             return text
-        found = Kept(piece(text), *lasting)
-        kept.put(key, found, len(found.piece.packed) + _OVERHEAD)
-        return place(found.piece)
+        found = Kept((piece(text),), *lasting)
+        kept.put(key, found, found.size)
+        return place(found.parts[0])
+
+    def still_page(template: str, shown: dict[str, Any]) -> list[bytes | Piece]:
+        """The parts of the page that this template makes of these values alone."""
+        key = _key(template, shown)
+        found = found_of(key)
+        if found is not None and found.is_so():
+            return with_keys(found.parts)
+        with placing() as page, _lasting() as lasting:
+            text = env.get_template(template).render(shown)
+        made = _ASKED_FOR if found is None else Kept(page.kept_parts(text), *lasting())
+        kept.put(key, made, made.size)
+        return page.parts(text) if found is None else with_keys(made.parts)
 
     env.globals["still"] = still
     env.globals["place"] = place
+    env.globals["new_key"] = new_key
+    app.extensions["docket_still_page"] = still_page
 
 
 def lasts_until(moment: int) -> None:
@@ -105,13 +159,19 @@ def lasts_until(moment: int) -> None:
         ends.append(moment)
 
 
-def place(one: Piece) -> Markup:
-    """Where a page has this piece; the piece itself in what is no page."""
+def place(one: Piece | None) -> Markup:
+    """Where a page has this piece, or a new key; the piece itself in what is no page."""
     page = _page.get()
     if page is None:
-        return Markup(one.plain.decode())  # noqa: S704 - templates made it
+        text = _key_of_form() if one is None else one.plain.decode()
+        return Markup(text)  # noqa: S704 - templates made it
     page.pieces.append(one)
     return Markup(_SLOT.format(len(page.pieces) - 1))  # noqa: S704 - a number
+
+
+def new_key() -> Markup:
+    """A key for a form that must do something once, another each time the form is shown."""
+    return place(None)
 
 
 @contextmanager
@@ -127,16 +187,26 @@ def placing() -> Iterator[Page]:
 
 def _written(template: Template, shown: dict[str, Any]) -> tuple[Markup, tuple[int, int]]:
     """What a template makes of values, since when and until when."""
-    since, ends = now_ms(), [_FOREVER]
-    page, before = _page.set(None), _ends.set(ends)
+    page = _page.set(None)
     try:
-        text = Markup(template.render(shown))  # noqa: S704 - a template made it
+        with _lasting() as lasting:
+            text = Markup(template.render(shown))  # noqa: S704 - a template made it
     finally:
-        _ends.reset(before)
         _page.reset(page)
-    until = min(ends)
+    since, until = lasting()
     lasts_until(until)
     return text, (since, until)
+
+
+@contextmanager
+def _lasting() -> Iterator[Callable[[], tuple[int, int]]]:
+    """Learn since when and until when what is written meanwhile is so."""
+    since, ends = now_ms(), [_FOREVER]
+    before = _ends.set(ends)
+    try:
+        yield lambda: (since, min(ends))
+    finally:
+        _ends.reset(before)
 
 
 def _key(template: str, shown: dict[str, Any]) -> bytes:

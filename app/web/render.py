@@ -4,7 +4,6 @@ A region of one page that htmx swaps is a block of that page's template; a thing
 partial file. Both work without a script first: the same address answers the whole page.
 """
 
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -59,26 +58,26 @@ def install(app: Flask) -> None:
     env.lstrip_blocks = True
     keep_compiled(env, Path(str(app.template_folder)), app.config["ASSET_VERSION"])
     env.globals["htmx_config"] = HTMX_CONFIG
-    env.globals["new_key"] = lambda: str(uuid.uuid4())
-
     pieces.install(app)
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 
-    @app.context_processor
-    def shown() -> dict[str, Any]:
-        settings: Settings = current_app.config["SETTINGS"]
-        actor = g.actor
-        return {
-            "app_name": settings.app_name,
-            "prefers": choices.chosen(),
-            "me": {
-                "id": actor.user_id or "",
-                "type": "human",
-                "username": actor.username,
-                "display_name": actor.display_name or actor.username,
-            },
-        }
+    app.context_processor(_shown_by_all)
+
+
+def _shown_by_all() -> dict[str, Any]:
+    settings: Settings = current_app.config["SETTINGS"]
+    actor = g.actor
+    return {
+        "app_name": settings.app_name,
+        "prefers": choices.chosen(),
+        "me": {
+            "id": actor.user_id or "",
+            "type": "human",
+            "username": actor.username,
+            "display_name": actor.display_name or actor.username,
+        },
+    }
 
 
 def warm(app: Flask) -> None:
@@ -101,16 +100,15 @@ def html(content: str, status: int = 200) -> Response:
 
 def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
     """The page, or only ``block`` of it where htmx asks."""
+    if status == 200 and template in pieces.STILL_PAGES and not (block and is_htmx()):
+        still_page = current_app.extensions["docket_still_page"]
+        return PiecedPage(still_page(template, _shown_by_all() | context), status)
     with pieces.placing() as made:
         if block and is_htmx():
             text = render_block(template, block, **context)
         else:
             text = render(template, **context)
-    if not made.pieces:
-        return html(text, status)
-    response = PiecedPage(made.parts(text), status)
-    response.headers["Vary"] = "HX-Request"
-    return response
+    return PiecedPage(made.parts(text), status) if made.pieces else html(text, status)
 
 
 def partial(template: str, *, status: int = 200, **context: Any) -> Response:

@@ -1,7 +1,9 @@
 """Pieces of pages, which are made once for what they show."""
 
 import gzip
+import re
 from collections.abc import Iterator
+from uuid import UUID
 
 import pytest
 from jinja2 import ChoiceLoader, DictLoader, meta, nodes, pass_context
@@ -252,6 +254,98 @@ def test_pieces_say_what_they_would_if_they_saw_all(ada, cast, ticket, guide, en
     assert without_keys(ada.get(path).text) == without_keys(kept)
 
 
+@pytest.fixture
+def whole(app, env):
+    """A whole page that a template makes of values, as text."""
+
+    def ask(template, **values):
+        with app.test_request_context(headers=values.pop("headers", {})):
+            parts = app.extensions["docket_still_page"](template, values)
+            return PiecedPage(parts, 200).get_data(as_text=True)
+
+    return ask
+
+
+def test_a_whole_page_is_kept_but_for_the_keys_of_its_forms(env, whole):
+    made = []
+    env.globals["told"] = made.append
+    env.write("part.html", "<i>{{ name }}</i>")
+    env.write(
+        "page.html",
+        "{% set _ = told(name) %}{{ still('part.html', name=name) }}"
+        "|{{ ui.once() }}|{{ new_key() }}",
+    )
+    keys = set()
+    for _ in range(5):
+        part, once, key = whole("page.html", name="<a>").split("|")
+        assert part == "<i>&lt;a&gt;</i>"
+        keys |= {key, *re.findall(r'value="([^"]+)"', once)}
+    assert len(keys) == 10
+    assert all(UUID(key).version == 4 for key in keys)
+    assert whole("page.html", name="b").startswith("<i>b</i>|")
+    assert made == ["<a>", "<a>", "b"]
+
+
+def test_a_whole_page_lasts_until_time_would_change_it(env, whole, clock):
+    env.write("part.html", "{{ at | ago }}")
+    env.write("page.html", "{{ still('part.html', at=at) }} {{ (at + 1) | ago }}")
+    for _ in range(3):
+        assert whole("page.html", at=NOON) == "just now just now"
+    clock(NOON + MINUTE_MS)
+    for _ in range(3):
+        assert whole("page.html", at=NOON) == "1 min ago just now"
+    exact = whole("page.html", at=NOON, headers={"Cookie": "times=exact"})
+    assert exact.count(" UTC") == 2
+    clock(NOON + MINUTE_MS + 1)
+    assert whole("page.html", at=NOON) == "1 min ago 1 min ago"
+
+
+def test_whoever_works_on_a_whole_page_sees_what_they_changed(app, env, whole, monkeypatch):
+    monkeypatch.setitem(app.config, "DEBUG", True)
+    for text in ("before", "after"):
+        env.write("page.html", text)
+        env.cache.clear()
+        assert [whole("page.html") for _ in range(3)] == [text] * 3
+
+
+@pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up"])
+def test_a_whole_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, path):
+    def seen():
+        return [ada.get(path, **PACKED) for _ in range(3)][-1]
+
+    assert b'data-theme="dark"' not in gzip.decompress(seen().data)
+    ada.client.set_cookie("theme", "dark")
+    assert b'data-theme="dark"' in gzip.decompress(seen().data)
+    others = type(ada)(cast.bo.client, ada.app)
+    for reader, caller in ((ada, cast.ada), (others, cast.bo)) * 3:
+        me = caller.get("/users/me").json["username"]
+        assert f'<strong id="signed-in">{me}</strong>' in reader.get(path).text
+    ada.client.delete_cookie("theme")
+
+
+def test_whole_pages_ask_for_nothing_of_the_request(app):
+    for template in pieces.STILL_PAGES:
+        asked = asked_of_page(app.jinja_env, template)
+        # It is asked by the frame of all pages.
+        assert "prefers" in asked
+        assert not asked & (NOT_STILL - {"new_key", "place"}), template
+
+
+def test_the_judge_of_whole_pages_sees_what_stands_above(env):
+    env.write("above.html", "{{ request.path }}{% block one %}{% endblock %}")
+    env.write("page.html", "{% extends 'above.html' %}{% block one %}{{ given }}{% endblock %}")
+    assert asked_of_page(env, "page.html") >= {"request", "given"}
+
+
+def asked_of_page(env, name: str) -> set[str]:
+    """As ``asked_for``, with what it extends, and with the macros of all pages."""
+    parsed = env.parse(env.loader.get_source(env, name)[0])
+    names = asked_for(env, name)
+    for above in parsed.find_all(nodes.Extends):
+        names |= asked_of_page(env, above.template.value)
+    return names | asked_for(env, "macros/ui.html")
+
+
 def stills(env, name: str) -> Iterator[tuple[str, set[str]]]:
     """The pieces that a template asks for, and what it gives them."""
     source = env.loader.get_source(env, name)[0]
@@ -265,6 +359,8 @@ def asked_for(env, name: str) -> set[str]:
     source = env.loader.get_source(env, name)[0]
     parsed = env.parse(source)
     names = set(meta.find_undeclared_variables(parsed))
+    # What all templates have counts as declared.
+    names |= {one.name for one in parsed.find_all(nodes.Name) if one.ctx == "load"} & NOT_STILL
     if any(one.attr == "once" for one in parsed.find_all(nodes.Getattr)):
         names.add("new_key")
     set_here = {one.name for one in parsed.find_all(nodes.Name) if one.ctx != "load"}

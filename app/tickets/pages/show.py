@@ -38,8 +38,7 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
     return page(
         "tickets/show.html",
         project=subject.project,
-        ticket=subject.ticket,
-        fields={name: it for name, it in subject.ticket.items() if name not in TEXTS},
+        ticket={name: it for name, it in subject.ticket.items() if name not in TEXTS},
         shown={name: subject.ticket[name] for name in ("display_id", "html")},
         labels=subject.labels,
         facts=FACTS,

@@ -1,5 +1,7 @@
 """Reading one page."""
 
+from dataclasses import replace
+
 from flask import Response
 
 from app.core.db import reading
@@ -44,8 +46,11 @@ def show(reference: str, key: str | None = None) -> Response:
         "wiki/show.html",
         project=scope.project,
         scope=scope,
-        page=one,
-        shown=shown,
+        # Its text stands in there once, laid out.
+        page=replace(one, body=""),
+        has_text=one.body.strip() != "",
+        html=shown.html,
+        is_source=shown.is_source,
         contents=[one for one in shown.headings if one.level <= CONTENTS],
         editor=found.editor,
         backlinks=[
