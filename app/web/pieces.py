@@ -51,10 +51,11 @@ _ends: ContextVar[list[int] | None] = ContextVar("ends", default=None)
 
 
 class Page:
-    """A page that is being made."""
+    """A page that is being made, to be kept whole or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_kept: bool) -> None:
         """It has no pieces yet."""
+        self.is_kept = is_kept
         # None stands for a key that is new each time.
         self.pieces: list[Piece | None] = []
         self.has_exact_times = shows_exact_times()
@@ -129,6 +130,9 @@ def install(app: Flask) -> None:
         text, lasting = _written(env.get_template(template), shown)
         if found is None:
             kept.put(key, _ASKED_FOR, _ASKED_FOR.size)
+        page = _page.get()
+        if found is None or (page is not None and page.is_kept):
+            # Kept with its page, and alone only once another page asks for it.
             return text
         found = Kept((piece(text),), *lasting)
         kept.put(key, found, found.size)
@@ -140,7 +144,7 @@ def install(app: Flask) -> None:
         found = found_of(key)
         if found is not None and found.is_so():
             return with_keys(found.parts)
-        with placing() as page, _lasting() as lasting:
+        with placing(is_kept=found is not None) as page, _lasting() as lasting:
             text = env.get_template(template).render(shown)
         made = _ASKED_FOR if found is None else Kept(page.kept_parts(text), *lasting())
         kept.put(key, made, made.size)
@@ -175,9 +179,9 @@ def new_key() -> Markup:
 
 
 @contextmanager
-def placing() -> Iterator[Page]:
+def placing(*, is_kept: bool = False) -> Iterator[Page]:
     """Make a page meanwhile: its pieces are put in later."""
-    page = Page()
+    page = Page(is_kept=is_kept)
     token = _page.set(page)
     try:
         yield page

@@ -300,6 +300,18 @@ def test_a_whole_page_lasts_until_time_would_change_it(env, whole, clock):
     assert whole("page.html", at=NOON) == "1 min ago 1 min ago"
 
 
+def test_a_part_of_a_kept_page_is_kept_alone_once_another_page_shows_it(env, whole):
+    made = []
+    env.globals["told"] = made.append
+    env.write("part.html", "{% set _ = told(name) %}<i>{{ name }}</i>")
+    for page in ("one", "another", "third"):
+        env.write(f"{page}.html", page + " {{ still('part.html', name=name) }}")
+        for _ in range(4):
+            assert whole(f"{page}.html", name="a") == f"{page} <i>a</i>"
+    # Twice for the page that is kept with it, then to be kept alone.
+    assert made == ["a"] * 3
+
+
 def test_whoever_works_on_a_whole_page_sees_what_they_changed(app, env, whole, monkeypatch):
     monkeypatch.setitem(app.config, "DEBUG", True)
     for text in ("before", "after"):
