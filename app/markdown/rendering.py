@@ -1,8 +1,10 @@
 """``render``: from what people and bots wrote to HTML that is safe to show."""
 
 import hashlib
+from dataclasses import replace
 from html import escape
 
+import orjson
 from markupsafe import Markup
 
 from app.core.cache import Cache
@@ -10,7 +12,7 @@ from app.markdown import library
 from app.markdown.filling import filled, wiki_link
 from app.markdown.marks import clean
 from app.markdown.source import Long, Source, links_of, read_any
-from app.markdown.values import Html, Links, Profile, Resolver, Targets, nowhere
+from app.markdown.values import Html, Laid, Links, Profile, Resolver, Targets, nowhere
 from app.markdown.writing import Page, write
 
 # Raise it whenever the same text would come out differently.
@@ -65,7 +67,10 @@ def render(
             name = type(error).__name__
             source = _as_source(Long(clean(text)), Targets())
             return Html(source, links=links, is_source=True, failed=True, error=name)
-    _laid_out.put(key, done, 200 + 2 * len(done.html))
+    html = Laid(done.html)
+    html.made_of = key.hex()
+    done = replace(done, html=html)
+    _laid_out.put(key, done, 200 + 2 * len(html))
     return done
 
 
@@ -113,7 +118,11 @@ def _fingerprint(links: Links, targets: Targets) -> bytes:
         [targets.pages.get(slug) for slug in links.slugs],
         [targets.tickets.get(display_id) for display_id in links.tickets],
     )
-    return repr(said).encode("utf-8", "backslashreplace")
+    try:
+        return orjson.dumps(said)
+    except TypeError:
+        # Half a character, as no text that was stored has it.
+        return repr(said).encode("utf-8", "backslashreplace")
 
 
 def _key(*parts: bytes) -> bytes:

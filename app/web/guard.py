@@ -99,8 +99,7 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
             if _may_pack(response):
                 packing.pack(response)
             elif isinstance(response, packing.PiecedPage):
-                # Its pieces are unpacked.
-                response.get_data()
+                response.unpack()
         return response
 
 
@@ -108,8 +107,13 @@ def _refuse_nul(request: Request) -> None:
     """No database stores NUL and no browser sends it; raises NotFound and InvalidField."""
     if "\x00" in request.path:
         raise NotFound("route", request.path)
+    sent = []
+    # Of most requests the parameters need not be read for this.
+    if b"%00" in request.query_string or b"\x00" in request.query_string:
+        sent.append(request.args)
     # What is only read has no form.
-    sent = (request.args,) if request.method in SAFE_METHODS else (request.args, request.form)
+    if request.method not in SAFE_METHODS:
+        sent.append(request.form)
     for values in sent:
         for name, value in values.items(multi=True):
             if "\x00" in value:
@@ -141,7 +145,7 @@ def public(
 
 def actor() -> Actor:
     """Who asks for this page."""
-    found: Actor = g.get("actor", ANONYMOUS)
+    found: Actor = notes().get("actor", ANONYMOUS)
     return found
 
 

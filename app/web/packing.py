@@ -16,6 +16,7 @@ from isal.isal_zlib import crc32, crc32_combine
 from app.core.reply import Reply
 
 HTML = "text/html; charset=utf-8"
+PACKED = {"Content-Encoding": "gzip", "Vary": "HX-Request, Accept-Encoding"}
 # Below this, packing costs more than it saves; a page with pieces is packed in any case.
 WORTH_PACKING = 2048
 # What stands between two pieces is often short, and compressing takes three microseconds at least.
@@ -66,11 +67,16 @@ class PiecedPage(Reply):
     def __init__(self, parts: Sequence[bytes | Piece], status: int) -> None:
         """The page is these parts in their order."""
         self.parts = parts
-        super().__init__(self._plain(), status, [("Content-Type", HTML), ("Vary", "HX-Request")])
+        super().__init__(self._plain(), status, [("Content-Type", HTML)])
 
     def _plain(self) -> Iterator[bytes]:
         for part in self.parts:
             yield part if isinstance(part, bytes) else part.plain
+
+    def unpack(self) -> None:
+        """Make it a plain answer in place."""
+        self.get_data()
+        self.headers.add("Vary", "HX-Request")
 
     def packed(self) -> bytes | None:
         """The page as one gzip stream; None where it was looked at or added to meanwhile."""
@@ -93,11 +99,14 @@ class PiecedPage(Reply):
 def pack(response: Response) -> None:
     """Compress a large page in place."""
     content = response.packed() if isinstance(response, PiecedPage) else None
-    if content is None:
-        plain = response.get_data()
-        if len(plain) < WORTH_PACKING:
-            return
-        content = isal_zlib.compress(plain, LEVEL, _GZIP)
-    response.set_data(content)
-    response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "HX-Request, Accept-Encoding"
+    if content is not None:
+        # It has none of these yet.
+        response.response = [content]
+        response.headers.extend({"Content-Length": str(len(content)), **PACKED})
+        return
+    if isinstance(response, PiecedPage):
+        response.unpack()
+    plain = response.get_data()
+    if len(plain) >= WORTH_PACKING:
+        response.set_data(isal_zlib.compress(plain, LEVEL, _GZIP))
+        response.headers.update(PACKED)

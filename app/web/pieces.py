@@ -28,6 +28,7 @@ from markupsafe import Markup
 
 from app.core.cache import Cache
 from app.core.clock import now_ms
+from app.markdown import Laid
 from app.web.choices import shows_exact_times
 from app.web.packing import Piece, piece
 
@@ -223,6 +224,8 @@ def _key(template: str, shown: dict[str, Any]) -> bytes:
 
 def _told(value: Any) -> list[Any]:
     """A text that is safe as it is, or a row; all else that is not plain must not be in a piece."""
+    if isinstance(value, Laid) and value.made_of:
+        return ["laid", value.made_of]
     if isinstance(value, Markup):
         return ["safe", str.__str__(value)]
     if isinstance(value, tuple):

@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, DictLoader, meta, nodes, pass_context
 from markupsafe import Markup, escape
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.markdown import Laid, Resolved, Targets, render
 from app.web import filters, pieces
 from app.web.packing import PiecedPage
 
@@ -402,3 +403,38 @@ def test_the_judge_of_pieces_sees_what_is_missing(env):
     env.write("part.html", "{{ own }}{{ forgotten }}")
     assert list(stills(env, "page.html")) == [("piece.html", {"given"})]
     assert asked_for(env, "piece.html") == {"given", "forgotten", "new_key"}
+
+
+def test_a_wiki_page_follows_what_its_links_lead_to_at_once(ada, cast, guide):
+    def seen():
+        return [ada.get("/projects/OPEN/wiki/leading").text for _ in range(3)][-1]
+
+    here = {"project_id": cast.open_project}
+    body = here | {"slug": "leading", "title": "Leading", "body": "To [[led]] and [[set-up]]."}
+    assert cast.ada.post("/wiki/pages", body).status_code == 201
+    before = seen()
+    made = cast.ada.post("/wiki/pages", here | {"slug": "led", "title": "Led before"})
+    assert made.status_code == 201
+    assert "Led before" not in before
+    assert "Led before" in seen()
+    cast.ada.patch(f"/wiki/pages/{made.json['id']}", {"title": "Led now"})
+    assert "Led now" in seen()
+    assert "Led before" not in seen()
+
+
+def test_laid_out_texts_are_known_by_what_they_were_made_of(env, shown):
+    env.write("piece.html", "{{ one.html }}")
+    before = render("A *text*.").html
+    assert isinstance(before, Laid)
+    assert before.made_of
+    for _ in range(3):
+        assert shown("piece.html", one={"html": before}) == str(before)
+    # What was put together of it says nothing of how.
+    more = before + Markup("<hr>")
+    assert shown("piece.html", one={"html": more}) == f"{before}<hr>"
+    assert render("Another.").html.made_of != before.made_of
+    leading = [
+        render("[[x]]", resolver=lambda _, to=to: Targets({"x": Resolved("/x", to)}, {})).html
+        for to in ("One", "Two")
+    ]
+    assert leading[0].made_of != leading[1].made_of

@@ -9,7 +9,7 @@ from app.audit.models import AuditEvent
 from app.audit.service import record_separately
 from app.core.actor import Actor
 from app.core.db import reading, session
-from app.markdown import Broken, Html, Profile, Resolved, Targets, linked, render
+from app.markdown import Broken, Html, Links, Profile, Resolved, Targets, render
 from app.web.guard import actor as present
 from app.web.texts import laid_out
 from app.wiki import loaders
@@ -30,8 +30,15 @@ def rendered(scope: Scope, body: str) -> Html:
 
 def read(scope: Scope, body: str) -> tuple[Html, Targets]:
     """As ``rendered``, with what the links of the text lead to."""
-    found = targets(present(), scope.id, scope.key, linked(body))
-    return render(body, Profile.FULL, lambda _links: found, anchor_prefix="h-"), found
+    found = Targets()
+
+    def resolve(links: Links) -> Targets:
+        nonlocal found
+        found = targets(present(), scope.id, scope.key, links)
+        return found
+
+    shown = render(body, Profile.FULL, resolve, anchor_prefix="h-")
+    return shown, found
 
 
 def outgoing(shown: Html, found: Targets) -> list[dict[str, Any]]:
