@@ -212,6 +212,13 @@ def in_one_go() -> Iterator[None]:
         raise wrapped(connection, None, error) from error
 
 
+def discard() -> None:
+    """Have nobody use the connection of the unit of work at hand after it, which has failed."""
+    connection = _reader.get() or _writer.get()
+    if connection is not None and not connection.invalidated:
+        connection.invalidate()
+
+
 def is_writing() -> bool:
     """Whether the unit of work at hand writes."""
     return _writer.get() is not None

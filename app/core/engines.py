@@ -100,7 +100,7 @@ def prepare(engine: Engine) -> None:
         event.listen(engine, "begin", _begin_postgres)
         event.listen(engine, "checkout", partial(_check_out, engine))
         event.listen(engine, "rollback", _roll_back_postgres)
-        event.listen(engine, "rollback_savepoint", _forget_ready)
+        event.listen(engine, "rollback_savepoint", _doubt_ready)
         event.listen(engine, "reset", _reset_postgres)
         event.listen(engine, "checkin", _check_in)
 
@@ -174,9 +174,10 @@ def _roll_back_postgres(connection: Connection) -> None:
         _end(connection.connection.dbapi_connection)
 
 
-def _forget_ready(connection: Connection, *_: object) -> None:
-    """The driver does so when it goes back to a savepoint, and has the server forget all."""
-    ready_statements(connection).forget()
+def _doubt_ready(connection: Connection, *_: object) -> None:
+    """The driver does as much when it goes back to a savepoint, which is left to it."""
+    if not connection.invalidated:
+        ready_statements(connection).doubt()
 
 
 def _end(driver: Any) -> None:
@@ -255,7 +256,7 @@ def outage_in_words(error: Unavailable) -> str:
 
 # Serialization failure, deadlock, and a row that was deleted after it was read and before another
 # row came to refer to it. Run anew, the work finds out and says so. Last, a statement that the
-# server kept ready and does not any more (server_prepared.py).
+# server kept ready and somebody had it forget (server_prepared.py); what only reads fails by that.
 _RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
 
 

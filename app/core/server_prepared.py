@@ -9,9 +9,10 @@ import re
 from collections import OrderedDict
 from typing import Any
 
+from psycopg import OperationalError
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import InvalidSqlStatementName, error_from_result
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from sqlalchemy import Connection
 
 # Statements that a connection keeps ready, as many as psycopg would.
@@ -20,6 +21,7 @@ MOST_KEPT = 100
 _READY = "docket_ready_statements"
 # A parameter by its name, and a sign that stands for itself, as SQLAlchemy writes them for psycopg.
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
+_IS_KEPT = b"SELECT 1 FROM pg_prepared_statements WHERE name = $1"
 _DONE = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
@@ -43,6 +45,7 @@ class ReadyStatements:
         self._turner = Transformer(driver)
         self._names: OrderedDict[tuple[bytes, tuple[int, ...] | None], bytes] = OrderedDict()
         self._made = 0
+        self._is_doubtful = False
 
     def run(self, sql: bytes, values: list[Any], row: Any, *, begins: bool) -> list[Any]:
         """The rows of a statement, in a transaction if it ``begins`` one that is not open yet.
@@ -52,6 +55,8 @@ class ReadyStatements:
         turner = self._turner
         if begins and self._is_idle:
             self._checked(self._pgconn.exec_(b"BEGIN ISOLATION LEVEL READ COMMITTED"))
+        if self._is_doubtful:
+            self._look()
         turned = turner.dump_sequence(values, [PyFormat.AUTO] * len(values))
         try:
             found = self._found(sql, turned)
@@ -75,9 +80,17 @@ class ReadyStatements:
         name = self._name(sql, self._turner.types)
         return self._checked(self._pgconn.exec_prepared(name, turned, self._turner.formats))
 
-    def forget(self) -> None:
-        """Prepare all of them anew: psycopg has the server forget them when a savepoint fails."""
-        self._names.clear()
+    def doubt(self) -> None:
+        """See whether the server still has them before one is run: somebody may have had it forget
+        them all, as psycopg does where a savepoint fails, if it has prepared any itself.
+        """
+        self._is_doubtful = True
+
+    def _look(self) -> None:
+        self._is_doubtful = False
+        one = next(iter(self._names.values()), None)
+        if one is not None and not self._checked(self._pgconn.exec_params(_IS_KEPT, [one])).ntuples:
+            self._names.clear()
 
     def _name(self, sql: bytes, types: tuple[int, ...] | None) -> bytes:
         key = (sql, types)
@@ -95,9 +108,12 @@ class ReadyStatements:
         return name
 
     def _checked(self, result: Any) -> Any:
-        if result.status not in _DONE:
-            raise error_from_result(result)
-        return result
+        if result.status in _DONE:
+            return result
+        if self._pgconn.status == ConnStatus.BAD:
+            # It may have ended without a word, and then the error has no class of its own.
+            raise OperationalError(result.get_error_message())
+        raise error_from_result(result)
 
 
 def ready_statements(connection: Connection) -> ReadyStatements:

@@ -19,14 +19,16 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from sqlalchemy import BigInteger, Integer, Text, bindparam, column, select, table, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.core.columns import Id
-from app.core.db import AnySelect, Prepared, run_write, session
+from app.core.db import AnySelect, Prepared, discard, run_write, session
 from app.core.locks import Lock, hold
-from app.search.documents import SearchDoc, Terms, analyzed, beginning, with_display_id
-from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
+from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
+from app.search.expressions import Expression
 from app.search.places import ADD
 from app.search.ranking import END, Tier, Wanted
+from app.search.tsquery import rendered, without_phrases
 
 # How long the index may gather documents.
 GATHERING_SECONDS = 1.0
@@ -82,7 +84,7 @@ _BEGIN = Prepared(
         "set_config('enable_seqscan', 'off', false)"
     ).columns(newest=BigInteger, set_config=Text)
 )
-_END = Prepared(text("SELECT set_config('enable_seqscan', 'on', false)").columns(set_config=Text))
+_END = Prepared(text("RESET enable_seqscan").columns())
 
 
 def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
@@ -207,8 +209,14 @@ def _looking_in_index() -> Iterator[int]:
     newest_place: int = _BEGIN.all()[0].newest or 0
     try:
         yield newest_place
-    finally:
-        _END.all()
+    except BaseException:
+        try:
+            _END.all()
+        except SQLAlchemyError:
+            # It was lost, or a transaction failed; nobody is to meet the setting in it.
+            discard()
+        raise
+    _END.all()
 
 
 def _search(asked: Wanted, newest_place: int) -> _Search:
@@ -258,7 +266,7 @@ def _look(searches: list[_Search], limit: int) -> list[list[int]]:
     have_phrases = []
     for number, search in enumerate(searches):
         expression = search.asked.expression
-        likely = _without_phrases(expression)
+        likely = without_phrases(expression)
         query = rendered(likely)
         if search.first > 0:
             blocks = range(search.first, search.left)
@@ -282,40 +290,3 @@ def _looking(have_phrases: tuple[bool, ...]) -> Prepared:
         for number, has_phrase in enumerate(have_phrases)
     ]
     return Prepared(text(" UNION ALL ".join(parts)).columns(number=Integer, place=BigInteger))
-
-
-def _without_phrases(expression: Expression) -> Expression:
-    """What fits whatever order words are in; all that fits the expression fits this as well."""
-    match expression:
-        case Phrase(words, is_open):
-            *closed, last = words
-            mark = beginning("", last) if is_open else last
-            return All((*map(Term, closed), Prefix(last) if mark is None else Term(mark)))
-        case All(parts):
-            return All(tuple(map(_without_phrases, parts)))
-        case Any(parts):
-            return Any(tuple(map(_without_phrases, parts)))
-        case Without(wanted, unwanted):
-            likely = _without_phrases(wanted)
-            parts = unwanted.parts if isinstance(unwanted, Any) else (unwanted,)
-            certain = [part for part in parts if _without_phrases(part) == part]
-            return without(likely, certain)
-    return expression
-
-
-def rendered(expression: Expression) -> str:
-    """The expression in the language of tsquery; every term is quoted."""
-    match expression:
-        case Term(term):
-            return f"'{term}'"
-        case Prefix():
-            return f"'{expression.text}':*"
-        case Phrase(words, is_open):
-            *closed, last = (f"'{word}'" for word in words)
-            return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"
-        case All(parts):
-            return "(" + " & ".join(rendered(part) for part in parts) + ")"
-        case Any(parts):
-            return "(" + " | ".join(rendered(part) for part in parts) + ")"
-        case Without(wanted, unwanted):
-            return f"({rendered(wanted)} & !{rendered(unwanted)})"

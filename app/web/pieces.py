@@ -37,8 +37,9 @@ STILL_PAGES = frozenset({"tickets/show.html", "wiki/show.html"})
 
 # Compressed; what a ticket shows takes some 5 KB, and 8 KB with all of its page.
 CAPACITY = 8 * 1024 * 1024
-# What keeping one takes besides.
+# What keeping one takes besides, and each of its parts.
 _OVERHEAD = 500
+_OVERHEAD_OF_PART = 150
 _FOREVER = 1 << 62
 
 # No text of anyone's can say this: theirs is escaped, or cleaned of comments, and who does not know
@@ -99,7 +100,8 @@ class Kept:
     @property
     def size(self) -> int:
         """What keeping it takes, in bytes."""
-        return _OVERHEAD + sum(len(one.packed) for one in self.parts if one is not None)
+        sizes = (len(one.packed) + _OVERHEAD_OF_PART for one in self.parts if one is not None)
+        return _OVERHEAD + sum(sizes)
 
     def is_so(self) -> bool:
         """Whether it is so now; a clock may be set back."""
@@ -175,7 +177,11 @@ def place(one: Piece | None) -> Markup:
 
 
 def new_key() -> Markup:
-    """A key for a form that must do something once, another each time the form is shown."""
+    """A key for a form that must do something once, another each time the form is shown.
+
+    A template has it where it shows it, and nothing but its place: it cannot look at it, and would
+    show another one if it kept it and showed it twice.
+    """
     return place(None)
 
 

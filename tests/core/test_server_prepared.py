@@ -5,7 +5,7 @@ from socket import SHUT_RDWR, socket
 
 import pytest
 from sqlalchemy import Integer, bindparam, select, text
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app.accounts.models import User
 from app.core import server_prepared
@@ -69,6 +69,21 @@ def test_a_savepoint_that_fails_takes_no_statement_away():
             assert QUERY.all(id=new_id()) == []
 
 
+def test_savepoints_that_fail_leave_as_many_statements_as_before():
+    """Where the driver prepared none of its own, it has the server forget none."""
+    with transaction():
+        for _ in range(20):
+            with pytest.raises(ZeroDivisionError), savepoint():
+                fail_at_once()
+    with reading():
+        assert kept() == 1
+
+
+def fail_at_once():
+    QUERY.all(id=new_id())
+    raise ZeroDivisionError
+
+
 def test_what_the_server_forgot_is_prepared_anew():
     with reading():
         QUERY.all(id=new_id())
@@ -104,7 +119,7 @@ def test_so_many_are_kept_and_no_more(monkeypatch):
         assert session.scalar(ours) == 3
 
 
-def test_values_of_every_kind_arrive_as_they_are():
+def test_values_arrive_as_they_are():
     given = {"a": 1, "b": 1 << 40, "c": "it's 100 %", "d": None, "e": True, "f": ["x", "y"]}
     with reading():
         ready = server_prepared.ready_statements(session.get_bind())
@@ -117,16 +132,48 @@ def test_values_of_every_kind_arrive_as_they_are():
         assert rows == [list(given.values())]
 
 
-def test_a_connection_that_breaks_without_a_word_is_an_outage():
-    def read_on():
-        with reading():
-            driver = session.get_bind().connection.dbapi_connection
-            with socket(fileno=os.dup(driver.pgconn.socket)) as line:
-                line.shutdown(SHUT_RDWR)
-            QUERY.all(id=new_id())
+def cut_off():
+    driver = session.connection().connection.dbapi_connection
+    with socket(fileno=os.dup(driver.pgconn.socket)) as line:
+        line.shutdown(SHUT_RDWR)
+    QUERY.all(id=new_id())
 
-    with pytest.raises(Unavailable):
-        read_on()
+
+def cut_off_while_reading():
+    with reading():
+        cut_off()
+
+
+def cut_off_while_reading_alone():
+    with reading():
+        driver = session.get_bind().connection.dbapi_connection
+        with socket(fileno=os.dup(driver.pgconn.socket)) as line:
+            line.shutdown(SHUT_RDWR)
+        QUERY.all(id=new_id())
+
+
+def cut_off_while_writing():
+    run_write(cut_off)
+
+
+def cut_off_in_a_savepoint():
+    with transaction(), savepoint():
+        cut_off()
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        cut_off_while_reading,
+        cut_off_while_reading_alone,
+        cut_off_while_writing,
+        cut_off_in_a_savepoint,
+    ],
+)
+def test_a_connection_that_breaks_without_a_word_is_an_outage(lose):
+    with pytest.raises(Unavailable) as raised:
+        lose()
+    assert isinstance(raised.value.__cause__, OperationalError)
     with reading():
         assert QUERY.all(id=new_id()) == []
 

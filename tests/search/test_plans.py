@@ -1,17 +1,32 @@
 """How the databases go about a search."""
 
+import os
+from socket import SHUT_RDWR, socket
+
+import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from app.core.db import Prepared, is_postgresql, reading, session
-from app.search import index
+from app.search import index, postgres
 from app.search.parsing import parse
 from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
+
+
+def generic_plan(driver, sql):
+    """How PostgreSQL goes about a statement that it plans once for all values."""
+    found = driver.pgconn.exec_(b"EXPLAIN (GENERIC_PLAN) " + sql)
+    assert found.ntuples, found.get_error_message()
+    return "\n".join(found.get_value(row, 0).decode() for row in range(found.ntuples))
 
 
 def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
     ticket, app, monkeypatch
 ):
     """In a small table too, which the planner would rather read whole."""
+    with app.app_context():
+        if not is_postgresql():
+            return
     plans = []
     run = Prepared.all
 
@@ -23,13 +38,12 @@ def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
             if ready is not None:
                 rows = driver.execute(f"EXPLAIN {ready.sql}", ready.parameters(dict(values)))
                 plans.append("\n".join(row[0] for row in rows))
+                plans.append(generic_plan(driver, ready.numbered[0]))
         return run(self, **values)
 
     for number in range(20):
         ticket(f"Lantern {number}", "mend the gate")
     with app.app_context(), reading():
-        if not is_postgresql():
-            return
         monkeypatch.setattr(Prepared, "all", explained)
         for words in ("lantern gate", '"mend the" lan'):
             fitting = some_of_all_tiers(parse(words))
@@ -41,3 +55,40 @@ def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
         assert "ix_search_fts_terms" in plan
         assert "pk_search_fts" not in plan
         assert "Seq Scan" not in plan
+
+
+@pytest.mark.parametrize("path", ["/api/v1/search?q=gate", "/search?q=gate"])
+def test_a_connection_that_is_lost_while_searching_is_an_outage(app, cast, path, monkeypatch):
+    look = postgres._look
+
+    def cut_off(searches, limit):
+        driver = session.get_bind().connection.dbapi_connection
+        with socket(fileno=os.dup(driver.pgconn.socket)) as line:
+            line.shutdown(SHUT_RDWR)
+        return look(searches, limit)
+
+    with app.app_context():
+        if not is_postgresql():
+            return
+    monkeypatch.setattr(postgres, "_look", cut_off)
+    assert cast.ada.client.get(path).status_code == 503
+    monkeypatch.undo()
+    assert cast.ada.client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_a_search_that_fails_leaves_the_planner_as_it_was(app, in_transaction):
+    def fail():
+        with reading():
+            if in_transaction:
+                session.scalar(text("SELECT 1"))
+            with postgres._looking_in_index():
+                session.execute(text("SELECT 1 / 0"))
+
+    with app.app_context():
+        if not is_postgresql():
+            return
+        with pytest.raises(DBAPIError):
+            fail()
+        with reading():
+            assert session.scalar(text("SHOW enable_seqscan")) == "on"

@@ -11,6 +11,9 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import Cast
 from tests.support.statements import statements
+from tests.web.pieces_on_page import clock, env, shown, whole
+
+__all__ = ["clock", "env", "shown", "whole"]
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
 HTMX = {"HX-Request": "true"}

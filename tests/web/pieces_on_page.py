@@ -1,0 +1,63 @@
+"""Templates of a test's own beside ours, and pages and parts made of them."""
+
+import pytest
+from jinja2 import ChoiceLoader, DictLoader
+
+from app.core.clock import DAY_MS
+from app.web import filters, pieces
+from app.web.packing import PiecedPage
+
+PACKED = {"Accept-Encoding": "gzip"}
+NOON = 1_800_000_000_000 // DAY_MS * DAY_MS + DAY_MS // 2
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Sets the clock of pages."""
+
+    def set_to(moment):
+        monkeypatch.setattr(pieces, "now_ms", lambda: moment)
+        monkeypatch.setattr(filters, "now_ms", lambda: moment)
+
+    set_to(NOON)
+    return set_to
+
+
+@pytest.fixture
+def env(app, monkeypatch):
+    """The templates, with some of our own: ``write(name, source)``."""
+    env, own = app.jinja_env, {}
+    monkeypatch.setattr(env, "loader", ChoiceLoader([DictLoader(own), env.loader]))
+    monkeypatch.setattr(env, "bytecode_cache", None)
+    monkeypatch.setattr(env, "write", own.__setitem__, raising=False)
+    monkeypatch.setattr(env, "globals", {**env.globals})
+    return env
+
+
+@pytest.fixture
+def shown(app, env):
+    """What a template makes of values as a part of no page."""
+
+    def ask(template, **values):
+        with app.test_request_context(headers=values.pop("headers", {})):
+            return str(env.globals["still"](template, **values))
+
+    return ask
+
+
+@pytest.fixture
+def whole(app, env):
+    """A whole page that a template makes of values, as text."""
+
+    def ask(template, **values):
+        with app.test_request_context(headers=values.pop("headers", {})):
+            parts = app.extensions["docket_still_page"](template, values)
+            return PiecedPage(parts, 200).get_data(as_text=True)
+
+    return ask
+
+
+def without_keys(text):
+    """A page without what is another each time."""
+    head, *rest = text.split('name="idempotency_key" value="')
+    return [head, *(one[36:] for one in rest)]

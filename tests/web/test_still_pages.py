@@ -1,0 +1,155 @@
+"""Pages whose parts are kept, or that are kept whole: nobody is shown anything but what is so."""
+
+import gzip
+import re
+from uuid import UUID
+
+import pytest
+from jinja2 import pass_context
+from markupsafe import Markup
+
+from app.core.clock import MINUTE_MS
+from app.web import pieces
+from tests.web.pieces_on_page import NOON, PACKED, without_keys
+
+
+@pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up", "/help"])
+def test_pages_are_the_same_packed_and_plain(ada, ticket, guide, path):
+    for _ in range(3):
+        packed = ada.get(path, **PACKED)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Content-Length"] == str(len(packed.data))
+    plain = ada.get(path)
+    assert plain.headers["Content-Length"] == str(len(plain.data))
+    assert pieces._SLOT.partition(" ")[0] not in plain.text
+    assert ada.client.head(path, headers={"Accept": "text/html"}).data == b""
+    assert without_keys(gzip.decompress(packed.data).decode()) == without_keys(plain.text)
+
+
+def test_a_changed_ticket_is_another_page_at_once(ada, cast, ticket, path):
+    def seen():
+        return [ada.get("/tickets/OPEN-1").text for _ in range(3)][-1]
+
+    assert "Stop watching" in seen()
+    me = cast.ada.get("/users/me").json["id"]
+    assert cast.ada.delete(f"{path}/watchers/{me}").status_code == 204
+    assert "Stop watching" not in seen()
+    cast.ada.patch(path, {"title": "Renamed", "body": "Rewritten", "priority": "urgent"})
+    for text in ("Renamed", "Rewritten", "Urgent"):
+        assert text in seen()
+    cast.ada.post(f"{path}/comments", {"body": "Said **again**."})
+    assert "<strong>again</strong>" in seen()
+    cast.ada.patch(f"/users/{me}", {"display_name": "Ada Renamed"})
+    assert "Ada Renamed" in seen()
+
+
+def test_readers_are_shown_what_they_may_do(ada, cast, ticket):
+    others = type(ada)(cast.bo.client, ada.app)
+    for reader, caller, may_edit in ((ada, cast.ada, True), (others, cast.bo, False)) * 3:
+        text = reader.get("/tickets/OPEN-1").text
+        assert ("Edit this comment" in text) is may_edit
+        me = caller.get("/users/me").json["id"]
+        assert f'name="value" value="{me}">Assign to me' in text
+
+
+@pytest.mark.parametrize(
+    "path", ["/tickets/OPEN-1", "/tickets/OPEN-2", "/projects/OPEN/wiki/set-up"]
+)
+def test_pieces_say_what_they_would_if_they_saw_all(ada, cast, ticket, guide, env, path):
+    """A value that a piece is given in part lacks nothing that is shown of it."""
+    cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": "Another, *once*."})
+    kept = ada.get(path).text
+
+    @pass_context
+    def seeing_all(context, template, **given):
+        seen = {**given, **context.get_all()}
+        return Markup(env.get_template(template).render(seen))  # noqa: S704 - a template made it
+
+    env.globals["still"] = seeing_all
+    assert without_keys(ada.get(path).text) == without_keys(kept)
+
+
+def test_a_whole_page_is_kept_but_for_the_keys_of_its_forms(env, whole):
+    made = []
+    env.globals["told"] = made.append
+    env.write("part.html", "<i>{{ name }}</i>")
+    env.write(
+        "page.html",
+        "{% set _ = told(name) %}{{ still('part.html', name=name) }}"
+        "|{{ ui.once() }}|{{ new_key() }}",
+    )
+    keys = set()
+    for _ in range(5):
+        part, once, key = whole("page.html", name="<a>").split("|")
+        assert part == "<i>&lt;a&gt;</i>"
+        keys |= {key, *re.findall(r'value="([^"]+)"', once)}
+    assert len(keys) == 10
+    assert all(UUID(key).version == 4 for key in keys)
+    assert whole("page.html", name="b").startswith("<i>b</i>|")
+    assert made == ["<a>", "<a>", "b"]
+
+
+def test_a_whole_page_lasts_until_time_would_change_it(env, whole, clock):
+    env.write("part.html", "{{ at | ago }}")
+    env.write("page.html", "{{ still('part.html', at=at) }} {{ (at + 1) | ago }}")
+    for _ in range(3):
+        assert whole("page.html", at=NOON) == "just now just now"
+    clock(NOON + MINUTE_MS)
+    for _ in range(3):
+        assert whole("page.html", at=NOON) == "1 min ago just now"
+    exact = whole("page.html", at=NOON, headers={"Cookie": "times=exact"})
+    assert exact.count(" UTC") == 2
+    clock(NOON + MINUTE_MS + 1)
+    assert whole("page.html", at=NOON) == "1 min ago 1 min ago"
+
+
+def test_a_part_of_a_kept_page_is_kept_alone_once_another_page_shows_it(env, whole):
+    made = []
+    env.globals["told"] = made.append
+    env.write("part.html", "{% set _ = told(name) %}<i>{{ name }}</i>")
+    for page in ("one", "another", "third"):
+        env.write(f"{page}.html", page + " {{ still('part.html', name=name) }}")
+        for _ in range(4):
+            assert whole(f"{page}.html", name="a") == f"{page} <i>a</i>"
+    # Twice for the page that is kept with it, then to be kept alone.
+    assert made == ["a"] * 3
+
+
+def test_whoever_works_on_a_whole_page_sees_what_they_changed(app, env, whole, monkeypatch):
+    monkeypatch.setitem(app.config, "DEBUG", True)
+    for text in ("before", "after"):
+        env.write("page.html", text)
+        env.cache.clear()
+        assert [whole("page.html") for _ in range(3)] == [text] * 3
+
+
+@pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up"])
+def test_a_whole_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, path):
+    def seen():
+        return [ada.get(path, **PACKED) for _ in range(3)][-1]
+
+    assert b'data-theme="dark"' not in gzip.decompress(seen().data)
+    ada.client.set_cookie("theme", "dark")
+    assert b'data-theme="dark"' in gzip.decompress(seen().data)
+    others = type(ada)(cast.bo.client, ada.app)
+    for reader, caller in ((ada, cast.ada), (others, cast.bo)) * 3:
+        me = caller.get("/users/me").json["username"]
+        assert f'<strong id="signed-in">{me}</strong>' in reader.get(path).text
+    ada.client.delete_cookie("theme")
+
+
+def test_a_wiki_page_follows_what_its_links_lead_to_at_once(ada, cast, guide):
+    def seen():
+        return [ada.get("/projects/OPEN/wiki/leading").text for _ in range(3)][-1]
+
+    here = {"project_id": cast.open_project}
+    body = here | {"slug": "leading", "title": "Leading", "body": "To [[led]] and [[set-up]]."}
+    assert cast.ada.post("/wiki/pages", body).status_code == 201
+    before = seen()
+    made = cast.ada.post("/wiki/pages", here | {"slug": "led", "title": "Led before"})
+    assert made.status_code == 201
+    assert "Led before" not in before
+    assert "Led before" in seen()
+    cast.ada.patch(f"/wiki/pages/{made.json['id']}", {"title": "Led now"})
+    assert "Led now" in seen()
+    assert "Led before" not in seen()
