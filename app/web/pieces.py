@@ -53,11 +53,10 @@ _ends: ContextVar[list[int] | None] = ContextVar("ends", default=None)
 
 
 class Page:
-    """A page that is being made, to be kept whole or not."""
+    """A page that is being made."""
 
-    def __init__(self, *, is_kept: bool) -> None:
+    def __init__(self) -> None:
         """It has no pieces yet."""
-        self.is_kept = is_kept
         # None stands for a key that is new each time.
         self.pieces: list[Piece | None] = []
         self.has_exact_times = shows_exact_times()
@@ -133,9 +132,6 @@ def install(app: Flask) -> None:
         text, lasting = _written(env.get_template(template), shown)
         if found is None:
             kept.put(key, _ASKED_FOR, _ASKED_FOR.size)
-        page = _page.get()
-        if found is None or (page is not None and page.is_kept):
-            # Kept with its page, and alone only once another page asks for it.
             return text
         found = Kept((piece(text),), *lasting)
         kept.put(key, found, found.size)
@@ -147,11 +143,13 @@ def install(app: Flask) -> None:
         found = found_of(key)
         if found is not None and found.is_so():
             return with_keys(found.parts)
-        with placing(is_kept=found is not None) as page, _lasting() as lasting:
+        with placing() as page, _lasting() as lasting:
             text = env.get_template(template).render(shown)
-        made = _ASKED_FOR if found is None else Kept(page.kept_parts(text), *lasting())
+        # It is packed to be sent, so that keeping it at once costs nothing but room. Its parts are
+        # kept alone when another page asks for them.
+        made = Kept(page.kept_parts(text), *lasting())
         kept.put(key, made, made.size)
-        return page.parts(text) if found is None else with_keys(made.parts)
+        return with_keys(made.parts)
 
     env.globals["still"] = still
     env.globals["place"] = place
@@ -186,9 +184,9 @@ def new_key() -> Markup:
 
 
 @contextmanager
-def placing(*, is_kept: bool = False) -> Iterator[Page]:
+def placing() -> Iterator[Page]:
     """Make a page meanwhile: its pieces are put in later."""
-    page = Page(is_kept=is_kept)
+    page = Page()
     token = _page.set(page)
     try:
         yield page
