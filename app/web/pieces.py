@@ -36,7 +36,7 @@ from app.web.packing import Piece, piece
 STILL_PAGES = frozenset({"tickets/show.html", "wiki/show.html"})
 
 # Compressed; what a ticket shows takes some 5 KB, and 8 KB with all of its page.
-CAPACITY = 8 * 1024 * 1024
+CAPACITY = 12 * 1024 * 1024
 # What keeping one takes besides, and each of its parts.
 _OVERHEAD = 500
 _OVERHEAD_OF_PART = 150
