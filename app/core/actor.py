@@ -27,7 +27,7 @@ class Actor:
     kind: ActorKind
     user_id: str | None = None
     username: str = ""
-    # Humans only: how pages greet them.
+    # As others see it, of whoever came with a session or a token.
     display_name: str = ""
     # Bots only: whether it may write, the projects it may see (empty: all), its credential.
     may_write: bool = True

@@ -2,16 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import bindparam, select
-
-from app.accounts.models import BotMode, User
+from app.accounts.models import BotMode
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared
 from app.mcp.registry import Toolbox, ToolCall
 
 toolbox = Toolbox()
-
-_NAME = Prepared(select(User.display_name).where(User.id == bindparam("user_id")))
 
 
 @operation(Access.READ)
@@ -20,7 +15,7 @@ def own_identity(actor: Actor) -> dict[str, Any]:
     return {
         "user_id": actor.id,
         "username": actor.username,
-        "display_name": _NAME.all(user_id=actor.id)[0].display_name,
+        "display_name": actor.display_name,
         "mode": (BotMode.WRITE if actor.may_write else BotMode.READ).value,
         "project_allowlist": sorted(actor.allowlist),
     }

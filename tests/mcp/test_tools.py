@@ -15,6 +15,8 @@ def test_get_self(scout, fenced, cast):
         "project_allowlist": [],
     }
     assert fenced.call("get_self")["project_allowlist"] == [cast.fenced_project]
+    ok(cast.ada.patch(f"/bots/{cast.scout.user_id}", {"display_name": "Scout the Second"}))
+    assert scout.call("get_self")["display_name"] == "Scout the Second"
 
 
 def test_list_projects_shows_what_the_bot_may_see(smith, fenced):
