@@ -16,6 +16,7 @@ from flask_sqlalchemy.session import Session as FlaskSession
 from sqlalchemy import (
     Connection,
     Delete,
+    Dialect,
     Engine,
     Insert,
     MetaData,
@@ -29,11 +30,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from app.core.at_work import reader, writer
 from app.core.context import out_of_turn
 from app.core.engines import HASTY, WRITES, is_outage, is_retryable
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run, wrapped
+from app.core.soon import Asked, asked_soon
 from app.core.spare_connections import lent
 from app.core.writer_lock import writer_lock
 
@@ -61,9 +64,6 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
 
 
-# The connection of the unit of work at hand, where that only reads, and where it writes.
-_reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
-_writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
 # What is to be done once the unit of work at hand has committed, each thing once.
 _afterwards: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
     "afterwards", default=None
@@ -75,7 +75,7 @@ class UnitSession(FlaskSession):
 
     def get_bind(self, *args: Any, **kwargs: Any) -> Engine | Connection:
         """The connection at hand, or the engine."""
-        connection = _reader.get() or _writer.get()
+        connection = reader.get() or writer.get()
         return connection if connection is not None else super().get_bind(*args, **kwargs)
 
 
@@ -95,20 +95,31 @@ class Prepared:
         self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
 
+    def asked(self, **values: Any) -> Asked:
+        """The statement with these values, to be asked now or ``soon``."""
+        return Asked(self, values)
+
     def all(self, **values: Any) -> list[Any]:
         """All rows for these values of its parameters, in the unit of work at hand."""
-        connection = _reader.get()
+        connection = reader.get()
         if connection is None:
-            connection = _writer.get() or session.connection()
+            connection = writer.get() or session.connection()
         elif isinstance(self.statement, Insert | Update | Delete):
             raise RuntimeError("a reading unit of work tried to write")
-        dialect = connection.dialect
+        elif (along := asked_soon.get()) is not None:
+            rows = along.answer(connection, Asked(self, values))
+            if rows is not None:
+                return rows
+        return run(connection, self.compiled(connection.dialect), values)
+
+    def compiled(self, dialect: Dialect) -> Compiled:
+        """The statement in the language of this database."""
         ready = self._compiled.get(dialect.name)
         if ready is None:
             ready = self._compiled[dialect.name] = compiled(
                 self.statement, dialect, planned_once=self._planned_once
             )
-        return run(connection, ready, values)
+        return ready
 
     def first(self, **values: Any) -> Any:
         """The first row, or None."""
@@ -128,7 +139,7 @@ def by_id(model: type[Model], identifier: str) -> Model | None:
 @event.listens_for(Session, "before_flush")
 def _only_writers_flush(flushing: Session, *_: object) -> None:
     """A read must never turn into a write: on SQLite it could fail halfway (reliability.md 2.1)."""
-    if _reader.get() is not None:
+    if reader.get() is not None:
         raise RuntimeError("a reading unit of work tried to write")
 
 
@@ -140,13 +151,13 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     commit does not wait for the disk: the next one that does carries it there. For what only says
     that something was read. Raises Unavailable where the database cannot be reached.
     """
-    if _reader.get() is not None or _writer.get() is not None or _session_is_at_work():
+    if reader.get() is not None or writer.get() is not None or _session_is_at_work():
         raise RuntimeError("a unit of work is open already")
     engine = db.engine
     queue: dict[Callable[[], None], None] = {}
     with out_of_turn.get()(), _outages(), writer_lock(engine), lent(engine) as connection:
         begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
-        writer, afterwards = _writer.set(connection), _afterwards.set(queue)
+        wrote, afterwards = writer.set(connection), _afterwards.set(queue)
         try:
             yield
             if db.session.registry.has():
@@ -155,7 +166,7 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
             begun.commit()
         finally:
             _afterwards.reset(afterwards)
-            _writer.reset(writer)
+            writer.reset(wrote)
             if db.session.registry.has():
                 _end_session()
     for act in queue:
@@ -187,7 +198,7 @@ def after_commit(act: Callable[[], None]) -> None:
 
 def is_postgresql() -> bool:
     """Whether the database is PostgreSQL; else it is SQLite."""
-    connection = _reader.get() or _writer.get()
+    connection = reader.get() or writer.get()
     dialect = connection.dialect if connection is not None else db.engine.dialect
     return dialect.name == "postgresql"
 
@@ -198,7 +209,7 @@ def in_one_go() -> Iterator[None]:
 
     A refusal is raised by any later statement, or at the end. What has rows must be prepared.
     """
-    connection = _writer.get()
+    connection = writer.get()
     if connection is None:
         raise RuntimeError("nothing is being written")
     driver: Any = connection.connection.dbapi_connection
@@ -214,26 +225,27 @@ def in_one_go() -> Iterator[None]:
 
 def discard() -> None:
     """Have nobody use the connection of the unit of work at hand after it, which has failed."""
-    connection = _reader.get() or _writer.get()
+    connection = reader.get() or writer.get()
     if connection is not None and not connection.invalidated:
         connection.invalidate()
 
 
 def is_writing() -> bool:
     """Whether the unit of work at hand writes."""
-    return _writer.get() is not None
+    return writer.get() is not None
 
 
 @contextmanager
 def reading() -> Iterator[None]:
     """A unit of work that only reads, from one snapshot on SQLite; ends without a trace."""
     with _outages(), lent(db.engine) as connection:
-        token = _reader.set(connection)
+        token, outer = reader.set(connection), asked_soon.set(None)
         try:
             yield
         finally:
             # First of all: whatever fails below, this thread is no longer in a unit of work.
-            _reader.reset(token)
+            reader.reset(token)
+            asked_soon.reset(outer)
             if db.session.registry.has():
                 _end_session()
 

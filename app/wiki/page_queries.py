@@ -19,6 +19,7 @@ from app.core.db import AnyRow, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid
+from app.core.soon import Asked
 from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision
@@ -90,10 +91,12 @@ def _namesakes(by_id: bool, fenced: bool) -> Prepared:
     )
 
 
-def _rows(actor: Actor, reference: str, *, by_id: bool = False) -> list[Any]:
-    """The namesakes that the actor can see."""
+def asked_for(actor: Actor, reference: str) -> Asked:
+    """The namesakes of a slug or id that the actor can see: what ``find`` asks in any scope."""
     fence = loaders.fence(actor)
-    return _namesakes(by_id, bool(fence)).all(reference=reference, **fence)
+    identifier = as_uuid(reference)
+    by_id = identifier is not None
+    return _namesakes(by_id, bool(fence)).asked(reference=identifier or reference, **fence)
 
 
 def _place(row: AnyRow) -> dict[str, Any]:
@@ -103,14 +106,15 @@ def _place(row: AnyRow) -> dict[str, Any]:
 @operation(Access.READ)
 def places(actor: Actor, slug: str) -> list[dict[str, Any]]:
     """The live pages of a slug in all scopes."""
-    return [_place(row) for row in _rows(actor, slug) if row.deleted_at is None]
+    fence = loaders.fence(actor)
+    rows = _namesakes(False, bool(fence)).all(reference=slug, **fence)
+    return [_place(row) for row in rows if row.deleted_at is None]
 
 
 @operation(Access.READ)
 def find(actor: Actor, reference: str, project_id: str | None) -> Found:
     """The live page of a slug or id in exactly this scope; raises NotFound or Gone."""
-    identifier = as_uuid(reference)
-    rows = _rows(actor, identifier or reference, by_id=identifier is not None)
+    rows = asked_for(actor, reference).rows()
     row = next((row for row in rows if row.project_id == project_id), None)
     if row is None:
         raise NotFound("wiki_page", reference)

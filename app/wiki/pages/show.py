@@ -6,6 +6,7 @@ from flask import Response
 
 from app.core.db import reading
 from app.core.errors import Gone, NotFound
+from app.core.soon import soon
 from app.web.guard import actor
 from app.web.render import page
 from app.web.wiki_addresses import address_of, title_of
@@ -30,11 +31,13 @@ CONTENTS = 3
 def show(reference: str, key: str | None = None) -> Response:
     """Show a page; where there is none, say so and offer to write it."""
     with reading():
+        soon(page_queries.asked_for(actor(), reference))
         scope = scope_of(key)
         found = found_or_missing(scope, reference)
         if not isinstance(found, Found):
             return _missing(scope, reference, found)
         one = found.page
+        soon(links.asked_for(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN))
         shown, targets = rendering.read(scope, one.body)
         backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
         said = sentences.around((link["id"] for link in backlinks), one.slug)
