@@ -9,29 +9,15 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app.accounts.models import User
 from app.core import server_prepared
-from app.core.db import Prepared, db, reading, run_write, savepoint, session, transaction
+from app.core.db import Prepared, reading, run_write, savepoint, session, transaction
 from app.core.errors import Unavailable
 from app.core.ids import new_id
 from app.core.server_prepared import numbered
-from tests.support.databases import postgres_database
+
+pytestmark = pytest.mark.usefixtures("on_postgresql_alone")
 
 QUERY = Prepared(select(User.username).where(User.id == bindparam("id")))
 KEPT = text("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%users.username%'")
-
-
-@pytest.fixture(name="alone", scope="module")
-def _alone(cluster):
-    """An application on a PostgreSQL of its own."""
-    with postgres_database(cluster) as made:
-        yield made.app
-
-
-@pytest.fixture(autouse=True)
-def _context(alone):
-    with alone.app_context():
-        # A connection that keeps nothing yet.
-        db.engine.dispose()
-        yield
 
 
 def have_driver_prepare():
