@@ -36,7 +36,7 @@ from app.core.engines import HASTY, WRITES, is_outage, is_retryable
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run, wrapped
-from app.core.soon import Asked, asked_soon
+from app.core.soon import Question, asked_soon
 from app.core.spare_connections import lent
 from app.core.writer_lock import writer_lock
 
@@ -95,9 +95,9 @@ class Prepared:
         self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
 
-    def asked(self, **values: Any) -> Asked:
+    def asked(self, **values: Any) -> Question:
         """The statement with these values, to be asked now or ``soon``."""
-        return Asked(self, values)
+        return Question(self, values)
 
     def all(self, **values: Any) -> list[Any]:
         """All rows for these values of its parameters, in the unit of work at hand."""
@@ -107,7 +107,7 @@ class Prepared:
         elif isinstance(self.statement, Insert | Update | Delete):
             raise RuntimeError("a reading unit of work tried to write")
         elif (along := asked_soon.get()) is not None:
-            rows = along.answer(connection, Asked(self, values))
+            rows = along.answer(connection, Question(self, values))
             if rows is not None:
                 return rows
         return run(connection, self.compiled(connection.dialect), values)

@@ -19,7 +19,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.core.db import AnyRow, AnySelect, Prepared, session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
-from app.core.soon import Asked
+from app.core.soon import Question
 
 DEFAULT_LIMIT = 50
 CURSOR_LENGTH = 512
@@ -99,7 +99,7 @@ def asked_for_first(
     id_column: InstrumentedAttribute[str],
     limit: int,
     values: dict[str, Any],
-) -> Asked:
+) -> Question:
     """What ``page`` asks for a first page, newest first."""
     return _prepared(statement, sort, id_column, False, False, limit + 1).asked(**values)
 

@@ -21,7 +21,7 @@ class _Prepared(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """A statement with the values of its parameters."""
 
     statement: _Prepared
@@ -37,14 +37,14 @@ class Soon:
 
     def __init__(self) -> None:
         """Nothing yet."""
-        self._waiting: list[Asked] = []
-        self._answered: list[tuple[Asked, list[Any]]] = []
+        self._waiting: list[Question] = []
+        self._answered: list[tuple[Question, list[Any]]] = []
 
-    def add(self, asked: Iterable[Asked]) -> None:
+    def add(self, asked: Iterable[Question]) -> None:
         """Have these go along with whatever is asked next."""
         self._waiting += [one for one in asked if one not in self._waiting]
 
-    def answer(self, connection: Connection, asked: Asked) -> list[Any] | None:
+    def answer(self, connection: Connection, asked: Question) -> list[Any] | None:
         """The rows of this, if they came along before or others go along; each answer once."""
         for place, (known, rows) in enumerate(self._answered):
             if known == asked:
@@ -71,7 +71,7 @@ class Soon:
 asked_soon: ContextVar[Soon | None] = ContextVar("asked_soon", default=None)
 
 
-def soon(*asked: Asked) -> None:
+def soon(*asked: Question) -> None:
     """What will certainly be asked in the unit of work at hand, that it may go along with the next.
 
     Each turn to PostgreSQL takes longer than most of our statements; SQLite needs none. Does

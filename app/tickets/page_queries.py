@@ -25,7 +25,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.db import Prepared, session
 from app.core.errors import Gone, NotFound
-from app.core.soon import Asked, soon
+from app.core.soon import Question, soon
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import linked_from, queries
 from app.tickets.builders import state_summary, ticket_json, watcher_json
@@ -55,7 +55,7 @@ _SUBJECT = Prepared(
 
 @operation(Access.READ)
 def subject(
-    actor: Actor, reference: str, *, along: Callable[[str], Iterable[Asked]] | None = None
+    actor: Actor, reference: str, *, along: Callable[[str], Iterable[Question]] | None = None
 ) -> Subject:
     """The ticket of a display id; raises NotFound or Gone.
 
@@ -169,7 +169,7 @@ def _all_children() -> Prepared:
 _CHILDREN = _all_children()
 
 
-def asked_for_children(ticket_id: str) -> Asked:
+def asked_for_children(ticket_id: str) -> Question:
     """What ``children`` asks."""
     return _CHILDREN.asked(ticket_id=ticket_id)
 

@@ -15,7 +15,7 @@ from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.locks import Lock, hold
 from app.core.pagination import Page, page
-from app.core.soon import Asked
+from app.core.soon import Question
 from app.core.unique import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
@@ -77,7 +77,7 @@ def _all(fenced: bool) -> Prepared:
     return Prepared(_rows(fenced).order_by(TicketRelation.created_at))
 
 
-def asked_for(actor: Actor, ticket_id: str) -> Asked:
+def asked_for(actor: Actor, ticket_id: str) -> Question:
     """What ``of_ticket`` asks."""
     return _all(bool(actor.allowlist)).asked(**_values(actor, ticket_id))
 

@@ -11,7 +11,7 @@ from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.core.db import Prepared
-from app.core.soon import Asked
+from app.core.soon import Question
 from app.tickets.builders import comment_json
 from app.tickets.models import Comment, Ticket
 
@@ -45,7 +45,7 @@ def _comments(is_some: bool) -> Prepared:
     return Prepared(statement)
 
 
-def asked_for(ticket_id: str) -> list[Asked]:
+def asked_for(ticket_id: str) -> list[Question]:
     """What ``events_of`` and ``comments_of`` ask of a ticket."""
     return [
         _events(frozenset()).asked(ticket_id=ticket_id),

@@ -18,7 +18,7 @@ from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.core.pagination import Page, asked_for_first
 from app.core.pagination import page as paginate
-from app.core.soon import Asked
+from app.core.soon import Question
 from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink
@@ -142,7 +142,7 @@ def links_to(
     )
 
 
-def asked_for(actor: Actor, slug: str, project_id: str | None, *, limit: int) -> Asked:
+def asked_for(actor: Actor, slug: str, project_id: str | None, *, limit: int) -> Question:
     """What ``links_to`` asks for the first of them."""
     return asked_for_first(**_of_meaning(actor, slug, project_id, limit))
 

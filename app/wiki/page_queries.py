@@ -19,7 +19,7 @@ from app.core.db import AnyRow, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid
-from app.core.soon import Asked
+from app.core.soon import Question
 from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision
@@ -91,7 +91,7 @@ def _namesakes(by_id: bool, fenced: bool) -> Prepared:
     )
 
 
-def asked_for(actor: Actor, reference: str) -> Asked:
+def asked_for(actor: Actor, reference: str) -> Question:
     """The namesakes of a slug or id that the actor can see: what ``find`` asks in any scope."""
     fence = loaders.fence(actor)
     identifier = as_uuid(reference)

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Integer, String, bindparam, text
 
 from app.core.db import Prepared, is_postgresql, reading, session, transaction
-from app.core.soon import Asked, soon
+from app.core.soon import Question, soon
 from tests.core.asking import FAILS, NUMBER, TEXT, number, word
 from tests.support.statements import turns
 
@@ -107,6 +107,6 @@ def test_a_unit_of_work_within_another_has_its_own():
 
 
 def test_asked_is_equal_by_statement_and_values():
-    assert TEXT.asked(word="a") == Asked(TEXT, {"word": "a"})
+    assert TEXT.asked(word="a") == Question(TEXT, {"word": "a"})
     assert TEXT.asked(word="a") != TEXT.asked(word="b")
     assert TEXT.asked(word="a") != NUMBER.asked(word="a")

@@ -66,17 +66,17 @@ def turns() -> Iterator[list[int]]:
 
 
 @contextmanager
-def announced() -> Iterator[list[soon.Asked]]:
+def announced() -> Iterator[list[soon.Question]]:
     """What was said to be asked soon meanwhile, and was not."""
-    idle: list[soon.Asked] = []
+    idle: list[soon.Question] = []
     take, answer = soon.Soon.add, soon.Soon.answer
 
-    def add(self: soon.Soon, asked: Iterable[soon.Asked]) -> None:
+    def add(self: soon.Soon, asked: Iterable[soon.Question]) -> None:
         every = list(asked)
         idle.extend(every)
         take(self, every)
 
-    def answered(self: soon.Soon, connection: Any, asked: soon.Asked) -> list[Any]:
+    def answered(self: soon.Soon, connection: Any, asked: soon.Question) -> list[Any]:
         if asked in idle:
             idle.remove(asked)
         return answer(self, connection, asked)

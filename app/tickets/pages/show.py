@@ -8,7 +8,7 @@ from flask import Response, current_app, g, request
 from app.config import Settings
 from app.core.db import reading
 from app.core.errors import Gone
-from app.core.soon import Asked
+from app.core.soon import Question
 from app.tickets import page_queries, relations, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import stream
@@ -59,7 +59,7 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
     )
 
 
-def _along(ticket_id: str) -> Iterable[Asked]:
+def _along(ticket_id: str) -> Iterable[Question]:
     yield page_queries.asked_for_children(ticket_id)
     yield relations.asked_for(actor(), ticket_id)
     yield from stream_queries.asked_for(ticket_id)
