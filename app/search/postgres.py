@@ -37,10 +37,13 @@ BLOCK_BITS = 12
 # A sign that no word holds.
 _BLOCK = "\u00d7"
 
-# How many times as many blocks each look takes in than the one before.
+# How many times as many blocks each look takes in than the one before, up to so many: it asks for
+# each block by its term, so a look at sixteen takes as long as one at all of a million documents
+# where four thousand of them fit, and a look at sixty-four ten times as long (PERFORMANCE.md).
 WIDER = 4
-# Where fewer than so many times the rows wanted are expected in all, the next look is the last.
-SCARCE = 4
+WIDEST = 16
+# Where no more documents than these are expected to fit in all, the next look is the last.
+FEW = 4000
 
 # The tiers of which one document in many is.
 _SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
@@ -148,7 +151,9 @@ def matching(expression: Expression) -> AnySelect:
 class _Search:
     """How far one tier was looked for: from the block ``left`` on, to the newest of ``blocks``."""
 
-    asked: Wanted
+    tier: Tier
+    expression: Expression
+    below: int
     blocks: int
     left: int
     size: int = 1
@@ -159,12 +164,13 @@ class _Search:
         """The oldest block of the next look."""
         return max(self.left - self.size, 0)
 
-    def went_on(self, places: list[int], limit: int) -> None:
+    def went_on(self, places: list[int]) -> None:
         """Note what the look at the next blocks found."""
         self.found += sorted(places, reverse=True)
         self.left = self.first
-        is_scarce = len(self.found) * self.blocks < SCARCE * limit * (self.blocks - self.left)
-        self.size = max(self.left if is_scarce else self.size * WIDER, 1)
+        # As densely as so far.
+        are_few = len(self.found) * self.blocks <= FEW * (self.blocks - self.left)
+        self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
 
 
 def best(
@@ -182,22 +188,27 @@ def best(
 def _best(
     wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_place: int
 ) -> list[tuple[int, Tier]]:
-    left = _few(everything, newest_place, limit)
-    searches = [_search(asked, newest_place) for asked in wanted]
-    if left is not None:
-        for search in searches:
-            # No look would be enough but one at all blocks.
+    left, are_few = _few(everything, newest_place, limit)
+    # On the first page each better tier is known to its end, which is faster left out here: an
+    # index looks for each beginning once more for each time that the query names it.
+    is_first_page = bool(everything)
+    searches = [_search(asked, newest_place, whole=is_first_page) for asked in wanted]
+    for search in searches:
+        if are_few:
+            # Of each tier there are no more, and one look is a turn less to the server than two.
             search.size = search.blocks
-            if search.asked.tier is Tier.ANYWHERE:
-                search.left = 0
+        if left is not None and search.tier is Tier.ANYWHERE:
+            search.left = 0
     while lookers := _lookers(searches, limit, left):
         for search, places in zip(lookers, _look(lookers, limit), strict=True):
-            search.went_on(places, limit)
-    found = [(place, search.asked.tier) for search in searches for place in search.found]
-    if left is not None:
-        left.difference_update(place for place, _ in found)
-        found += [(place, Tier.ANYWHERE) for place in sorted(left, reverse=True)]
-    return found[:limit]
+            search.went_on(places)
+    found: dict[int, Tier] = {}
+    for search in searches:
+        for place in search.found:
+            found.setdefault(place, search.tier)
+    for place in sorted(left or (), reverse=True):
+        found.setdefault(place, Tier.ANYWHERE)
+    return list(found.items())[:limit]
 
 
 @contextmanager
@@ -219,25 +230,34 @@ def _looking_in_index() -> Iterator[int]:
     _END.all()
 
 
-def _search(asked: Wanted, newest_place: int) -> _Search:
+def _search(asked: Wanted, newest_place: int, *, whole: bool = False) -> _Search:
+    """For what is in the tier and in no better one, or for the whole of what fits it."""
     blocks = (min(asked.below - 1, newest_place) >> BLOCK_BITS) + 1
-    return _Search(asked, blocks, blocks)
+    expression = asked.fitting if whole else asked.expression
+    return _Search(asked.tier, expression, asked.below, blocks, blocks)
 
 
-def _few(everything: Sequence[Expression], newest_place: int, limit: int) -> set[int] | None:
-    """The places of all that fits; None where that is more than asked for, or not known."""
+def _few(
+    everything: Sequence[Expression], newest_place: int, limit: int
+) -> tuple[set[int] | None, bool]:
+    """The places of all that fits; None where that is more than asked for, or not known.
+
+    And whether so few fit that they were looked for in all blocks at once.
+    """
     places: list[int] | None = None
+    are_few = False
     for expression in everything:
         search = _search(Wanted(Tier.ANYWHERE, expression, (), END), newest_place)
         if places is not None:
             # As there is little of what is found faster, there is little of all.
             search.size = search.blocks
         while lookers := _lookers([search], limit, None):
-            search.went_on(_look(lookers, limit)[0], limit)
+            search.went_on(_look(lookers, limit)[0])
         places = search.found
+        are_few = search.left == 0
         if len(places) >= limit:
-            return None
-    return set(places) if places is not None else None
+            return None, are_few
+    return (set(places), True) if places is not None else (None, False)
 
 
 def _lookers(searches: list[_Search], limit: int, left: set[int] | None) -> list[_Search]:
@@ -248,11 +268,11 @@ def _lookers(searches: list[_Search], limit: int, left: set[int] | None) -> list
     lookers: list[_Search] = []
     found: set[int] = set()
     for search in searches:
-        tier = search.asked.tier
+        tier = search.tier
         have_all = left is not None and left <= found and tier is not Tier.DISPLAY_ID
         if len(found) >= limit or have_all:
             break
-        if search.left > 0 and len(search.found) < limit - len(found):
+        if search.left > 0 and len(found.union(search.found)) < limit:
             if lookers and tier not in _SMALL:
                 break
             lookers.append(search)
@@ -265,14 +285,14 @@ def _look(searches: list[_Search], limit: int) -> list[list[int]]:
     values: dict[str, object] = {"limit": limit}
     have_phrases = []
     for number, search in enumerate(searches):
-        expression = search.asked.expression
+        expression = search.expression
         likely = without_phrases(expression)
         query = rendered(likely)
         if search.first > 0:
             blocks = range(search.first, search.left)
             query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in blocks) + ")"
         values[f"query_{number}"] = query
-        values[f"below_{number}"] = min(search.asked.below, search.left << BLOCK_BITS)
+        values[f"below_{number}"] = min(search.below, search.left << BLOCK_BITS)
         have_phrases.append(likely != expression)
         if likely != expression:
             values[f"exact_{number}"] = rendered(expression)

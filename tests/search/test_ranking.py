@@ -79,15 +79,17 @@ class Corpus:
     def __init__(self, newest, of_tiers):
         self.newest = newest
         self.of_tiers = of_tiers
-        self.looks = 0
+        # How many blocks each look took in; None where that were all that were left.
+        self.looks = []
 
     def look(self, searches, limit):
-        self.looks += 1
+        first = searches[0]
+        self.looks.append(first.left - first.first if first.first > 0 else None)
         return [
             sorted(
                 place
-                for place in self.of_tiers[search.asked.expression.text]
-                if place < min(search.asked.below, search.left << postgres.BLOCK_BITS)
+                for place in self.of_tiers[search.expression.text]
+                if place < min(search.below, search.left << postgres.BLOCK_BITS)
                 and place >= search.first << postgres.BLOCK_BITS
             )[-limit:]
             for search in searches
@@ -105,8 +107,10 @@ def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
     """On PostgreSQL, whatever number of them is in whichever block of places."""
     newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
     limit = given_data.draw(st.integers(1, 8), "limit")
-    places = st.sets(st.integers(0, newest), max_size=30)
-    of_tiers = {str(tier): given_data.draw(places) for tier in Tier}
+    tier_of = given_data.draw(
+        st.dictionaries(st.integers(0, newest), st.sampled_from(list(Tier)), max_size=150)
+    )
+    of_tiers = in_no_better(tier_of)
     belows = st.sampled_from([END, newest, 5000, 1])
     wanted = [Wanted(tier, Term(str(tier)), (), given_data.draw(belows)) for tier in Tier]
     corpus = Corpus(newest, of_tiers)
@@ -115,12 +119,38 @@ def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
         == [
             (place, asked.tier)
             for asked in wanted
-            for place in sorted(of_tiers[asked.expression.text], reverse=True)
+            for place in sorted(of_tiers[str(asked.tier)], reverse=True)
             if place < asked.below
         ][:limit]
     )
-    # Each look takes in several times as much as the one before.
-    assert corpus.looks <= 4 * len(wanted)
+    # Of so few there is a look at the newest, and then one at all others.
+    assert len(corpus.looks) <= 2 * len(wanted)
+    assert set(corpus.looks) <= {1, None}
+
+
+def in_no_better(tier_of):
+    """The places of each tier, by its name."""
+    return {str(tier): {place for place, one in tier_of.items() if one is tier} for tier in Tier}
+
+
+def test_no_look_names_many_blocks():
+    """Each is a term of the query. So they are few, or none as all documents are looked at."""
+    wanted = [Wanted(Tier.ANYWHERE, Term("x"), (), END)]
+
+    def looks(blocks, in_each, limit):
+        every = (1 << postgres.BLOCK_BITS) // in_each
+        corpus = Corpus((blocks << postgres.BLOCK_BITS) - 1, {})
+        corpus.of_tiers["x"] = range(0, corpus.newest, every)
+        found = [place for place, _ in corpus.best(wanted, [], limit)]
+        assert found == sorted(corpus.of_tiers["x"], reverse=True)[:limit]
+        return corpus.looks
+
+    assert looks(250, 64, 51) == [1]
+    assert looks(250, 16, 51) == [1, None]
+    assert looks(250, 32, 51) == [1, 4]
+    assert looks(2000, 4, 51) == [1, 4, 16]
+    assert looks(2000, 8, 201) == [1, 4, 16, 16]
+    assert looks(1, 16, 51) == [None]
 
 
 @given(st.data())
@@ -130,9 +160,12 @@ def test_few_that_fit_each_come_with_their_tier(given_data):
     tier_of = given_data.draw(
         st.dictionaries(st.integers(0, newest), st.sampled_from(list(Tier)), max_size=30)
     )
-    of_tiers = {
-        str(tier): {place for place, one in tier_of.items() if one is tier} for tier in Tier
-    }
+    of_tiers = in_no_better(tier_of)
+    for place, tier in tier_of.items():
+        # What is in a better tier can fit the worse ones as well.
+        for worse in Tier:
+            if worse < tier and given_data.draw(st.booleans()):
+                of_tiers[str(worse)].add(place)
     # A display id need not be among the words of its document.
     of_tiers["all"] = {
         place
