@@ -232,6 +232,11 @@ def resolve_session(cookie: str) -> Actor:
     )
 
 
+def noted_every_ms(settings: Settings) -> int:
+    """How late a session's last use may be noted: a minute, or a tenth of what may pass idle."""
+    return min(MINUTE_MS, settings.session_idle_minutes * MINUTE_MS // 10)
+
+
 def _expired(last_seen_at: int, expires_at: int) -> str | None:
     """``absolute`` or ``idle`` for a session that is over."""
     settings: Settings = current_app.config["SETTINGS"]

@@ -2,7 +2,8 @@
 
 Reads by bots must not become writes: ``last_used_at`` is at most a minute late, and
 ``auth.bot.success`` is written at first use and then at most once in BOT_AUTH_AUDIT_MINUTES
-(decisions.md, section 5.3). A session's last use is at most a minute late too.
+(decisions.md, section 5.3). A session's last use is at most a minute late too, and less where a
+session may be idle for a few minutes only.
 """
 
 import logging
@@ -10,7 +11,7 @@ import logging
 from flask import Response, current_app
 from sqlalchemy import delete, literal, or_, update
 
-from app.accounts.identity import COOKIE, BotSeen, SessionSeen
+from app.accounts.identity import COOKIE, BotSeen, SessionSeen, noted_every_ms
 from app.accounts.models import BotToken, UserSession
 from app.audit.service import Target, record
 from app.config import Settings
@@ -29,7 +30,7 @@ def finish(response: Response) -> Response:
     noted = notes()
     try:
         _bot_trace(noted.pop("bot_seen", None), settings)
-        _session_trace(noted.pop("session_seen", None))
+        _session_trace(noted.pop("session_seen", None), settings)
     except Unavailable:
         log.warning("traces of a credential were not written: the database is unavailable")
     except Exception:
@@ -78,12 +79,12 @@ def _write_bot_trace(seen: BotSeen, moment: int, interval: int | None) -> None:
         )
 
 
-def _session_trace(seen: SessionSeen | None) -> None:
+def _session_trace(seen: SessionSeen | None, settings: Settings) -> None:
     if seen is None:
         return
     if seen.expired is not None:
         run_write(lambda: _end_expired(seen, seen.expired or ""))
-    elif now_ms() - seen.last_seen_at >= MINUTE_MS:
+    elif now_ms() - seen.last_seen_at >= noted_every_ms(settings):
         run_write(
             lambda: session.execute(
                 update(UserSession)

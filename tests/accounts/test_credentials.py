@@ -1,5 +1,7 @@
 """The resolution order of credentials and sessions that end by themselves."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select, update
 
@@ -176,6 +178,16 @@ def test_session_in_use_lives_on_and_its_use_is_at_most_a_minute_late(app, admin
     age(app, last_seen_at=recent)
     assert admin.get(ME).status_code == 200
     assert sessions(app)[0].last_seen_at == recent
+
+
+def test_a_session_in_use_lives_on_however_short_it_may_be_idle(app, admin, monkeypatch):
+    settings = replace(app.config["SETTINGS"], session_idle_minutes=1)
+    monkeypatch.setitem(app.config, "SETTINGS", settings)
+    age(app, last_seen_at=now_ms() - 10_000)
+    assert admin.get(ME).status_code == 200
+    assert now_ms() - sessions(app)[0].last_seen_at < 5_000
+    age(app, last_seen_at=now_ms() - MINUTE_MS)
+    assert admin.get(ME).status_code == 401
 
 
 def test_use_does_not_prolong_the_absolute_end(app, admin):
