@@ -146,7 +146,7 @@ def _install_doors(app: Flask) -> None:
     registry = doors.routes()
     app.config["ROUTES"] = registry
     app.register_blueprint(blueprint(registry, who))
-    app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"]))
+    app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"], who))
     app.register_blueprint(health)
     app.config["TOOLS"] = doors.tools(app.config["SETTINGS"].app_name)
     app.register_blueprint(mcp.blueprint(_mcp_door(app.config["SETTINGS"], app.config["TOOLS"])))

@@ -74,6 +74,25 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     return response
 
 
+def check_credentials(identity: Identity, operation_id: str) -> None:
+    """For an address that answers everybody: a wrong credential is refused there too.
+
+    Without one the database is not asked. Raises AmbiguousCredentials, InvalidCredentials.
+    """
+    request, noted = asked(), notes()
+    noted.operation_id = operation_id
+    noted.actor = ANONYMOUS
+    identity.precheck(request)
+    if not identity.presented(request):
+        return
+    try:
+        with reading():
+            noted.actor = identity.resolve(request)
+    except DomainError as error:
+        record_refusal(noted.actor, error, operation_id)
+        raise
+
+
 class Exchange:
     """One request and its answer; ``run`` may run its work anew after a collision."""
 

@@ -17,7 +17,9 @@ from app.core.ids import as_uuid
 from app.core.pagination import DEFAULT_LIMIT
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_INTEGER = re.compile(r"(-?)0*([0-9]+)")
+# No integer of ours is longer, and every one of so many digits is out of each range.
+_DIGITS = 18
 
 
 class Problem(str):
@@ -139,12 +141,14 @@ class Items(fields.List[Any]):
 
 
 class QueryInteger(Whole):
-    """An integer in a query: ASCII digits only."""
+    """An integer in a query: ASCII digits only. A longer one becomes the longest."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
-        if not isinstance(value, str) or not _INTEGER.fullmatch(value):
+        found = _INTEGER.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
             raise wrong("This must be an integer.")
-        return int(value)
+        sign, digits = found.groups()
+        return int(sign + (digits if len(digits) <= _DIGITS else "9" * _DIGITS))
 
 
 class QueryFlag(Flag):

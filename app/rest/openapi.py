@@ -10,6 +10,7 @@ from app.core.etag import matches
 from app.rest import docs, operations, refusals
 from app.rest.answers import Rendered, as_json, respond
 from app.rest.components import ECHO, PAGE, Components, add_event_payloads
+from app.rest.dispatch import Identity, check_credentials
 from app.rest.routing import Registry
 
 Json = dict[str, Any]
@@ -87,7 +88,7 @@ def _tags(registry: Registry) -> list[Json]:
     return [{"name": tag, "description": text} for tag, text in TAGS.items() if tag in used]
 
 
-def blueprint(registry: Registry, settings: Settings) -> Blueprint:
+def blueprint(registry: Registry, settings: Settings, identity: Identity) -> Blueprint:
     """The document's route, which anyone may read at all times, and the renderers' if enabled."""
     content = as_json(document(registry, settings))
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
@@ -96,6 +97,7 @@ def blueprint(registry: Registry, settings: Settings) -> Blueprint:
 
     @made.get("/openapi.json", provide_automatic_options=False)
     def openapi_json() -> Response:
+        check_credentials(identity, "openapi")
         seen = request.headers.get("If-None-Match")
         if seen is not None and matches(seen, tag):
             return respond(Rendered(304, b"", headers))

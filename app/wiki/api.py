@@ -1,6 +1,6 @@
 """REST endpoints of the wiki."""
 
-from app.core.errors import Conflict, InvalidField
+from app.core.errors import Conflict, Gone, InvalidField
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, DeletedQuery, PageQuery
 from app.rest.routing import Api, Call
@@ -47,7 +47,8 @@ def list_pages(call: Call) -> Answer:
     returns=WikiPageOut,
     status=201,
     idempotent=True,
-    errors=(Conflict,),
+    # Of the project that the body names.
+    errors=(Conflict, Gone),
 )
 def create_page(call: Call) -> Answer:
     """Create a wiki page in a project, or a global one."""

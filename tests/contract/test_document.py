@@ -54,6 +54,19 @@ def test_it_needs_no_credential_and_has_an_etag(client):
     assert other.status_code == 200
 
 
+def test_a_wrong_credential_is_refused_there_too(cast, client):
+    def asked(**headers):
+        answer = client.get("/api/v1/openapi.json", headers=headers)
+        return answer.status_code, (answer.get_json().get("error") or {}).get("code")
+
+    key = {"X-API-Key": "app_" + "a" * 32}
+    assert asked(**key) == (401, "auth.invalid_credentials")
+    assert asked(**{"X-API-Key": cast.smith.token}) == (200, None)
+    client.set_cookie("app_session", "x")
+    assert asked(**key) == (401, "auth.ambiguous_credentials")
+    assert asked() == (200, None)
+
+
 def test_every_operation_says_who_may_call_it(content):
     for path, method, operation in operations(content):
         access = operation["x-access"]

@@ -14,9 +14,17 @@ def test_unknown_parameters_are_ignored(cast):
         assert len(ok(cast.ada.get(f"/tickets{query}"))["data"]) == 1, query
 
 
-@pytest.mark.parametrize("limit", ["0", "201", "-1", "999999999", "9" * 18])
+@pytest.mark.parametrize(
+    "limit", ["0", "201", "-1", "999999999", "9" * 18, "9" * 19, "-" + "9" * 30, "1" + "0" * 5000]
+)
 def test_a_limit_out_of_range_breaks_a_rule(cast, limit):
     invalid(cast.ada.get(f"/tickets?limit={limit}"), "limit", "out_of_range")
+
+
+def test_a_limit_may_begin_with_zeros(cast):
+    for _ in range(2):
+        make_ticket(cast.ada, cast.open_project)
+    assert len(ok(cast.ada.get(f"/tickets?limit={'0' * 30}1"))["data"]) == 1
 
 
 @pytest.mark.parametrize("limit", ["", "x", "1.0", "1e2", "+5", " 5", "0x10", "٣", "5,5", "true"])
