@@ -63,7 +63,7 @@ FORBIDDEN_MESSAGES = {
     "bot_cannot_edit_global_wiki": "This bot may not edit global wiki pages.",
     "cross_site_request": "The request comes from another site.",
     "missing_requested_by": "Send the header X-Requested-By: web.",
-    "not_author": "Only its author may edit a comment.",
+    "not_author": "Only its author may change a comment.",
 }
 
 

@@ -87,7 +87,8 @@ def _unknown(name: str, known: Mapping[str, Parameter], elsewhere: Mapping[str, 
 
 def _read(parameter: Parameter, value: Any, given: dict[str, Any]) -> None:
     """Put the value into ``given``, unless it stands for nothing."""
-    if value is None or (value == "" and parameter.kind is not Kind.BODY):
+    counts = parameter.kind is Kind.BODY or (parameter.kind is Kind.LINE and parameter.required)
+    if value is None or (value == "" and not counts):
         if value is None and parameter.clearable:
             given[parameter.name] = None
         return
@@ -176,6 +177,7 @@ def _moment(value: Any) -> int:
 
 _READERS: dict[Kind, Callable[[Any], Any]] = {
     Kind.TEXT: _text,
+    Kind.LINE: _text,
     Kind.BODY: _text,
     Kind.INTEGER: _integer,
     Kind.FLAG: _flag,

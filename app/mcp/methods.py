@@ -109,7 +109,9 @@ def list_resources(asked: Asked) -> dict[str, Any]:
             first += kind.first(asked.actor)
             newest += kind.newest(asked.actor, LARGEST_LISTING)
     newest.sort(key=lambda resource: resource.updated_at, reverse=True)
-    rows = {resource.uri: resource for resource in [*first, *newest]}
+    rows: dict[str, Resource] = {}
+    for resource in (*first, *newest):
+        rows.setdefault(resource.uri, resource)
     return {"resources": [_row(row) for row in list(rows.values())[:LARGEST_LISTING]]}
 
 

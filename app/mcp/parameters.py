@@ -13,6 +13,8 @@ class Kind(StrEnum):
     """The types of values."""
 
     TEXT = "text"
+    # What people read in one line: an empty one is blank, not absent, where it is required.
+    LINE = "line"
     # Text of which nothing is cut and the empty one counts.
     BODY = "body"
     INTEGER = "integer"
@@ -25,6 +27,7 @@ class Kind(StrEnum):
 
 _TYPES: dict[Kind, dict[str, Any]] = {
     Kind.TEXT: {"type": "string"},
+    Kind.LINE: {"type": "string"},
     Kind.BODY: {"type": "string"},
     Kind.INTEGER: {"type": "integer"},
     Kind.FLAG: {"type": "boolean"},
@@ -76,6 +79,11 @@ class Parameter:
 def text(name: str, description: str, **options: Any) -> Parameter:
     """A short text."""
     return Parameter(name, Kind.TEXT, description, **options)
+
+
+def line(name: str, description: str, **options: Any) -> Parameter:
+    """A title, or words to search for."""
+    return Parameter(name, Kind.LINE, description, **options)
 
 
 def body(name: str, description: str, **options: Any) -> Parameter:

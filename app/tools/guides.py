@@ -5,7 +5,6 @@ from sqlalchemy import bindparam, select
 from app.core.actor import Actor
 from app.core.db import Prepared, session
 from app.mcp.registry import Resource
-from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
@@ -28,12 +27,14 @@ def of_project(project_id: str) -> dict[str, str]:
 
 
 def pages(actor: Actor) -> list[Resource]:
-    """The resource of the house rules, if the actor can see any: listed before all others."""
-    row = session.execute(
-        select(WikiPage.title, WikiPage.updated_at)
-        .join(Project, Project.id == WikiPage.project_id)
-        .where(WikiPage.slug == SLUG, WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
-        .order_by(WikiPage.updated_at.desc())
-        .limit(1)
-    ).first()
-    return [] if row is None else [Resource(URI, SLUG, row.title, row.updated_at)]
+    """The resource of the house rules, if the actor can see any: listed before all others.
+
+    Where a global page has that slug as well, its address means that one.
+    """
+    named = select(WikiPage.title, WikiPage.updated_at).where(WikiPage.slug == SLUG)
+    live = WikiPage.deleted_at.is_(None)
+    of_projects = named.where(WikiPage.project_id.is_not(None), live, loaders.seen_by(actor))
+    if session.execute(of_projects.limit(1)).first() is None:
+        return []
+    row = session.execute(named.where(loaders.meant_by_slug(actor))).one()
+    return [Resource(URI, SLUG, row.title, row.updated_at)]

@@ -100,7 +100,7 @@ def state_ids(actor: Actor, reference: str) -> list[str]:
     return _everywhere(actor, WorkflowState, "state", reference)
 
 
-def label_ids(project: str, references: Sequence[str]) -> list[str]:
+def label_ids(project: str, references: Sequence[str], field: str = "labels") -> list[str]:
     """The ids of labels of this project, by name (in any case) or UUID; raises InvalidField."""
     labels = session.scalars(
         select(Label).where(Label.project_id == project).order_by(Label.name_key)
@@ -112,7 +112,7 @@ def label_ids(project: str, references: Sequence[str]) -> list[str]:
     for reference in references:
         key = as_uuid(reference) or text.same_name(reference.strip())
         if key not in known:
-            raise _unknown("labels", "label", reference, (label.name for label in labels))
+            raise _unknown(field, "label", reference, (label.name for label in labels))
         found.append(known[key])
     return found
 

@@ -73,10 +73,10 @@ def _facts(shown: dict[str, Any]) -> str:
 
 
 def newest_pages(actor: Actor, limit: int) -> list[Resource]:
-    """The most recently updated live pages that the actor can see."""
+    """The most recently updated live pages that the actor can see, those that ``read`` shows."""
     rows = session.execute(
         select(WikiPage.slug, WikiPage.title, WikiPage.updated_at)
-        .where(WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
+        .where(loaders.meant_by_slug(actor))
         .order_by(WikiPage.updated_at.desc())
         .limit(limit)
     )
@@ -92,16 +92,9 @@ def read_page(actor: Actor, slug: str) -> str:
     try:
         page = loaders.visible(actor, slug)
     except InvalidField:
-        page = _of_several(actor, slug)
+        statement = select(WikiPage).where(WikiPage.slug == slug, loaders.meant_by_slug(actor))
+        page = session.scalars(statement).one()
     return f"# {page.title}\n\n{page.body}\n"
-
-
-def _of_several(actor: Actor, slug: str) -> WikiPage:
-    statement = select(WikiPage).where(
-        WikiPage.slug == slug, WikiPage.deleted_at.is_(None), loaders.seen_by(actor)
-    )
-    found = session.scalars(statement.order_by(WikiPage.updated_at.desc())).all()
-    return min(found, key=lambda page: page.project_id is not None)
 
 
 KINDS = (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.mcp.parameters import PAGE, choice, text
+from app.mcp.parameters import PAGE, choice, line
 from app.mcp.registry import Toolbox, ToolCall
 from app.search import service
 from app.tools import naming
@@ -17,7 +17,7 @@ toolbox = Toolbox()
     "Search",
     calls=service.query,
     parameters=(
-        text("q", 'Words (all must occur), "a phrase", -without, or a display id.', required=True),
+        line("q", 'Words (all must occur), "a phrase", -without, or a display id.', required=True),
         choice("type", ("ticket", "wiki_page"), "Only this kind."),
         PROJECT,
         *PAGE,

@@ -27,7 +27,7 @@ def changed_body(given: Mapping[str, Any], current: str) -> str | None:
 def _edited(current: str, edits: Sequence[Mapping[str, str]]) -> str:
     """Each ``find`` must occur exactly once, so that no edit hits another place than was meant."""
     for number, edit in enumerate(edits):
-        count = current.count(edit["find"]) if edit["find"] else 0
+        count = _occurrences(current, edit["find"])
         if count != 1:
             raise InvalidField(
                 "edits",
@@ -36,6 +36,14 @@ def _edited(current: str, edits: Sequence[Mapping[str, str]]) -> str:
             )
         current = current.replace(edit["find"], edit["replace"])
     return current
+
+
+def _occurrences(text: str, find: str) -> int:
+    """How often it occurs; two that overlap count, as of ``aa`` in ``aaa``."""
+    if not find:
+        return 0
+    overlapping = text.find(find, text.find(find) + 1) >= 0
+    return max(text.count(find), 2 if overlapping else 0)
 
 
 def windowed(shown: dict[str, Any], offset: int, length: int | None) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def _filters(call: ToolCall) -> dict[str, Any]:
         )
     if call["label"] is not None:
         filters["label_ids"] = (
-            naming.label_ids(project_id, [call["label"]])
+            naming.label_ids(project_id, [call["label"]], "label")
             if project_id
             else naming.labels_named(actor, call["label"])
         )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.mcp.parameters import choice, text
+from app.mcp.parameters import CLIENT_REQUEST_ID, choice, text
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.tickets import relations, watchers
 from app.tickets.models import RelationType
@@ -30,6 +30,7 @@ USER = text("user", "Username, UUID or me. Bots name themselves alone.", also="u
             required=True,
             also="target_ticket_id",
         ),
+        CLIENT_REQUEST_ID,
     ),
 )
 def add_ticket_relation(call: ToolCall) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def remove_ticket_relation(call: ToolCall) -> dict[str, Any]:
     "Watch ticket",
     calls=watchers.add_watcher,
     hints=ADDS_ONCE,
-    parameters=(TICKET, USER),
+    parameters=(TICKET, USER, CLIENT_REQUEST_ID),
 )
 def watch_ticket(call: ToolCall) -> dict[str, Any]:
     """Watch a ticket yourself; watching twice is fine. Returns the watcher."""

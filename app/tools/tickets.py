@@ -12,8 +12,8 @@ from app.mcp.parameters import (
     Parameter,
     body,
     choice,
+    line,
     needed,
-    text,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.projects import loaders as projects
@@ -36,7 +36,7 @@ from app.tools.texts import changed_body
 
 toolbox = Toolbox()
 
-TITLE = text("title", "1 to 200 characters.")
+TITLE = line("title", "1 to 200 characters.")
 PRIORITY = choice("priority", Priority, "Priority.")
 DUE_DATE = Parameter("due_date", Kind.DAY, DUE_DATE_TEXT, clearable=True)
 ALL_WATCHERS = 200

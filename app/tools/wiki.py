@@ -17,6 +17,7 @@ from app.mcp.parameters import (
     Kind,
     Parameter,
     body,
+    line,
     text,
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
@@ -65,7 +66,9 @@ def _page_id(call: ToolCall) -> str:
     "List wiki pages",
     calls=service.list_pages,
     parameters=(
-        text("project", "Key or UUID of a project, or null for global pages.", also="project_id"),
+        text(
+            "project", "Key or UUID of a project, or global for those of none.", also="project_id"
+        ),
         *PAGE,
         INCLUDE_BODY,
     ),
@@ -129,7 +132,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     hints=ADDS,
     keyed=True,
     parameters=(
-        text("title", "1 to 200 characters.", required=True),
+        line("title", "1 to 200 characters.", required=True),
         text("slug", "Such as release-notes; made from the title if absent."),
         body("body", MARKDOWN),
         text(
@@ -158,7 +161,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     parameters=(
         PAGE_NAME,
         SCOPE,
-        text("title", "1 to 200 characters."),
+        line("title", "1 to 200 characters."),
         body("body", "REPLACES the whole text; prefer append or edits."),
         APPEND,
         Parameter("edits", Kind.EDITS, "Instead of body: each find must occur exactly once."),

@@ -5,7 +5,8 @@
 
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
+from sqlalchemy.orm import aliased
 
 from app.audit.service import Target
 from app.core.actor import Actor
@@ -37,6 +38,24 @@ def seen_by(actor: Actor) -> ColumnElement[bool]:
     if not actor.allowlist:
         return _SEEN
     return or_(_IS_GLOBAL, and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(sorted(actor.allowlist))))
+
+
+def meant_by_slug(actor: Actor) -> ColumnElement[bool]:
+    """Live pages that the actor can see; of each slug the one that it means without a scope.
+
+    That is the global one, else the newest (decisions.md, section 4, resources).
+    """
+    visible_now = and_(WikiPage.deleted_at.is_(None), seen_by(actor))
+    # A table of its own, as what is seen names that of all pages.
+    other = aliased(WikiPage, select(WikiPage).where(visible_now).subquery())
+    is_newer = or_(
+        other.updated_at > WikiPage.updated_at,
+        and_(other.updated_at == WikiPage.updated_at, other.id > WikiPage.id),
+    )
+    goes_before = exists().where(
+        other.slug == WikiPage.slug, or_(other.project_id.is_(None), is_newer)
+    )
+    return and_(visible_now, or_(WikiPage.project_id.is_(None), ~goes_before))
 
 
 def seen(*, fenced: bool) -> ColumnElement[bool]:

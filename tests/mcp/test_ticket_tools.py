@@ -70,6 +70,7 @@ def test_an_idempotency_key_creates_once(app, smith):
         ({"assignee": "nobody-here"}, "assignee", "ada"),
         ({"parent": "OPEN-99"}, "parent", "OPEN-99"),
         ({"title": " "}, "title", "blank"),
+        ({"title": ""}, "title", "blank"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_valid_ones(smith, cast, ada, arguments, field, told):
@@ -126,15 +127,15 @@ def test_update_ticket_changes_what_is_named(smith, cast, ada):
 
 
 def test_an_edit_must_hit_exactly_once(smith):
-    smith.call("create_ticket", project="OPEN", title="T", body="a b a")
-    for find, count in (("a", 2), ("x", 0), ("", 0)):
+    smith.call("create_ticket", project="OPEN", title="T", body="a b a ccc")
+    for find, count in (("a", 2), ("x", 0), ("", 0), ("cc", 2)):
         edits = [{"find": find, "replace": "y"}]
         error = smith.refused("update_ticket", ticket="OPEN-1", edits=edits)
         assert error["details"]["field"] == "edits"
         assert f"{count} times" in error["message"]
     error = smith.refused("update_ticket", ticket="OPEN-1", body="x", append="y")
     assert error["details"]["reason"] == "ambiguous"
-    assert smith.call("get_ticket", ticket="OPEN-1")["body"] == "a b a"
+    assert smith.call("get_ticket", ticket="OPEN-1")["body"] == "a b a ccc"
 
 
 def test_if_match_guards_a_change(smith):
@@ -219,6 +220,8 @@ def test_list_tickets_by_every_filter(smith, cast, ada):
     assert titles(updated_since=moment) == ["Free"]
     assert smith.refused("list_tickets", state="Doing")["details"]["field"] == "state"
     assert smith.refused("list_tickets", label="x")["details"]["field"] == "label"
+    error = smith.refused("list_tickets", project="OPEN", label="x")
+    assert error["details"]["field"] == "label"
 
 
 def test_rows_of_lists_are_summaries(app, smith):

@@ -62,6 +62,39 @@ def test_a_projects_house_rules_are_shown(smith, cast, ada):
     assert "Be kind." in read["contents"][0]["text"]
 
 
+def test_a_slug_of_several_scopes_is_listed_as_it_reads(smith, cast, ada):
+    def written(title, project_id, slug):
+        page = {"title": title, "slug": slug, "project_id": project_id, "body": ""}
+        return ok(ada.post("/wiki/pages", page), 201)["id"]
+
+    def listed(slug):
+        """Where it stands, its title, and what it reads."""
+        rows = smith.result("resources/list")["resources"]
+        (found,) = [(at, row) for at, row in enumerate(rows) if row["uri"] == f"wiki://page/{slug}"]
+        read = smith.result("resources/read", {"uri": f"wiki://page/{slug}"})["contents"][0]["text"]
+        title = found[1]["title"]
+        assert read.startswith(f"# {title}\n")
+        return found[0], title
+
+    for slug in ("agents", "both"):
+        old = written("Open", cast.open_project, slug)
+        written("Fenced", cast.fenced_project, slug)
+        assert listed(slug) == (0, "Fenced")
+        ok(ada.patch(f"/wiki/pages/{old}", {"body": "newer"}))
+        assert listed(slug) == (0, "Open")
+        both = written("Of all", None, slug)
+        assert listed(slug) == (0, "Of all")
+        ok(ada.patch(f"/wiki/pages/{old}", {"body": "newest"}))
+        assert listed(slug)[1] == "Of all"
+        ok(ada.delete(f"/wiki/pages/{both}"), 204)
+        assert listed(slug) == (0, "Open")
+        ok(ada.delete(f"/wiki/pages/{old}"), 204)
+        assert listed(slug) == (0, "Fenced")
+        if slug == "agents":
+            for page in ok(ada.get("/wiki/pages"))["data"]:
+                ok(ada.delete(f"/wiki/pages/{page['id']}"), 204)
+
+
 # --- what hangs on a ticket
 
 
@@ -69,7 +102,8 @@ def test_relations(app, smith, fenced):
     smith.call("create_ticket", project="OPEN", title="A")
     smith.call("create_ticket", project="OPEN", title="B")
     edge = {"ticket": "OPEN-1", "type": "blocks", "target": "OPEN-2"}
-    relation = smith.call("add_ticket_relation", **edge)
+    relation = smith.call("add_ticket_relation", **edge, client_request_id="r")
+    assert relation.pop("client_request_id") == "r"
     document_of(app).check_component("Relation", relation)
     assert smith.refused("add_ticket_relation", **edge)["details"]["reason"] == "duplicate_key"
     circle = {"ticket": "OPEN-2", "type": "blocks", "target": "OPEN-1"}
@@ -88,6 +122,8 @@ def test_watching(app, smith, cast):
     document_of(app).check_component("Watcher", watcher)
     assert watcher["user_id"] == cast.smith.user_id
     assert smith.call("watch_ticket", ticket="OPEN-1", user="me") == watcher
+    again = smith.call("watch_ticket", ticket="OPEN-1", client_request_id="w")
+    assert again == {**watcher, "client_request_id": "w"}
     error = smith.refused("watch_ticket", ticket="OPEN-1", user="ada")
     assert error["details"]["reason"] == "humans_only"
     assert smith.call("unwatch_ticket", ticket="OPEN-1")["deleted"] is True

@@ -77,7 +77,7 @@ def test_an_undo_that_a_rule_forbids_says_why(ada, cast, path, htmx):
     event = events(cast, "comment.updated")[0]["id"]
     answer = undo(ada, event, htmx=htmx)
     assert answer.status_code == 409
-    assert "Only its author may edit a comment" in answer.text
+    assert "Only its author may change a comment" in answer.text
     assert undo(ada, events(cast, "project.created")[0]["id"], htmx=htmx).status_code == 409
     assert undo(ada, "none", htmx=htmx).status_code == 404
 
