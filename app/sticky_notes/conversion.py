@@ -22,7 +22,14 @@ _LEADING = re.compile(
     r"(?:>|#{1,6}(?=\s|$)|[-*+](?=\s)|[0-9]{1,9}[.)](?=\s)|\[[ xX]\](?=\s|$)|\s)+"
 )
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\S*\s*")
-_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
+_CLOSED_HEADING = re.compile(r"[\s>]*#{1,6}\s.*?(\s#+\s*)")
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
+# A sign that stands for itself, and code, in which all do.
+_LITERAL = re.compile(
+    r"\\(?P<sign>[!-/:-@\[-`{-~])|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+)
+# What stands for one of those meanwhile; no text has NUL.
+_HELD = re.compile("\x00([0-9]+)\x00")
 
 
 def default_title(body: str) -> str:
@@ -44,10 +51,19 @@ def _plain(line: str) -> str:
     line = line[:2000]
     if _FENCE.fullmatch(line):
         return ""
+    if closed := _CLOSED_HEADING.fullmatch(line):
+        line = line[: closed.start(1)]
     line = _LEADING.sub("", line, count=1) if _LEADING.match(line) else line
+    literal: list[str] = []
+
+    def hold(found: re.Match[str]) -> str:
+        literal.append(found["sign"] or found["code"].strip() or found["code"])
+        return f"\x00{len(literal) - 1}\x00"
+
+    line = _LITERAL.sub(hold, line)
     for _ in range(3):
         line = _EMPHASIS.sub(r"\2", line)
-    return line.strip()
+    return _HELD.sub(lambda found: literal[int(found[1])], line).strip()
 
 
 @operation(Access.WRITE)
