@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings")
     parser.add_argument("--only", default="", help="operations whose name has this in it")
     parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
-    parser.add_argument("--keep", type=Path, help="keep SQLite's data set here, for another run")
+    parser.add_argument("--keep", type=Path, help="keep data sets here, see tests.bench.data")
     parser.add_argument("--write", action="store_true", help="put the table into PERFORMANCE.md")
     asked = parser.parse_args()
     if not wrk.is_here():
@@ -45,9 +45,9 @@ def main() -> None:
     tables = []
     for kind in kinds:
         with tempfile.TemporaryDirectory(prefix="docket-bench-") as made, ExitStack() as stack:
-            url = stack.enter_context(database(kind, asked.keep or Path(made)))
-            world = filled(url, asked.keep or Path(made), asked.tickets)
-            tables.append(_measured(kind, url, Path(made), world, asked))
+            place = stack.enter_context(database(kind, Path(made), asked.keep))
+            world = filled(place, asked.tickets)
+            tables.append(_measured(kind, place.url, Path(made), world, asked))
     if asked.write:
         arguments = " ".join(sys.argv[1:])
         report.write(ROOT / "PERFORMANCE.md", arguments, _machine(), asked.tickets, tables)

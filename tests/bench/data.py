@@ -1,8 +1,9 @@
 """Where a data set lies: a database of its own, filled unless an earlier run kept it."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
@@ -16,39 +17,59 @@ from tests.support.serving import Served
 SECRET = "for one benchmark only"
 
 
+@dataclass(frozen=True)
+class Place:
+    """A database, and where it is noted what was filled into it: nowhere if it goes again."""
+
+    url: str
+    directory: Path
+    note: Path | None = None
+
+
 @contextmanager
-def database(kind: str, directory: Path) -> Iterator[str]:
-    """The address of a database: a file in the directory, or of a PostgreSQL that goes again."""
+def database(kind: str, made: Path, keep: Path | None = None) -> Iterator[Place]:
+    """A database for a data set: a file in a directory, or of a PostgreSQL that goes again.
+
+    To keep one on PostgreSQL takes a server that stays, that of TEST_DATABASE_URL; the directory
+    ``keep`` names the database.
+    """
+    directory = keep or made
+    directory.mkdir(parents=True, exist_ok=True)
     if kind == "sqlite":
-        directory.mkdir(parents=True, exist_ok=True)
-        yield f"sqlite:///{directory / 'bench.db'}"
+        yield Place(f"sqlite:///{directory / 'bench.db'}", directory, directory / "bench.json")
         return
     cluster = start_cluster()
+    if keep is not None and "TEST_DATABASE_URL" in os.environ:
+        name, note = f"bench_{keep.name}", directory / "postgresql.json"
+        if not note.exists():
+            cluster.drop_database(name)
+            cluster.create_database(name)
+        yield Place(cluster.url(name), directory, note)
+        return
     try:
-        yield cluster.create_database("bench")
+        yield Place(cluster.create_database("bench"), directory)
     finally:
         cluster.stop()
 
 
-def filled(url: str, directory: Path, tickets: int) -> World:
+def filled(place: Place, tickets: int) -> World:
     """The data set, made unless an earlier run kept it."""
-    kept = directory / "bench.json"
-    if url.startswith("sqlite") and kept.exists():
-        return World(**orjson.loads(kept.read_bytes()))
+    if place.note is not None and place.note.exists():
+        return World(**orjson.loads(place.note.read_bytes()))
     settings = Settings(
-        instance_dir=directory,
-        database_url=url,
+        instance_dir=place.directory,
+        database_url=place.url,
         secret_key=SECRET,
         base_url="http://localhost",
         log_level="WARNING",
     )
-    print(f"filling {url.partition(':')[0]} with {tickets} tickets", flush=True)
+    print(f"filling {place.url.partition(':')[0]} with {tickets} tickets", flush=True)
     app = create_app(settings)
     with app.app_context():
         schema.upgrade()
         world = fill(settings, tickets)
-    if url.startswith("sqlite"):
-        kept.write_bytes(orjson.dumps(asdict(world)))
+    if place.note is not None:
+        place.note.write_bytes(orjson.dumps(asdict(world)))
     return world
 
 

@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--tickets", type=int, default=1_000_000, help="(1000000)")
     parser.add_argument("--seconds", type=int, default=2, help="for each measurement (2)")
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--keep", type=Path, help="where SQLite's data sets stay")
+    parser.add_argument("--keep", type=Path, help="where data sets stay, see tests.bench.data")
     asked = parser.parse_args()
     small, large = (_measured(asked, tickets) for tickets in (SMALL, asked.tickets))
     marked = 0
@@ -80,10 +80,10 @@ def main() -> None:
 
 def _measured(asked: argparse.Namespace, tickets: int) -> Size:
     with tempfile.TemporaryDirectory(prefix="docket-growth-") as made, ExitStack() as stack:
-        directory = asked.keep / str(tickets) if asked.keep else Path(made)
-        url = stack.enter_context(database(asked.database, directory))
-        world = filled(url, directory, tickets)
-        settings = {"DATABASE_URL": url, "SECRET_KEY": SECRET, "WORKERS": ""}
+        keep = asked.keep / str(tickets) if asked.keep else None
+        place = stack.enter_context(database(asked.database, Path(made), keep))
+        world = filled(place, tickets)
+        settings = {"DATABASE_URL": place.url, "SECRET_KEY": SECRET, "WORKERS": ""}
         began = time.monotonic()
         with serving(Path(made) / "instance", **settings) as served:
             assert served.request("GET", "/readyz").status == 200

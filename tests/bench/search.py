@@ -82,8 +82,8 @@ def _database(asked: argparse.Namespace) -> Iterator[str | None]:
     if not asked.postgresql:
         yield asked.database_url
         return
-    with database("postgresql", Path()) as address:
-        yield address
+    with tempfile.TemporaryDirectory() as made, database("postgresql", Path(made)) as place:
+        yield place.url
 
 
 def _owner() -> str:
