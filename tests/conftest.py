@@ -42,8 +42,14 @@ def pytest_generate_tests(metafunc):
             metafunc.parametrize(name, kinds, indirect=True, scope=scope)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave tests of real input out where Docket is not developed: users have no such files."""
+    """Leave tests of real input out where Docket is not developed: users have no such files.
+
+    Tests that want the machine to themselves come last, or all others would wait for each of them
+    until the slowest under way has ended.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("quiet") is not None)
     if REAL_DATA.exists():
         return
     left_out = [item for item in items if item.get_closest_marker("real_data")]
