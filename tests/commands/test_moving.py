@@ -1,8 +1,10 @@
 """Back from a backup, and over to PostgreSQL: row by row the same."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, select
@@ -33,10 +35,10 @@ def command(instance, *args, code=0, **settings):
     return done.stdout + done.stderr
 
 
-@pytest.fixture
-def used(tmp_path):
+@pytest.fixture(scope="module")
+def once_used(tmp_path_factory):
     """An instance in which something of everything was done; its directory and owner's cookie."""
-    instance = tmp_path / "instance"
+    instance = tmp_path_factory.mktemp("used") / "instance"
     with serving(instance, SECRET_KEY=KEY) as served:
         owner = owner_of(served)
         project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
@@ -53,7 +55,16 @@ def used(tmp_path):
         hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
         owner.call("POST", "/webhooks", hook)
         owner.bot("bot-1")
+        # In good order, so that all is in the file.
+        assert served.stop() == 0
     return instance, owner.cookie
+
+
+@pytest.fixture
+def used(once_used, tmp_path):
+    """Such an instance of the test's own."""
+    made, cookie = once_used
+    return Path(shutil.copytree(made, tmp_path / "instance")), cookie
 
 
 def test_commands_say_why_a_database_is_out_of_reach(tmp_path):
