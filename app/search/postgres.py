@@ -15,7 +15,6 @@ they cannot fail and no dictionary of the server matters. Three things are done 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 
 from sqlalchemy import BigInteger, Integer, Text, bindparam, column, select, table, text
@@ -24,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, discard, run_write, session
 from app.core.locks import Lock, hold
+from app.search.blocks import BLOCK_BITS, Search, search_for
 from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
 from app.search.expressions import Expression
 from app.search.places import ADD
@@ -33,17 +33,8 @@ from app.search.tsquery import rendered, without_phrases
 # How long the index may gather documents.
 GATHERING_SECONDS = 1.0
 
-BLOCK_BITS = 12
 # A sign that no word holds.
 _BLOCK = "\u00d7"
-
-# How many times as many blocks each look takes in than the one before, up to so many: it asks for
-# each block by its term, so a look at sixteen takes as long as one at all of a million documents
-# where four thousand of them fit, and a look at sixty-four ten times as long (PERFORMANCE.md).
-WIDER = 4
-WIDEST = 16
-# Where no more documents than these are expected to fit in all, the next look is the last.
-FEW = 4000
 
 # The tiers of which one document in many is.
 _SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
@@ -147,32 +138,6 @@ def matching(expression: Expression) -> AnySelect:
     return select(column("place")).select_from(table("search_fts")).where(condition)
 
 
-@dataclass(slots=True)
-class _Search:
-    """How far one tier was looked for: from the block ``left`` on, to the newest of ``blocks``."""
-
-    tier: Tier
-    expression: Expression
-    below: int
-    blocks: int
-    left: int
-    size: int = 1
-    found: list[int] = field(default_factory=list)
-
-    @property
-    def first(self) -> int:
-        """The oldest block of the next look."""
-        return max(self.left - self.size, 0)
-
-    def went_on(self, places: list[int]) -> None:
-        """Note what the look at the next blocks found."""
-        self.found += sorted(places, reverse=True)
-        self.left = self.first
-        # As densely as so far.
-        are_few = len(self.found) * self.blocks <= FEW * (self.blocks - self.left)
-        self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
-
-
 def best(
     wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
 ) -> list[tuple[int, Tier]]:
@@ -189,13 +154,13 @@ def _best(
     wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_place: int
 ) -> list[tuple[int, Tier]]:
     left, are_few = _few(everything, newest_place, limit)
-    # On the first page each better tier is known to its end, which is faster left out here: an
+    # Where all begins anew each better tier is known to its end, which is faster left out here: an
     # index looks for each beginning once more for each time that the query names it.
-    is_first_page = bool(everything)
-    searches = [_search(asked, newest_place, whole=is_first_page) for asked in wanted]
+    better_are_known = bool(everything)
+    searches = [search_for(asked, newest_place, whole=better_are_known) for asked in wanted]
     for search in searches:
         if are_few:
-            # Of each tier there are no more, and one look is a turn less to the server than two.
+            # Nor are there more of any tier, and one look is a turn less to the server than two.
             search.size = search.blocks
         if left is not None and search.tier is Tier.ANYWHERE:
             search.left = 0
@@ -230,13 +195,6 @@ def _looking_in_index() -> Iterator[int]:
     _END.all()
 
 
-def _search(asked: Wanted, newest_place: int, *, whole: bool = False) -> _Search:
-    """For what is in the tier and in no better one, or for the whole of what fits it."""
-    blocks = (min(asked.below - 1, newest_place) >> BLOCK_BITS) + 1
-    expression = asked.fitting if whole else asked.expression
-    return _Search(asked.tier, expression, asked.below, blocks, blocks)
-
-
 def _few(
     everything: Sequence[Expression], newest_place: int, limit: int
 ) -> tuple[set[int] | None, bool]:
@@ -245,27 +203,26 @@ def _few(
     And whether so few fit that they were looked for in all blocks at once.
     """
     places: list[int] | None = None
-    are_few = False
     for expression in everything:
-        search = _search(Wanted(Tier.ANYWHERE, expression, (), END), newest_place)
+        search = search_for(Wanted(Tier.ANYWHERE, expression, (), END), newest_place)
         if places is not None:
             # As there is little of what is found faster, there is little of all.
             search.size = search.blocks
         while lookers := _lookers([search], limit, None):
             search.went_on(_look(lookers, limit)[0])
         places = search.found
-        are_few = search.left == 0
         if len(places) >= limit:
-            return None, are_few
+            # What was looked for first may leave out beginnings, of which there can be many.
+            return None, search.left == 0 and expression is everything[-1]
     return (set(places), True) if places is not None else (None, False)
 
 
-def _lookers(searches: list[_Search], limit: int, left: set[int] | None) -> list[_Search]:
+def _lookers(searches: list[Search], limit: int, left: set[int] | None) -> list[Search]:
     """The tiers to look for next: the first that is not known to its end, while too few fit.
 
     And those of few documents with it, which cost less than another turn to the server.
     """
-    lookers: list[_Search] = []
+    lookers: list[Search] = []
     found: set[int] = set()
     for search in searches:
         tier = search.tier
@@ -280,7 +237,7 @@ def _lookers(searches: list[_Search], limit: int, left: set[int] | None) -> list
     return lookers
 
 
-def _look(searches: list[_Search], limit: int) -> list[list[int]]:
+def _look(searches: list[Search], limit: int) -> list[list[int]]:
     """The newest places of each in the next blocks."""
     values: dict[str, object] = {"limit": limit}
     have_phrases = []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.core.db import is_postgresql
 from app.search import postgres, ranking, sqlite
+from app.search.blocks import BLOCK_BITS
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
 from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
@@ -89,8 +90,8 @@ class Corpus:
             sorted(
                 place
                 for place in self.of_tiers[search.expression.text]
-                if place < min(search.below, search.left << postgres.BLOCK_BITS)
-                and place >= search.first << postgres.BLOCK_BITS
+                if place < min(search.below, search.left << BLOCK_BITS)
+                and place >= search.first << BLOCK_BITS
             )[-limit:]
             for search in searches
         ]
@@ -105,7 +106,7 @@ class Corpus:
 @given(st.data())
 def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
     """On PostgreSQL, whatever number of them is in whichever block of places."""
-    newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
+    newest = given_data.draw(st.integers(0, 40 << BLOCK_BITS), "newest place")
     limit = given_data.draw(st.integers(1, 8), "limit")
     tier_of = given_data.draw(
         st.dictionaries(st.integers(0, newest), st.sampled_from(list(Tier)), max_size=150)
@@ -123,9 +124,10 @@ def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
             if place < asked.below
         ][:limit]
     )
-    # Of so few there is a look at the newest, and then one at all others.
-    assert len(corpus.looks) <= 2 * len(wanted)
-    assert set(corpus.looks) <= {1, None}
+    # Of so few there is a look at the newest, another if that block is not full, and then one at
+    # all others.
+    assert len(corpus.looks) <= 3 * len(wanted)
+    assert set(corpus.looks) <= {1, 4, None}
 
 
 def in_no_better(tier_of):
@@ -137,9 +139,9 @@ def test_no_look_names_many_blocks():
     """Each is a term of the query. So they are few, or none as all documents are looked at."""
     wanted = [Wanted(Tier.ANYWHERE, Term("x"), (), END)]
 
-    def looks(blocks, in_each, limit):
-        every = (1 << postgres.BLOCK_BITS) // in_each
-        corpus = Corpus((blocks << postgres.BLOCK_BITS) - 1, {})
+    def looks(blocks, in_each, limit, beyond=0):
+        every = (1 << BLOCK_BITS) // in_each
+        corpus = Corpus((blocks << BLOCK_BITS) - 1 + beyond, {})
         corpus.of_tiers["x"] = range(0, corpus.newest, every)
         found = [place for place, _ in corpus.best(wanted, [], limit)]
         assert found == sorted(corpus.of_tiers["x"], reverse=True)[:limit]
@@ -151,11 +153,26 @@ def test_no_look_names_many_blocks():
     assert looks(2000, 4, 51) == [1, 4, 16]
     assert looks(2000, 8, 201) == [1, 4, 16, 16]
     assert looks(1, 16, 51) == [None]
+    # The newest block may have few places, or just as many as would not tell.
+    assert looks(250, 4096, 51, beyond=10) == [1, 4]
+    assert looks(250, 256, 51, beyond=120) == [1, 4]
+    assert looks(250, 8, 51, beyond=3000) == [1, None]
+
+
+def test_what_may_go_on_is_not_taken_for_rare():
+    """As few have the word itself, and many words that begin so."""
+    newest = (250 << BLOCK_BITS) - 1
+    closed, begun = range(0, newest, 300), range(0, newest, 10)
+    corpus = Corpus(newest, {"closed": closed, "open": begun, str(Tier.ALL_IN_TITLE): begun})
+    wanted = [Wanted(Tier.ALL_IN_TITLE, Term(str(Tier.ALL_IN_TITLE)), (), END)]
+    found = corpus.best(wanted, [Term("closed"), Term("open")], 51)
+    assert [place for place, _ in found] == sorted(begun, reverse=True)[:51]
+    assert corpus.looks == [1, None, 1]
 
 
 @given(st.data())
 def test_few_that_fit_each_come_with_their_tier(given_data):
-    newest = given_data.draw(st.integers(0, 40 << postgres.BLOCK_BITS), "newest place")
+    newest = given_data.draw(st.integers(0, 40 << BLOCK_BITS), "newest place")
     limit = given_data.draw(st.integers(1, 30), "limit")
     tier_of = given_data.draw(
         st.dictionaries(st.integers(0, newest), st.sampled_from(list(Tier)), max_size=30)
