@@ -17,7 +17,7 @@ from app.core.ids import as_uuid
 from app.core.pagination import DEFAULT_LIMIT
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_INTEGER = re.compile(r"(-?)0*([0-9]+)")
+_INTEGER = re.compile(r"(-?)([0-9]+)")
 # No integer of ours is longer, and every one of so many digits is out of each range.
 _DIGITS = 18
 
@@ -147,7 +147,7 @@ class QueryInteger(Whole):
         found = _INTEGER.fullmatch(value) if isinstance(value, str) else None
         if found is None:
             raise wrong("This must be an integer.")
-        sign, digits = found.groups()
+        sign, digits = found[1], found[2].lstrip("0") or "0"
         return int(sign + (digits if len(digits) <= _DIGITS else "9" * _DIGITS))
 
 

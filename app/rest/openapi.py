@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document at /api/v1/openapi.json, built once at the start from the routes."""
+"""The OpenAPI 3.1 document at /api/v1/openapi.json, built from the routes when first asked for."""
 
 import hashlib
 from functools import cache
