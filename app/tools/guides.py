@@ -31,10 +31,11 @@ def pages(actor: Actor) -> list[Resource]:
 
     Where a global page has that slug as well, its address means that one.
     """
-    named = select(WikiPage.title, WikiPage.updated_at).where(WikiPage.slug == SLUG)
-    live = WikiPage.deleted_at.is_(None)
-    of_projects = named.where(WikiPage.project_id.is_not(None), live, loaders.seen_by(actor))
-    if session.execute(of_projects.limit(1)).first() is None:
+    named = select(WikiPage.title, WikiPage.updated_at, WikiPage.project_id).where(
+        WikiPage.slug == SLUG, loaders.live_for(actor)
+    )
+    # A page of a project is among the first two, as there is one global page at most.
+    rows = session.execute(named.order_by(*loaders.MEANT_FIRST).limit(2)).all()
+    if all(row.project_id is None for row in rows):
         return []
-    row = session.execute(named.where(loaders.meant_by_slug(actor))).one()
-    return [Resource(URI, SLUG, row.title, row.updated_at)]
+    return [Resource(URI, SLUG, rows[0].title, rows[0].updated_at)]

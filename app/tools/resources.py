@@ -76,7 +76,7 @@ def newest_pages(actor: Actor, limit: int) -> list[Resource]:
     """The most recently updated live pages that the actor can see, those that ``read`` shows."""
     rows = session.execute(
         select(WikiPage.slug, WikiPage.title, WikiPage.updated_at)
-        .where(loaders.meant_by_slug(actor))
+        .where(loaders.meant_by_slugs(actor))
         .order_by(WikiPage.updated_at.desc())
         .limit(limit)
     )
@@ -92,8 +92,11 @@ def read_page(actor: Actor, slug: str) -> str:
     try:
         page = loaders.visible(actor, slug)
     except InvalidField:
-        statement = select(WikiPage).where(WikiPage.slug == slug, loaders.meant_by_slug(actor))
-        page = session.scalars(statement).one()
+        named = select(WikiPage).where(WikiPage.slug == slug, loaders.live_for(actor))
+        found = session.scalar(named.order_by(*loaders.MEANT_FIRST).limit(1))
+        if found is None:
+            raise NotFound("wiki_page", slug) from None
+        page = found
     return f"# {page.title}\n\n{page.body}\n"
 
 

@@ -7,6 +7,8 @@ from app.core.errors import InvalidField
 from app.core.text import BODY_LENGTH
 
 WAYS = ("body", "append", "edits")
+# Occurrences that overlap; each is looked for by itself.
+COUNTED = 100
 
 
 def changed_body(given: Mapping[str, Any], current: str) -> str | None:
@@ -39,11 +41,13 @@ def _edited(current: str, edits: Sequence[Mapping[str, str]]) -> str:
 
 
 def _occurrences(text: str, find: str) -> int:
-    """How often it occurs; two that overlap count, as of ``aa`` in ``aaa``."""
+    """How often it occurs; of those that overlap, as ``aa`` in ``aaa``, the first hundred count."""
     if not find:
         return 0
-    overlapping = text.find(find, text.find(find) + 1) >= 0
-    return max(text.count(find), 2 if overlapping else 0)
+    count, at = 0, text.find(find)
+    while at >= 0 and count < COUNTED:
+        count, at = count + 1, text.find(find, at + 1)
+    return max(count, text.count(find))
 
 
 def windowed(shown: dict[str, Any], offset: int, length: int | None) -> dict[str, Any]:

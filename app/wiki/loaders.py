@@ -5,8 +5,7 @@
 
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
@@ -40,22 +39,25 @@ def seen_by(actor: Actor) -> ColumnElement[bool]:
     return or_(_IS_GLOBAL, and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(sorted(actor.allowlist))))
 
 
-def meant_by_slug(actor: Actor) -> ColumnElement[bool]:
-    """Live pages that the actor can see; of each slug the one that it means without a scope.
+# Of the pages of one slug, the one first that it means without a scope: the global one, else the
+# newest (decisions.md, section 4, resources).
+MEANT_FIRST = (
+    WikiPage.project_id.is_not(None),
+    WikiPage.updated_at.desc(),
+    WikiPage.id.desc(),
+)
 
-    That is the global one, else the newest (decisions.md, section 4, resources).
-    """
-    visible_now = and_(WikiPage.deleted_at.is_(None), seen_by(actor))
-    # A table of its own, as what is seen names that of all pages.
-    other = aliased(WikiPage, select(WikiPage).where(visible_now).subquery())
-    is_newer = or_(
-        other.updated_at > WikiPage.updated_at,
-        and_(other.updated_at == WikiPage.updated_at, other.id > WikiPage.id),
-    )
-    goes_before = exists().where(
-        other.slug == WikiPage.slug, or_(other.project_id.is_(None), is_newer)
-    )
-    return and_(visible_now, or_(WikiPage.project_id.is_(None), ~goes_before))
+
+def live_for(actor: Actor) -> ColumnElement[bool]:
+    """Live pages that the actor can see."""
+    return and_(WikiPage.deleted_at.is_(None), seen_by(actor))
+
+
+def meant_by_slugs(actor: Actor) -> ColumnElement[bool]:
+    """Live pages that the actor can see; of each slug the one that it means without a scope."""
+    place = func.row_number().over(partition_by=WikiPage.slug, order_by=MEANT_FIRST)
+    ranked = select(WikiPage.id, place.label("place")).where(live_for(actor)).subquery()
+    return WikiPage.id.in_(select(ranked.c.id).where(ranked.c.place == 1))
 
 
 def seen(*, fenced: bool) -> ColumnElement[bool]:

@@ -62,7 +62,7 @@ def test_a_projects_house_rules_are_shown(smith, cast, ada):
     assert "Be kind." in read["contents"][0]["text"]
 
 
-def test_a_slug_of_several_scopes_is_listed_as_it_reads(smith, cast, ada):
+def test_a_slug_of_several_scopes_is_listed_as_it_reads(smith, fenced, cast, ada):
     def written(title, project_id, slug):
         page = {"title": title, "slug": slug, "project_id": project_id, "body": ""}
         return ok(ada.post("/wiki/pages", page), 201)["id"]
@@ -76,12 +76,19 @@ def test_a_slug_of_several_scopes_is_listed_as_it_reads(smith, cast, ada):
         assert read.startswith(f"# {title}\n")
         return found[0], title
 
+    def listed_to_fenced(slug):
+        rows = fenced.result("resources/list")["resources"]
+        return [row["title"] for row in rows if row["uri"] == f"wiki://page/{slug}"]
+
     for slug in ("agents", "both"):
         old = written("Open", cast.open_project, slug)
         written("Fenced", cast.fenced_project, slug)
         assert listed(slug) == (0, "Fenced")
+        assert listed_to_fenced(slug) == ["Fenced"]
         ok(ada.patch(f"/wiki/pages/{old}", {"body": "newer"}))
         assert listed(slug) == (0, "Open")
+        # Of a project that it does not see.
+        assert listed_to_fenced(slug) == ["Fenced"]
         both = written("Of all", None, slug)
         assert listed(slug) == (0, "Of all")
         ok(ada.patch(f"/wiki/pages/{old}", {"body": "newest"}))
