@@ -22,11 +22,11 @@ _LEADING = re.compile(
     r"(?:>|#{1,6}(?=\s|$)|[-*+](?=\s)|[0-9]{1,9}[.)](?=\s)|\[[ xX]\](?=\s|$)|\s)+"
 )
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\S*\s*")
-_CLOSED_HEADING = re.compile(r"[\s>]*#{1,6}\s.*?(\s#+\s*)")
+_CLOSING = re.compile(r"(?:^|\s)#+\s*$")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
 # A sign that stands for itself, and code, in which all do.
 _LITERAL = re.compile(
-    r"\\(?P<sign>[!-/:-@\[-`{-~])|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"\\(?P<sign>[!-/:-@\[-`{-~])|(?:(?<!`)|(?<=\\`))(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
 )
 # What stands for one of those meanwhile; no text has NUL.
 _HELD = re.compile("\x00([0-9]+)\x00")
@@ -37,7 +37,7 @@ def default_title(body: str) -> str:
 
     decisions.md, section 2, Sticky note.
     """
-    for line in body.splitlines():
+    for line in filter(str.strip, body.splitlines()):
         title = _plain(line)
         if title:
             if len(title) <= text.NAME_LENGTH:
@@ -51,9 +51,10 @@ def _plain(line: str) -> str:
     line = line[:2000]
     if _FENCE.fullmatch(line):
         return ""
-    if closed := _CLOSED_HEADING.fullmatch(line):
-        line = line[: closed.start(1)]
-    line = _LEADING.sub("", line, count=1) if _LEADING.match(line) else line
+    if leading := _LEADING.match(line):
+        line = line[leading.end() :]
+        if "#" in leading[0]:
+            line = _CLOSING.sub("", line)
     literal: list[str] = []
 
     def hold(found: re.Match[str]) -> str:

@@ -32,6 +32,8 @@ from tests.support.story import events, invalid, make_ticket, ok, refused
         ("> ## quoted ##", "quoted"),
         ("# in C#", "in C#"),
         ("no heading ##", "no heading ##"),
+        ("- ## in a list ##", "in a list"),
+        (r"\``a*b*` x", "`a*b* x"),
         ("```python\nprint()\n```", "print()"),
         ("snake_case_name stays", "snake_case_name stays"),
         ("2 * 3 * 4", "2 * 3 * 4"),
