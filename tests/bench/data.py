@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -30,8 +31,8 @@ class Place:
 def database(kind: str, made: Path, keep: Path | None = None) -> Iterator[Place]:
     """A database for a data set: a file in a directory, or of a PostgreSQL that goes again.
 
-    To keep one on PostgreSQL takes a server that stays, that of TEST_DATABASE_URL; the directory
-    ``keep`` names the database.
+    To keep one on PostgreSQL takes a server that stays, that of TEST_DATABASE_URL; the address of
+    the directory ``keep`` names the database.
     """
     directory = keep or made
     directory.mkdir(parents=True, exist_ok=True)
@@ -40,12 +41,15 @@ def database(kind: str, made: Path, keep: Path | None = None) -> Iterator[Place]
         return
     cluster = start_cluster()
     if keep is not None and "TEST_DATABASE_URL" in os.environ:
-        name, note = f"bench_{keep.name}", directory / "postgresql.json"
+        name = f"bench_{sha256(bytes(keep.resolve())).hexdigest()[:12]}"
+        note = directory / "postgresql.json"
         if not note.exists():
             cluster.drop_database(name)
             cluster.create_database(name)
         yield Place(cluster.url(name), directory, note)
         return
+    if keep is not None:
+        print("PostgreSQL's data set goes again: no server that stays (TEST_DATABASE_URL)")
     try:
         yield Place(cluster.create_database("bench"), directory)
     finally:

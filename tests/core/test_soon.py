@@ -106,7 +106,7 @@ def test_a_unit_of_work_within_another_has_its_own():
     assert taken == ([2] if is_postgresql() else [])
 
 
-def test_asked_is_equal_by_statement_and_values():
+def test_a_question_is_equal_by_statement_and_values():
     assert TEXT.asked(word="a") == Question(TEXT, {"word": "a"})
     assert TEXT.asked(word="a") != TEXT.asked(word="b")
     assert TEXT.asked(word="a") != NUMBER.asked(word="a")
