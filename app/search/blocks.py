@@ -49,9 +49,8 @@ class Search:
         self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
 
 
-def search_for(asked: Wanted, newest_place: int, *, whole: bool = False) -> Search:
-    """For what is in the tier and in no better one, or for the whole of what fits it."""
+def search_for(asked: Wanted, newest_place: int) -> Search:
+    """One that has not begun."""
     below = min(asked.below, newest_place + 1)
     blocks = ((below - 1) >> BLOCK_BITS) + 1
-    expression = asked.fitting if whole else asked.expression
-    return Search(asked.tier, expression, below, blocks, blocks)
+    return Search(asked.tier, asked.expression, below, blocks, blocks)

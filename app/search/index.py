@@ -161,7 +161,7 @@ def best(
 
 def newest(expression: Expression, below: int, limit: int) -> list[int]:
     """The places of the newest documents that fit, in falling order, all under ``below``."""
-    return [place for place, _ in best([Wanted(Tier.ANYWHERE, expression, (), below)], [], limit)]
+    return [place for place, _ in best([Wanted(Tier.ANYWHERE, expression, below)], [], limit)]
 
 
 def ids_matching(expression: Expression) -> AnySelect:

@@ -154,10 +154,7 @@ def _best(
     wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_place: int
 ) -> list[tuple[int, Tier]]:
     left, are_few = _few(everything, newest_place, limit)
-    # Where all begins anew each better tier is known to its end, which is faster left out here: an
-    # index looks for each beginning once more for each time that the query names it.
-    better_are_known = bool(everything)
-    searches = [search_for(asked, newest_place, whole=better_are_known) for asked in wanted]
+    searches = [search_for(asked, newest_place) for asked in wanted]
     for search in searches:
         if are_few:
             # Nor are there more of any tier, and one look is a turn less to the server than two.
@@ -204,7 +201,7 @@ def _few(
     """
     places: list[int] | None = None
     for expression in everything:
-        search = search_for(Wanted(Tier.ANYWHERE, expression, (), END), newest_place)
+        search = search_for(Wanted(Tier.ANYWHERE, expression, END), newest_place)
         if places is not None:
             # As there is little of what is found faster, there is little of all.
             search.size = search.blocks

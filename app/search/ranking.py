@@ -41,18 +41,14 @@ class Tier(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one tier is asked for: the documents that fit, of those under a place."""
+    """What one tier is asked for: the documents that fit, of those under a place.
+
+    What fits a better tier as well, and is asked for there, belongs to that one.
+    """
 
     tier: Tier
-    # What fits, be it in a better tier or not, and what is in those.
-    fitting: Expression
-    better: tuple[Expression, ...]
+    expression: Expression
     below: int
-
-    @property
-    def expression(self) -> Expression:
-        """What is in this tier and in no better one."""
-        return without(self.fitting, self.better)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +100,19 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ..
     # All words in the title are some of them as well.
     shown = [one for one in shown if len(in_title) == 1 or one != wanted[Tier.ALL_IN_TITLE]]
     yield Tier.ANYWHERE, without(matches, unwanted), tuple(shown)
+
+
+def wanted(query: Query, after: Tier | None = None, below: int = END) -> Iterator[Wanted]:
+    """What is asked for: all tiers, or what comes behind the place ``below`` of the tier ``after``.
+
+    In the first case what better tiers found is left out of what a tier finds, as an index would
+    look for a beginning again for each mention in the query. In the other they are not asked.
+    """
+    for tier, fitting, better in tiers(query):
+        if after is None:
+            yield Wanted(tier, fitting, END)
+        elif tier <= after:
+            yield Wanted(tier, without(fitting, better), below if tier == after else END)
 
 
 def all_tiers(query: Query) -> Expression | None:

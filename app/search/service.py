@@ -1,6 +1,6 @@
 """Searching: which documents fit, which of them the actor may see, and how they are shown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import column, select, table
@@ -17,7 +17,7 @@ from app.search.cursors import SearchCursor
 from app.search.documents import GLOBAL, Kind, kind_mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
 from app.search.parsing import Query, parse
-from app.search.ranking import END, Tier, Wanted, all_tiers, some_of_all_tiers, tiers
+from app.search.ranking import Tier, all_tiers, some_of_all_tiers, tiers, wanted
 from app.search.snippets import Highlighter, Snippet
 from app.search.sources import Found, source
 
@@ -104,7 +104,7 @@ def ticket_ids(q: str) -> AnySelect:
     kind = Term(kind_mark(Kind.TICKET))
     # What is in any other tier fits anywhere as well.
     apart = (Tier.DISPLAY_ID, Tier.ANYWHERE)
-    fitting = [wanted for tier, wanted, _ in tiers(parse(q)) if tier in apart]
+    fitting = [fits for tier, fits, _ in tiers(parse(q)) if tier in apart]
     return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
 
 
@@ -115,9 +115,9 @@ class _Scope:
     within: tuple[Expression, ...]
     beyond: tuple[Expression, ...]
 
-    def narrow(self, wanted: Expression) -> Expression:
-        """What is wanted, within the scope."""
-        return without(every([wanted, *self.within]), self.beyond)
+    def narrow(self, fitting: Expression) -> Expression:
+        """What fits, within the scope."""
+        return without(every([fitting, *self.within]), self.beyond)
 
 
 def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:
@@ -144,15 +144,11 @@ def _places(
     parsed: Query, scope: _Scope, after: SearchCursor | None, limit: int
 ) -> list[tuple[int, Tier]]:
     """The places of the next documents and their tiers, the best first."""
-    wanted = []
-    for tier, fitting, better in tiers(parsed):
-        if after is None or tier <= after.tier:
-            is_continued = after is not None and tier == after.tier
-            below = index.place_after(after.id) if after and is_continued else END
-            wanted.append(Wanted(tier, scope.narrow(fitting), better, below))
+    asked = wanted(parsed, after.tier, index.place_after(after.id)) if after else wanted(parsed)
+    within = [replace(one, expression=scope.narrow(one.expression)) for one in asked]
     everything = (some_of_all_tiers(parsed), all_tiers(parsed)) if after is None else ()
     narrowed = [scope.narrow(one) for one in dict.fromkeys(everything) if one is not None]
-    return index.best(wanted, narrowed, limit)
+    return index.best(within, narrowed, limit)
 
 
 def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:

@@ -133,14 +133,12 @@ def best(
     """
     look = _Look(limit)
     few = _few(everything, look)
-    # There each better tier is known to its end, which is faster left out here.
-    is_first_page = bool(everything)
     found: dict[int, Tier] = {}
     for asked in wanted:
         if asked.tier is not Tier.DISPLAY_ID and few is not None and few <= found.keys():
             break
-        expression = asked.fitting if is_first_page else asked.expression
-        places = [place for place in look.newest(expression, asked.below) if place not in found]
+        newest = look.newest(asked.expression, asked.below)
+        places = [place for place in newest if place not in found]
         found |= dict.fromkeys(places[: limit - len(found)], asked.tier)
         if len(found) == limit:
             break

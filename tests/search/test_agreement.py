@@ -17,7 +17,7 @@ from app.search import index, ranking, sources
 from app.search.documents import Kind, SearchDoc, analyzed
 from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, without
 from app.search.parsing import parse
-from app.search.ranking import Wanted, all_tiers, some_of_all_tiers, tiers
+from app.search.ranking import all_tiers, some_of_all_tiers, tiers, wanted
 
 # Few words, so that they meet; of several scripts, stems and beginnings.
 WORDS = (
@@ -207,15 +207,14 @@ def best_ids(q, first=None):
     """
     query = parse(q)
     everything = [one for one in (some_of_all_tiers(query), all_tiers(query)) if one is not None]
-    left = [Wanted(tier, fitting, better, ranking.END) for tier, fitting, better in tiers(query)]
     if first is not None:
-        everything, left = [], [asked for asked in left if asked.tier <= first]
+        everything = []
+    left = wanted(query, first)
     found = []
-    while page := index.best(left, everything, 3):
+    while page := index.best(list(left), everything, 3):
         found += page
         place, tier = page[-1]
-        left = [asked for asked in left if asked.tier <= tier]
-        left[0] = replace(left[0], below=place)
+        left = wanted(query, tier, place)
         everything = []
     known = index.documents_at(place for place, _ in found)
     return [(known[place][1], tier) for place, tier in found]

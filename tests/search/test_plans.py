@@ -61,7 +61,7 @@ def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
         for words in ("lantern gate", '"mend the" lan'):
             fitting = some_of_all_tiers(parse(words))
             for _ in range(2):
-                index.best([Wanted(Tier.ANYWHERE, fitting, (), END)], [fitting], 5)
+                index.best([Wanted(Tier.ANYWHERE, fitting, END)], [fitting], 5)
         assert session.scalar(text("SHOW enable_seqscan")) == "on"
     assert plans
     for plan in plans:
