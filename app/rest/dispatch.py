@@ -77,7 +77,8 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
 def check_credentials(identity: Identity, operation_id: str) -> None:
     """For an address that answers everybody: a wrong key is refused there too.
 
-    Without a key the database is not asked. Raises AmbiguousCredentials, InvalidCredentials.
+    The database is asked for a key alone: who has a session that is over is merely anonymous.
+    Raises AmbiguousCredentials, InvalidCredentials.
     """
     request, noted = asked(), notes()
     noted.operation_id = operation_id
