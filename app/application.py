@@ -1,6 +1,6 @@
 """Flask without what every request would pay for and none of ours uses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -8,7 +8,7 @@ from flask import Flask, Request, Response
 from flask.sessions import SessionInterface, SessionMixin
 from werkzeug.datastructures import EnvironHeaders, ImmutableMultiDict
 from werkzeug.exceptions import BadHost
-from werkzeug.routing import MapAdapter
+from werkzeug.routing import MapAdapter, Rule
 from werkzeug.sansio.http import parse_cookie
 from werkzeug.utils import cached_property
 
@@ -16,6 +16,12 @@ from app.web.jinja import Pages
 
 # Names that clients address this server by.
 HOSTS_KEPT = 100
+# Addresses whose rule is kept, each of so many characters at most.
+ADDRESSES_KEPT = 2000
+LONGEST_KEPT = 200
+
+# By method and path, and whether it is a websocket's.
+Rules = dict[tuple[str, str, bool], tuple[Rule, Mapping[str, Any]]]
 
 
 class NoSessions(SessionInterface):
@@ -75,6 +81,11 @@ class Asked(Request):
         self.headers = SentHeaders(environ)
 
     @cached_property
+    def blueprints(self) -> list[str]:
+        """The blueprints of its rule, which is known before anything asks for them."""
+        return super().blueprints
+
+    @cached_property
     def cookies(self) -> ImmutableMultiDict[str, str]:
         """Its cookies; their header is not looked for among all."""
         found = parse_cookie(self.environ.get("HTTP_COOKIE"), cls=SentValues)
@@ -91,6 +102,29 @@ def _ascii(host: str) -> str:
         raise BadHost from error
 
 
+class Address(MapAdapter):
+    """The address of a request; the rule of one that was asked for before need not be found."""
+
+    def __init__(self, kept: Rules, *parts: Any) -> None:
+        """Keep its rule there; ``parts`` are as werkzeug's."""
+        super().__init__(*parts)
+        self._kept = kept
+
+    def match(self, *args: Any, **kwargs: Any) -> Any:
+        """As werkzeug's: what it raises is found out anew each time."""
+        if args or kwargs != {"return_rule": True} or len(self.path_info) > LONGEST_KEPT:
+            return super().match(*args, **kwargs)
+        asked = (self.default_method, self.path_info, self.websocket)
+        found = self._kept.get(asked)
+        if found is None:
+            found = super().match(return_rule=True)
+            if len(self._kept) >= ADDRESSES_KEPT:
+                self._kept.clear()
+            self._kept[asked] = found
+        rule, values = found
+        return rule, dict(values)
+
+
 class Docket(Flask):
     """The application."""
 
@@ -100,6 +134,10 @@ class Docket(Flask):
     # All of the templates are kept, without noting which was used last.
     jinja_options = {"cache_size": -1}
 
+    @cached_property
+    def _rules(self) -> Rules:
+        return {}
+
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Not asked, at every hook and view, whether it is a coroutine: none of ours is one."""
         return func
@@ -108,7 +146,8 @@ class Docket(Flask):
         """What finds the rule of a request: the host is not looked at, as no rule asks for one."""
         if request is None:
             return super().create_url_adapter(None)
-        return MapAdapter(
+        return Address(
+            self._rules,
             self.url_map,
             _ascii(request.host),
             request.root_path or "/",

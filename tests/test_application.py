@@ -1,9 +1,10 @@
 """Flask without what every request would pay for (app/application.py) answers as Flask does."""
 
 import pytest
-from flask import Flask, Request, Response
+from flask import Flask, Request, Response, request
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
+from app import application
 from app.application import Asked, Docket
 from app.core.reply import Reply
 from app.core.response_headers import add_missing
@@ -103,6 +104,7 @@ def plain(request):
     app.add_url_rule("/folder/", "folder", lambda: "folder")
     app.add_url_rule("/name/<name>", "name", lambda name: name)
     app.add_url_rule("/posted", "posted", lambda: "posted", methods=["POST"])
+    app.add_url_rule("/name/<name>", "renamed", lambda name: f"no {name}", methods=["DELETE"])
     return app
 
 
@@ -119,12 +121,41 @@ def plain(request):
     ],
 )
 def test_rules_are_found_as_flask_finds_them(plain, path, host, status, found):
-    answer = plain.test_client().get(path, headers={"Host": host})
-    assert answer.status_code == status
-    if status == 308:
-        assert answer.headers["Location"] == found
-    elif found is not None:
-        assert answer.text == found
+    for _ in range(2):
+        answer = plain.test_client().get(path, headers={"Host": host})
+        assert answer.status_code == status
+        if status == 308:
+            assert answer.headers["Location"] == found
+        elif found is not None:
+            assert answer.text == found
+
+
+def test_a_known_address_has_a_rule_for_each_method(plain):
+    client = plain.test_client()
+    for _ in range(2):
+        answers = [client.open("/name/x", method=one) for one in ("GET", "DELETE", "HEAD", "PUT")]
+        assert [one.text for one in answers[:3]] == ["x", "no x", ""]
+        assert answers[3].status_code == 405
+
+
+def test_what_a_view_does_to_its_values_does_not_stay(plain):
+    @plain.before_request
+    def spoil():
+        request.view_args["name"] += "!"
+
+    assert [plain.test_client().get("/name/x").text for _ in range(3)] == ["x!"] * 3
+
+
+def test_only_so_many_addresses_are_known(monkeypatch):
+    monkeypatch.setattr(application, "ADDRESSES_KEPT", 3)
+    app = Docket(__name__, static_folder=None)
+    app.add_url_rule("/name/<name>", "name", lambda name: name)
+    for at in [*range(8), 0, 7]:
+        assert app.test_client().get(f"/name/{at}").text == str(at)
+        assert len(app._rules) <= 3
+    known = len(app._rules)
+    assert app.test_client().get("/name/" + "n" * 200).text == "n" * 200
+    assert len(app._rules) == known
 
 
 def test_missing_headers_are_added_and_others_left_alone():
