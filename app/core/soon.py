@@ -3,7 +3,7 @@
 Whoever asks them later finds the answer here; who does not know of this loses nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -71,11 +71,12 @@ class Soon:
 asked_soon: ContextVar[Soon | None] = ContextVar("asked_soon", default=None)
 
 
-def soon(*asked: Question) -> None:
+def soon(asked: Callable[[], Iterable[Question]]) -> None:
     """What will certainly be asked in the unit of work at hand, that it may go along with the next.
 
-    Each turn to PostgreSQL takes longer than most of our statements; SQLite needs none. Does
-    nothing where the unit of work writes, as later statements must see what was written.
+    Each turn to PostgreSQL takes longer than most of our statements; SQLite needs none, and does
+    not want to know. Nor does a unit of work that writes, whose later statements must see what was
+    written.
     """
     connection = reader.get()
     if connection is None or connection.dialect.name == "sqlite":
@@ -83,4 +84,4 @@ def soon(*asked: Question) -> None:
     waiting = asked_soon.get()
     if waiting is None:
         asked_soon.set(waiting := Soon())
-    waiting.add(asked)
+    waiting.add(asked())

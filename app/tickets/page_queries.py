@@ -69,7 +69,7 @@ def subject(
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
     if along is not None:
-        soon(*along(row.id))
+        soon(lambda: along(row.id))
     around = _AROUND.all(
         project_id=row.project_id,
         ticket_id=row.id,

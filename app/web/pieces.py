@@ -8,7 +8,8 @@ Values are plain ones, rows and dataclasses; of those, what a field says whose n
 underscore does not count, so none may have one.
 
 The pages of ``STILL_PAGES`` are kept whole in the same way, but for the keys of their forms, of
-which each reader gets new ones.
+which each reader gets new ones. What such a page shows may be made of other values: then it is kept
+by those, and they are all that goes into it.
 """
 
 import re
@@ -137,14 +138,16 @@ def install(app: Flask) -> None:
         kept.put(key, found, found.size)
         return place(found.parts[0])
 
-    def still_page(template: str, shown: dict[str, Any]) -> list[bytes | Piece]:
-        """The parts of the page that this template makes of these values alone."""
-        key = _key(template, shown)
+    def still_page(
+        template: str, made_of: dict[str, Any], context: Callable[[], dict[str, Any]]
+    ) -> list[bytes | Piece]:
+        """The parts of the page that shows this context, which is made of these values alone."""
+        key = _key(template, made_of)
         found = found_of(key)
         if found is not None and found.is_so():
             return with_keys(found.parts)
         with placing() as page, _lasting() as lasting:
-            text = env.get_template(template).render(shown)
+            text = env.get_template(template).render(context())
         # It is packed to be sent, so that keeping it at once costs nothing but room. Its parts are
         # kept alone when another page asks for them.
         made = Kept(page.kept_parts(text), *lasting())

@@ -4,6 +4,7 @@ A region of one page that htmx swaps is a block of that page's template; a thing
 partial file. Both work without a script first: the same address answers the whole page.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +102,27 @@ def html(content: str, status: int = 200) -> Response:
 def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
     """The page, or only ``block`` of it where htmx asks."""
     if status == 200 and template in pieces.STILL_PAGES and not (block and is_htmx()):
-        still_page = current_app.extensions["docket_still_page"]
-        return PiecedPage(still_page(template, _shown_by_all() | context), status)
+        return page_of(template, context, lambda: context)
     with pieces.placing() as made:
         if block and is_htmx():
             text = render_block(template, block, **context)
         else:
             text = render(template, **context)
     return PiecedPage(made.parts(text), status) if made.pieces else html(text, status)
+
+
+def page_of(
+    template: str, made_of: dict[str, Any], context: Callable[[], dict[str, Any]]
+) -> Response:
+    """One of ``pieces.STILL_PAGES``, kept by all that its context is made of.
+
+    The context is made where the page is not kept. Beside these values it may see only what is the
+    same for everybody.
+    """
+    by_all = _shown_by_all()
+    still_page = current_app.extensions["docket_still_page"]
+    parts = still_page(template, {**by_all, "made_of": made_of}, lambda: by_all | context())
+    return PiecedPage(parts, 200)
 
 
 def partial(template: str, *, status: int = 200, **context: Any) -> Response:

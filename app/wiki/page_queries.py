@@ -19,7 +19,7 @@ from app.core.db import AnyRow, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid
-from app.core.soon import Question
+from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision
@@ -53,6 +53,7 @@ class SeenPage:
 class Found:
     """The page of a reference in a scope, who edited it last, and its namesakes elsewhere."""
 
+    project: SeenProject | None
     page: SeenPage
     editor: UserSummary
     elsewhere: list[dict[str, Any]]
@@ -78,6 +79,10 @@ def _namesakes(by_id: bool, fenced: bool) -> Prepared:
             WikiPage.deleted_at,
             Project.key,
             Project.name,
+            Project.description,
+            Project.owner_user_id,
+            Project.created_at.label("project_created_at"),
+            Project.updated_at.label("project_updated_at"),
             User.id.label("user_id"),
             User.type,
             User.username,
@@ -91,12 +96,12 @@ def _namesakes(by_id: bool, fenced: bool) -> Prepared:
     )
 
 
-def asked_for(actor: Actor, reference: str) -> Question:
-    """The namesakes of a slug or id that the actor can see: what ``find`` asks in any scope."""
+def _named(actor: Actor, reference: str) -> list[AnyRow]:
+    """The namesakes of a slug or id that the actor can see."""
     fence = loaders.fence(actor)
     identifier = as_uuid(reference)
     by_id = identifier is not None
-    return _namesakes(by_id, bool(fence)).asked(reference=identifier or reference, **fence)
+    return _namesakes(by_id, bool(fence)).all(reference=identifier or reference, **fence)
 
 
 def _place(row: AnyRow) -> dict[str, Any]:
@@ -114,13 +119,29 @@ def places(actor: Actor, slug: str) -> list[dict[str, Any]]:
 @operation(Access.READ)
 def find(actor: Actor, reference: str, project_id: str | None) -> Found:
     """The live page of a slug or id in exactly this scope; raises NotFound or Gone."""
-    rows = asked_for(actor, reference).rows()
+    rows = _named(actor, reference)
     row = next((row for row in rows if row.project_id == project_id), None)
     if row is None:
         raise NotFound("wiki_page", reference)
     if row.deleted_at is not None:
         raise Gone("wiki_page", reference)
+    return _found(row, rows)
+
+
+@operation(Access.READ)
+def find_at(actor: Actor, reference: str, key: str | None) -> Found | None:
+    """As ``find``, in the project of this key or in none; None where there is no such page.
+
+    The project was not asked for then: whoever wants to know why looks for that first.
+    """
+    rows = _named(actor, reference)
+    row = next((row for row in rows if row.key == key and row.deleted_at is None), None)
+    return _found(row, rows) if row is not None else None
+
+
+def _found(row: AnyRow, rows: Sequence[AnyRow]) -> Found:
     return Found(
+        _project(row),
         SeenPage(
             row.id,
             row.project_id,
@@ -132,6 +153,20 @@ def find(actor: Actor, reference: str, project_id: str | None) -> Found:
         ),
         user_summary(row.user_id, row.type, row.username, row.display_name),
         [_place(other) for other in rows if other.id != row.id and other.deleted_at is None],
+    )
+
+
+def _project(row: AnyRow) -> SeenProject | None:
+    if row.project_id is None:
+        return None
+    return SeenProject(
+        row.project_id,
+        row.key,
+        row.name,
+        row.description,
+        row.owner_user_id,
+        row.project_created_at,
+        row.project_updated_at,
     )
 
 

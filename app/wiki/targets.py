@@ -32,7 +32,7 @@ def targets(actor: Actor, project_id: str | None, key: str | None, links: Links)
         for name, asked in (("slugs", links.slugs), ("display_ids", links.tickets))
         if asked
     }
-    pages: dict[str, Target] = {slug: Broken(address_of_new(key, slug)) for slug in links.slugs}
+    pages: dict[str, Target] = {}
     tickets: dict[str, Target] = {}
     rows: list[Any] = []
     if values:
@@ -48,7 +48,8 @@ def targets(actor: Actor, project_id: str | None, key: str | None, links: Links)
         else:
             is_done = row.category == StateCategory.DONE.value
             tickets[row.name] = Resolved(f"/tickets/{row.name}", row.title, row.state, is_done)
-    return Targets(pages, tickets)
+    missing = [slug for slug in links.slugs if slug not in pages]
+    return Targets(pages | {slug: Broken(address_of_new(key, slug)) for slug in missing}, tickets)
 
 
 @lru_cache

@@ -38,7 +38,7 @@ TRANSACTION, SAME_TRANSACTION = (
 def test_each_is_a_transaction_of_its_own():
     """So that none keeps its locks while another waits for some."""
     with reading(), turns() as taken:
-        soon(SAME_TRANSACTION.asked())
+        soon(lambda: [SAME_TRANSACTION.asked()])
         first = TRANSACTION.all()[0].number
         assert SAME_TRANSACTION.all()[0].number != first
     assert taken == [2]
@@ -46,7 +46,7 @@ def test_each_is_a_transaction_of_its_own():
 
 def test_a_failure_is_told_and_the_connection_goes_on():
     with reading():
-        soon(TEXT.asked(word="a"))
+        soon(lambda: [TEXT.asked(word="a")])
         with pytest.raises(DBAPIError, match="division by zero"):
             FAILS.all(zero=0)
         assert word("b") == "b"
@@ -55,7 +55,7 @@ def test_a_failure_is_told_and_the_connection_goes_on():
 
 def test_what_goes_along_fails_where_it_is_asked():
     with reading():
-        soon(TEXT.asked(word="a"), FAILS.asked(zero=0), TEXT.asked(word="b"))
+        soon(lambda: [TEXT.asked(word="a"), FAILS.asked(zero=0), TEXT.asked(word="b")])
         assert number(1) == 1
         assert word("a") == "a"
         with pytest.raises(DBAPIError, match="division by zero"):
@@ -68,11 +68,11 @@ def test_what_goes_along_fails_where_it_is_asked():
 def test_in_a_transaction_of_the_sessions_too():
     with reading():
         session.execute(text("SELECT 1"))
-        soon(TEXT.asked(word="a"))
+        soon(lambda: [TEXT.asked(word="a")])
         assert number(1) == 1
         assert word("a") == "a"
         # There what fails spoils all that would come after it.
-        soon(FAILS.asked(zero=0))
+        soon(lambda: [FAILS.asked(zero=0)])
         with pytest.raises(DBAPIError, match="division by zero"):
             number(1)
     with reading():
@@ -83,7 +83,7 @@ def test_what_takes_too_long_is_an_outage_of_its_own():
     def ask():
         with reading():
             session.execute(text("SET statement_timeout = 50"))
-            soon(SLEEPS.asked(seconds=5.0))
+            soon(lambda: [SLEEPS.asked(seconds=5.0)])
             assert number(1) == 1
             SLEEPS.all(seconds=5.0)
 
@@ -96,10 +96,10 @@ def test_no_more_are_kept_than_may_be(monkeypatch):
     monkeypatch.setattr(server_prepared, "MOST_KEPT", 2)
     with reading():
         for _ in range(2):
-            soon(TEXT.asked(word="a"))
+            soon(lambda: [TEXT.asked(word="a")])
             assert number(1) == 1
             assert word("a") == "a"
-            soon(SECOND.asked())
+            soon(lambda: [SECOND.asked()])
             assert FAILS.all(zero=1)[0].one == 1
             assert SECOND.all()[0].one == 2
         ours = text("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'docket%'")
@@ -109,7 +109,7 @@ def test_no_more_are_kept_than_may_be(monkeypatch):
 def test_what_the_server_forgot_is_prepared_anew():
     with reading():
         for _ in range(2):
-            soon(TEXT.asked(word="a"))
+            soon(lambda: [TEXT.asked(word="a")])
             assert number(1) == 1
             assert word("a") == "a"
             session.get_bind().connection.dbapi_connection.execute("DEALLOCATE ALL")
@@ -119,7 +119,7 @@ def test_much_goes_both_ways_at_once():
     """Neither side waits for the other to take what it sends."""
     with reading():
         long = "x" * 5_000_000
-        soon(*(TEXT.asked(word=long + str(place)) for place in range(4)))
+        soon(lambda: [*(TEXT.asked(word=long + str(place)) for place in range(4))])
         assert number(1) == 1
         assert [word(long + str(place))[-1] for place in range(4)] == ["0", "1", "2", "3"]
 
@@ -146,13 +146,13 @@ def test_a_lost_connection_is_an_outage_and_the_next_is_another(lose):
         with reading():
             number(1)
             lose()
-            soon(TEXT.asked(word="a"))
+            soon(lambda: [TEXT.asked(word="a")])
             number(2)
 
     with pytest.raises(Unavailable):
         ask()
     with reading():
-        soon(TEXT.asked(word="a"))
+        soon(lambda: [TEXT.asked(word="a")])
         assert number(1) == 1
         assert word("a") == "a"
 
@@ -166,7 +166,7 @@ def test_whatever_comes_in_between_leaves_no_answer_behind(error, monkeypatch):
 
     with reading():
         number(1)
-        soon(TEXT.asked(word="a"))
+        soon(lambda: [TEXT.asked(word="a")])
         with monkeypatch.context() as patched:
             patched.setattr(ReadyStatements, "_next", fail)
             with pytest.raises((KeyboardInterrupt, DBAPIError)):

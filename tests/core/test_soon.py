@@ -36,7 +36,7 @@ A, B, ONE, TWO = (
 def test_what_is_announced_goes_along(announced, asked, by_turn):
     with reading(), turns() as taken:
         for one in announced:
-            soon(one)
+            soon(lambda one=one: [one])
         for one in asked:
             assert [list(row) for row in one.rows()] == [list(one.values.values())]
     # SQLite is asked one after another, as there are no turns to save.
@@ -52,7 +52,7 @@ def test_lists_and_nothing_are_values_too():
         planned_once=True,
     )
     with reading(), turns() as taken:
-        soon(listed.asked(names=["x", "y"]), TEXT.asked(word=None))
+        soon(lambda: [listed.asked(names=["x", "y"]), TEXT.asked(word=None)])
         assert number(1) == 1
         assert listed.all(names=["x", "y"])[0].many == 0
         assert word(None) is None
@@ -61,7 +61,7 @@ def test_lists_and_nothing_are_values_too():
 
 def test_answers_end_with_their_unit_of_work():
     with reading():
-        soon(TEXT.asked(word="a"))
+        soon(lambda: [TEXT.asked(word="a")])
         assert number(1) == 1
     with reading(), turns() as taken:
         assert word("a") == "a"
@@ -71,7 +71,7 @@ def test_answers_end_with_their_unit_of_work():
 
 def test_what_was_announced_and_never_asked_is_gone_with_its_unit_of_work():
     with reading():
-        soon(FAILS.asked(zero=0))
+        soon(lambda: [FAILS.asked(zero=0)])
     with reading():
         assert number(1) == 1
 
@@ -79,7 +79,7 @@ def test_what_was_announced_and_never_asked_is_gone_with_its_unit_of_work():
 def test_who_writes_sees_what_was_written():
     with transaction():
         session.execute(text("CREATE TEMPORARY TABLE noted (one INTEGER)"))
-        soon(NOTED.asked())
+        soon(lambda: [NOTED.asked()])
         assert number(1) == 1
         session.execute(text("INSERT INTO noted VALUES (1)"))
         assert NOTED.all()[0].many == 1
@@ -87,7 +87,7 @@ def test_who_writes_sees_what_was_written():
 
 
 def test_outside_a_unit_of_work_nothing_is_kept():
-    soon(TEXT.asked(word="a"))
+    soon(lambda: [TEXT.asked(word="a")])
     with reading(), turns() as taken:
         assert number(1) == 1
     assert taken == ([1] if is_postgresql() else [])
@@ -95,9 +95,9 @@ def test_outside_a_unit_of_work_nothing_is_kept():
 
 def test_a_unit_of_work_within_another_has_its_own():
     with reading():
-        soon(TEXT.asked(word="a"))
+        soon(lambda: [TEXT.asked(word="a")])
         with reading(), turns() as inside:
-            soon(TEXT.asked(word="b"))
+            soon(lambda: [TEXT.asked(word="b")])
             assert number(1) == 1
         with turns() as taken:
             assert number(2) == 2

@@ -51,7 +51,7 @@ def whole(app, env):
 
     def ask(template, **values):
         with app.test_request_context(headers=values.pop("headers", {})):
-            parts = app.extensions["docket_still_page"](template, values)
+            parts = app.extensions["docket_still_page"](template, values, lambda: values)
             return PiecedPage(parts, 200).get_data(as_text=True)
 
     return ask

@@ -150,6 +150,8 @@ def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
     ada.get("/wiki/odd")
     ada.get("/wiki/odd")
     assert [payload["revision_number"] for _, payload in recorded(app)] == [1, 2]
+    monkeypatch.undo()
+    assert "could not be laid out" not in ada.get("/wiki/odd").text
 
 
 def recorded(app) -> list[tuple[str, dict]]:

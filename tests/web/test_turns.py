@@ -12,7 +12,7 @@ PAGES = {
     "/tickets/OPEN-1": [1, 1, 5],
     "/projects/OPEN/board": [1, 1, 3],
     "/projects/OPEN/tickets": [1, 1, 1, 2],
-    f"{WIKI}/home": [1, 2, 2, 1],
+    f"{WIKI}/home": [1, 1, 2, 1],
     "/wiki/global": [1, 1, 2, 1],
 }
 

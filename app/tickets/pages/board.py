@@ -91,7 +91,7 @@ def _show(project: SeenProject | None) -> Response:
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
-    soon(*furniture.asked_for(shape.project_id, actor().id))
+    soon(lambda: furniture.asked_for(shape.project_id, actor().id))
     # Boards that are filtered are too many to keep.
     kept = None if wanted.chosen else kept_boards.look(shape)
     around = furniture.furniture(shape.project_id, actor().id)

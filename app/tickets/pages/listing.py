@@ -106,7 +106,7 @@ def _show(project: SeenProject | None) -> Response:
     # "Load more" brings rows alone.
     if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
         return html(render("tickets/_rows.html", **shown))
-    soon(*furniture.asked_for(project.id if project else None, actor().id))
+    soon(lambda: furniture.asked_for(project.id if project else None, actor().id))
     around = furniture.furniture(project.id if project else None, actor().id)
     users = furniture.all_users()
     people = user_options(users, project.id if project else None)

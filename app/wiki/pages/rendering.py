@@ -9,7 +9,7 @@ from app.audit.models import AuditEvent
 from app.audit.service import record_separately
 from app.core.actor import Actor
 from app.core.db import reading, session
-from app.markdown import Broken, Html, Links, Profile, Resolved, Targets, render
+from app.markdown import Broken, Html, Profile, Resolved, Targets, linked, render
 from app.web.guard import actor as present
 from app.web.texts import laid_out
 from app.wiki import loaders
@@ -28,17 +28,14 @@ def rendered(scope: Scope, body: str) -> Html:
     return laid_out({"h": body}, scope.id, scope.key)["h"]
 
 
-def read(scope: Scope, body: str) -> tuple[Html, Targets]:
-    """As ``rendered``, with what the links of the text lead to."""
-    found = Targets()
+def targets_of(scope: Scope, body: str) -> Targets:
+    """What the links of a text of this scope lead to, in a unit of work."""
+    return targets(present(), scope.id, scope.key, linked(body))
 
-    def resolve(links: Links) -> Targets:
-        nonlocal found
-        found = targets(present(), scope.id, scope.key, links)
-        return found
 
-    shown = render(body, Profile.FULL, resolve, anchor_prefix="h-")
-    return shown, found
+def shown_with(body: str, found: Targets) -> Html:
+    """A text laid out, whose links lead there."""
+    return render(body, Profile.FULL, lambda _links: found, anchor_prefix="h-")
 
 
 def outgoing(shown: Html, found: Targets) -> list[dict[str, Any]]:

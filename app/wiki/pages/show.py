@@ -1,14 +1,16 @@
 """Reading one page."""
 
-from dataclasses import replace
+from typing import Any
 
 from flask import Response
 
 from app.core.db import reading
 from app.core.errors import Gone, NotFound
 from app.core.soon import soon
+from app.markdown import Targets
 from app.web.guard import actor
-from app.web.render import page
+from app.web.pieces import lasts_until
+from app.web.render import page, page_of
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, page_queries, sentences
 from app.wiki.page_queries import Found
@@ -31,44 +33,58 @@ CONTENTS = 3
 def show(reference: str, key: str | None = None) -> Response:
     """Show a page; where there is none, say so and offer to write it."""
     with reading():
-        soon(page_queries.asked_for(actor(), reference))
-        scope = scope_of(key)
-        found = found_or_missing(scope, reference)
+        known = page_queries.find_at(actor(), reference, key)
+        scope = Scope(known.project) if known else scope_of(key)
+        found = known or found_or_missing(scope, reference)
         if not isinstance(found, Found):
             return _missing(scope, reference, found)
         one = found.page
-        soon(links.asked_for(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN))
-        shown, targets = rendering.read(scope, one.body)
+        soon(lambda: [links.asked_for(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN)])
+        targets = rendering.targets_of(scope, one.body)
         backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
         said = sentences.around((link["id"] for link in backlinks), one.slug)
         # A project's page is linked to by its own project alone.
         foreign = () if scope.project else (link["project_id"] for link in backlinks)
         origins = {scope.id: scope.key} | page_queries.keys_of(foreign)
-    rendering.audit_failure(actor(), one, shown)
-    return page(
+    linking = [
+        {
+            "title": link["title"],
+            "address": address_of(origins.get(link["project_id"]), link["slug"], link["id"]),
+            "project": origins.get(link["project_id"]) if scope.project is None else None,
+            "said": said.get(link["id"]),
+        }
+        for link in backlinks
+    ]
+    return page_of(
         "wiki/show.html",
-        project=scope.project,
-        scope=scope,
-        # Its text stands in there once, laid out.
-        page=replace(one, body=""),
-        has_text=one.body.strip() != "",
-        html=shown.html,
-        is_source=shown.is_source,
-        contents=[one for one in shown.headings if one.level <= CONTENTS],
-        editor=found.editor,
-        backlinks=[
-            {
-                "title": link["title"],
-                "address": address_of(origins.get(link["project_id"]), link["slug"], link["id"]),
-                "project": origins.get(link["project_id"]) if scope.project is None else None,
-                "said": said.get(link["id"]),
-            }
-            for link in backlinks
-        ],
-        outgoing=rendering.outgoing(shown, targets),
-        outgoing_shown=OUTGOING_SHOWN,
-        elsewhere=[_elsewhere(other) for other in found.elsewhere],
+        {"scope": scope, "found": found, "targets": targets, "backlinks": linking},
+        lambda: _context(scope, found, targets, linking),
     )
+
+
+def _context(
+    scope: Scope, found: Found, targets: Targets, backlinks: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What the page shows; a text that could not be laid out is recorded, and tried again."""
+    one = found.page
+    shown = rendering.shown_with(one.body, targets)
+    if shown.failed:
+        rendering.audit_failure(actor(), one, shown)
+        lasts_until(0)
+    return {
+        "project": scope.project,
+        "scope": scope,
+        "page": one,
+        "has_text": one.body.strip() != "",
+        "html": shown.html,
+        "is_source": shown.is_source,
+        "contents": [one for one in shown.headings if one.level <= CONTENTS],
+        "editor": found.editor,
+        "backlinks": backlinks,
+        "outgoing": rendering.outgoing(shown, targets),
+        "outgoing_shown": OUTGOING_SHOWN,
+        "elsewhere": [_elsewhere(other) for other in found.elsewhere],
+    }
 
 
 def _elsewhere(other: dict[str, str]) -> dict[str, str]:
