@@ -9,6 +9,7 @@ import re
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -68,7 +69,7 @@ class Compiled:
     def rows(self, found: Sequence[Sequence[Any]]) -> list[Any]:
         """Rows whose columns have names."""
         if not self.out_of:
-            return [self.row(one) for one in found]
+            return list(map(self.row, found))
         turned = []
         for one in found:
             values = list(one)
@@ -120,10 +121,9 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
 
 
 def _row_of(names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """Makes named tuples: a row costs a third of a microsecond."""
+    """Makes named tuples, as ``_make`` does, without a function of Python's for each row."""
     kind: Any = namedtuple("Row", names)  # type: ignore[misc]  # the names are known here alone
-    make: Callable[[Sequence[Any]], Any] = kind._make
-    return make
+    return partial(tuple.__new__, kind)
 
 
 def _turn_in(bind: BindParameter[Any], dialect: Dialect) -> Turn | None:

@@ -60,10 +60,11 @@ def _advice(error: DomainError) -> str:
 _LONG = ("body", "edit_history")
 
 
-def slim(row: Mapping[str, Any], *, with_body: bool) -> dict[str, Any]:
-    """A row of a list: without empty fields, and without long texts unless they are wanted."""
-    slimmed = {name: value for name, value in row.items() if value is not None}
+def slim(row: dict[str, Any], *, with_body: bool) -> dict[str, Any]:
+    """A row of a list, made for it, without empty fields and, unless wanted, long texts."""
+    for name in [name for name, value in row.items() if value is None]:
+        del row[name]
     if not with_body:
         for name in _LONG:
-            slimmed.pop(name, None)
-    return slimmed
+            row.pop(name, None)
+    return row
