@@ -4,13 +4,14 @@ import re
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 from flask import Flask
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
 from app.web.choices import shows_exact_times
-from app.web.pieces import lasts_until
+from app.web.pieces import lasts_until, when_sent
 
 TONES = 8
 # What is older shows its date.
@@ -42,7 +43,7 @@ def ago(moment: int | str) -> str:
     if shows_exact_times():
         on = datetime.fromtimestamp(at / 1000, UTC)
         return f"{on.day} {on:%b %y, %H:%M} UTC"
-    return _passed(at)
+    return when_sent(partial(_passed, at))
 
 
 def _passed(at: int) -> str:

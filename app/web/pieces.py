@@ -7,9 +7,10 @@ is no more. Only time passes unasked: a filter that tells something by the clock
 Values are plain ones, rows and dataclasses; of those, what a field says whose name begins with an
 underscore does not count, so none may have one.
 
-The pages of ``STILL_PAGES`` are kept whole in the same way, but for the keys of their forms, of
-which each reader gets new ones. What such a page shows may be made of other values: then it is kept
-by those, and they are all that goes into it.
+The pages of ``STILL_PAGES`` are kept whole in the same way, but for what is told anew each time
+they are sent: the keys of their forms, of which each reader gets new ones, and how long ago
+something was, unless a part of theirs says it. What such a page shows may be made of other values:
+then it is kept by those, and they are all that goes into it.
 """
 
 import re
@@ -53,32 +54,36 @@ _page: ContextVar["Page | None"] = ContextVar("page", default=None)
 _ends: ContextVar[list[int] | None] = ContextVar("ends", default=None)
 
 
+# What is found out when the page is sent.
+Told = Callable[[], str]
+
+
 class Page:
     """A page that is being made."""
 
-    def __init__(self) -> None:
-        """It has no pieces yet."""
-        # None stands for a key that is new each time.
-        self.pieces: list[Piece | None] = []
+    def __init__(self, *, is_kept: bool) -> None:
+        """It has no pieces yet; it may be kept, to be sent again."""
+        self.is_kept = is_kept
+        self.pieces: list[Piece | Told] = []
         self.has_exact_times = shows_exact_times()
 
     def parts(self, text: str) -> list[bytes | Piece]:
         """The page that reads so: its parts between the pieces, and these."""
-        return with_keys(self._split(text))
+        return as_sent(self._split(text))
 
-    def kept_parts(self, text: str) -> tuple[Piece | None, ...]:
+    def kept_parts(self, text: str) -> tuple[Piece | Told, ...]:
         """The same to be sent again, all of it packed."""
         return tuple(piece(one) if isinstance(one, str) else one for one in self._split(text))
 
-    def _split(self, text: str) -> Iterator[str | Piece | None]:
+    def _split(self, text: str) -> Iterator[str | Piece | Told]:
         for at, one in enumerate(_SLOTS.split(text)):
             yield self.pieces[int(one)] if at % 2 else one
 
 
-def with_keys(parts: Iterable[str | Piece | None]) -> list[bytes | Piece]:
+def as_sent(parts: Iterable[str | Piece | Told]) -> list[bytes | Piece]:
     """The parts of a page as they go out now."""
     return [
-        one if isinstance(one, Piece) else (_key_of_form() if one is None else one).encode()
+        one if isinstance(one, Piece) else (one if isinstance(one, str) else one()).encode()
         for one in parts
     ]
 
@@ -93,15 +98,15 @@ class Kept:
     be made otherwise, in milliseconds.
     """
 
-    parts: tuple[Piece | None, ...]
+    parts: tuple[Piece | Told, ...]
     since: int
     until: int
 
     @property
     def size(self) -> int:
         """What keeping it takes, in bytes."""
-        sizes = (len(one.packed) + _OVERHEAD_OF_PART for one in self.parts if one is not None)
-        return _OVERHEAD + sum(sizes)
+        packed = (len(one.packed) for one in self.parts if isinstance(one, Piece))
+        return _OVERHEAD + len(self.parts) * _OVERHEAD_OF_PART + sum(packed)
 
     def is_so(self) -> bool:
         """Whether it is so now; a clock may be set back."""
@@ -145,14 +150,14 @@ def install(app: Flask) -> None:
         key = _key(template, made_of)
         found = found_of(key)
         if found is not None and found.is_so():
-            return with_keys(found.parts)
-        with placing() as page, _lasting() as lasting:
+            return as_sent(found.parts)
+        with placing(is_kept=True) as page, _lasting() as lasting:
             text = env.get_template(template).render(context())
         # It is packed to be sent, so that keeping it at once costs nothing but room. Its parts are
         # kept alone when another page asks for them.
         made = Kept(page.kept_parts(text), *lasting())
         kept.put(key, made, made.size)
-        return with_keys(made.parts)
+        return as_sent(made.parts)
 
     env.globals["still"] = still
     env.globals["place"] = place
@@ -167,12 +172,12 @@ def lasts_until(moment: int) -> None:
         ends.append(moment)
 
 
-def place(one: Piece | None) -> Markup:
-    """Where a page has this piece, or a new key; the piece itself in what is no page."""
+def place(one: Piece | Told) -> Markup:
+    """Where a page has this; the thing itself in what is no page."""
     page = _page.get()
     if page is None:
-        text = _key_of_form() if one is None else one.plain.decode()
-        return Markup(text)  # noqa: S704 - templates made it
+        text = one.plain.decode() if isinstance(one, Piece) else one()
+        return Markup(text)  # noqa: S704 - templates made it, or we did
     page.pieces.append(one)
     return Markup(_SLOT.format(len(page.pieces) - 1))  # noqa: S704 - a number
 
@@ -183,13 +188,22 @@ def new_key() -> Markup:
     A template has it where it shows it, and nothing but its place: it cannot look at it, and would
     show another one if it kept it and showed it twice.
     """
-    return place(None)
+    return place(_key_of_form)
+
+
+def when_sent(tell: Told) -> str:
+    """What this tells, found out whenever the page is sent if it is one that is kept.
+
+    The text must need no escaping. What is told now says how long it is so.
+    """
+    page = _page.get()
+    return place(tell) if page is not None and page.is_kept else tell()
 
 
 @contextmanager
-def placing() -> Iterator[Page]:
+def placing(*, is_kept: bool = False) -> Iterator[Page]:
     """Make a page meanwhile: its pieces are put in later."""
-    page = Page()
+    page = Page(is_kept=is_kept)
     token = _page.set(page)
     try:
         yield page

@@ -9,7 +9,7 @@ from jinja2 import pass_context
 from markupsafe import Markup
 
 from app.core.clock import MINUTE_MS
-from app.web import pieces
+from app.web import filters, pieces
 from tests.web.pieces_on_page import NOON, PACKED, without_keys
 
 
@@ -101,6 +101,33 @@ def test_a_whole_page_lasts_until_time_would_change_it(env, whole, clock):
     assert exact.count(" UTC") == 2
     clock(NOON + MINUTE_MS + 1)
     assert whole("page.html", at=NOON) == "1 min ago 1 min ago"
+
+
+def test_what_a_kept_page_itself_says_by_the_clock_is_told_when_it_is_sent(env, whole, clock):
+    made = []
+    env.globals["told"] = made.append
+    env.write("page.html", "{% set _ = told(at) %}<p>{{ ui.time(at) }}</p> {{ at | ago }}")
+    for passed, said in ((0, "just now"), (7, "7 min ago"), (60 * 24, "yesterday")):
+        clock(NOON + passed * MINUTE_MS)
+        text = whole("page.html", at=NOON)
+        assert text.count(f">{said}</time></p>") == 1
+        assert text.endswith(f" {said}")
+    assert made == [NOON]
+
+
+def test_a_wiki_page_says_how_long_ago_it_was_edited(ada, cast, guide, monkeypatch):
+    def seen():
+        return re.search(r"Edited by .*?</time>", ada.get("/projects/OPEN/wiki/set-up").text)[0]
+
+    assert seen().endswith(">just now</time>")
+    later = filters.now_ms() + 3 * MINUTE_MS
+    monkeypatch.setattr(filters, "now_ms", lambda: later)
+    monkeypatch.setattr(pieces, "now_ms", lambda: later)
+    assert seen().endswith(">3 min ago</time>")
+    ada.client.set_cookie("times", "exact")
+    assert seen().endswith(" UTC</time>")
+    ada.client.delete_cookie("times")
+    assert seen().endswith(">3 min ago</time>")
 
 
 def test_a_part_of_a_kept_page_is_kept_alone_once_another_page_shows_it(env, whole):
