@@ -29,3 +29,21 @@ def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypa
         with connection.begin():
             connection.exec_driver_sql("CREATE TABLE some_table (id INTEGER)")
     engine.dispose()
+
+
+def test_what_is_deleted_is_not_written_once_more(tmp_path):
+    """Pages that become free stay as they are, however SQLite was built."""
+    engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
+    engines.prepare(engine)
+    log = tmp_path / "some.db-wal"
+    with engine.connect() as plain:
+        connection = plain.execution_options(**{WRITES: True})
+        with connection.begin():
+            connection.exec_driver_sql("CREATE TABLE some_table (text TEXT)")
+            for _ in range(300):
+                connection.exec_driver_sql("INSERT INTO some_table VALUES (?)", ("x" * 3000,))
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with connection.begin():
+            connection.exec_driver_sql("DELETE FROM some_table WHERE rowid < 300")
+        assert log.stat().st_size < 100 * 4096
+    engine.dispose()
