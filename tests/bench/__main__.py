@@ -1,8 +1,9 @@
 """Measure every operation beside a bare Flask route under the same server, in one rotation.
 
 Fills a database with N tickets, starts the server as `make run` does, and asks it over and over by
-wrk: each round measures the yardstick and then every operation; shown is the median of the rounds.
-Client and server share the machine, so compare shares, not figures of different machines.
+wrk: each round measures every operation, and the yardstick before and behind each; shown is the
+median of the rounds. Client and server share the machine, whose speed changes from one moment to
+the next, so compare shares, not figures of different machines.
 """
 
 import argparse
@@ -24,6 +25,9 @@ from tests.bench.data import SECRET, cookie_of, database, filled
 from tests.bench.filling import World
 from tests.bench.operations import SDK_ECHO, Operation, operations
 from tests.support.serving import ROOT, Served, serving, until, unused_port
+
+# How long the yardstick is asked for between two operations.
+YARDSTICK_SECONDS = 1
 
 
 def main() -> None:
@@ -77,19 +81,35 @@ def _measured(
 def _rotate(
     served: Served, bare: int, chosen: list[Operation], asked: argparse.Namespace
 ) -> list[report.Line]:
-    """Each round asks the yardstick and every operation once; medians over the rounds."""
+    """Each round asks for every operation once, and between them for the yardstick."""
     yardstick = Operation("bare Flask route", 1.0, [wrk.Request("/")])
-    found: dict[str, list[wrk.Figures]] = {}
+    found: dict[str, list[wrk.Figures]] = {one.name: [] for one in (yardstick, *chosen)}
+    shares: dict[str, list[float]] = {yardstick.name: [1.0], **{one.name: [] for one in chosen}}
+
+    def measured(operation: Operation) -> float:
+        """Its requests a second."""
+        port, seconds = served.port, asked.seconds
+        if operation is yardstick:
+            port, seconds = bare, YARDSTICK_SECONDS
+        figures = wrk.measure(
+            port, operation.requests, connections=asked.connections, seconds=seconds
+        )
+        found[operation.name].append(figures)
+        return figures.per_second
+
     for _ in range(asked.rounds):
-        for operation in (yardstick, *chosen):
-            port = bare if operation is yardstick else served.port
-            figures = wrk.measure(
-                port, operation.requests, connections=asked.connections, seconds=asked.seconds
-            )
-            found.setdefault(operation.name, []).append(figures)
-    unit = statistics.median(one.per_second for one in found[yardstick.name])
+        before = measured(yardstick)
+        for operation in chosen:
+            many, behind = measured(operation), measured(yardstick)
+            shares[operation.name].append(2 * many / (before + behind))
+            before = behind
     return [
-        report.Line(operation.name, _median(found[operation.name]), unit, operation.target)
+        report.Line(
+            operation.name,
+            _median(found[operation.name]),
+            statistics.median(shares[operation.name]),
+            operation.target,
+        )
         for operation in (yardstick, *chosen)
     ]
 

@@ -12,17 +12,16 @@ NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 @dataclass(frozen=True)
 class Line:
-    """One operation: its figures, the requests a second of the yardstick, the share to reach."""
+    """One operation: its figures, which share of the yardstick's requests that is, and should be.
+
+    The share is the median of the rounds, each beside the yardstick of its own moment, so it need
+    not be that of the two figures which are shown.
+    """
 
     name: str
     figures: Figures
-    yardstick: float
+    share: float
     target: float
-
-    @property
-    def share(self) -> float:
-        """Its requests a second as a share of the yardstick's."""
-        return self.figures.per_second / self.yardstick
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,9 @@ def write(path: Path, arguments: str, machine: str, tickets: int, tables: list[T
         f'    make bench ARGS="{arguments}"',
         f"{tickets} tickets of about 200 words in one project, with labels, comments, events and "
         "1,000 wiki pages; wrk with one thread and 8 connections, the median of three rounds; "
-        "the share is that of a bare Flask route under the same server, measured in the same "
-        f"rounds. {machine}, client and server on it together.",
+        "the share is that of a bare Flask route under the same server, asked for a second before "
+        "and behind each, so it need not be that of the figures shown. "
+        f"{machine}, client and server on it together.",
     ]
     for table in tables:
         rows = [
