@@ -38,7 +38,10 @@ def utc(moment: int | str) -> str:
 
 
 def ago(moment: int | str) -> str:
-    """``3 min ago``; ``20 Nov 26, 21:14 UTC`` for who chose to see times so."""
+    """``3 min ago``; ``20 Nov 26, 21:14 UTC`` for who chose to see times so.
+
+    In a page that is kept it is the place where that will stand, and to be shown at once.
+    """
     at = moment_ms(moment)
     if shows_exact_times():
         on = datetime.fromtimestamp(at / 1000, UTC)

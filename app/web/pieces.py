@@ -156,7 +156,8 @@ def install(app: Flask) -> None:
         # It is packed to be sent, so that keeping it at once costs nothing but room. Its parts are
         # kept alone when another page asks for them.
         made = Kept(page.kept_parts(text), *lasting())
-        kept.put(key, made, made.size)
+        if made.is_so():
+            kept.put(key, made, made.size)
         return as_sent(made.parts)
 
     env.globals["still"] = still

@@ -102,7 +102,7 @@ def html(content: str, status: int = 200) -> Response:
 def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
     """The page, or only ``block`` of it where htmx asks."""
     if status == 200 and template in pieces.STILL_PAGES and not (block and is_htmx()):
-        return page_of(template, context, lambda: context)
+        return page_of(template, dict, **context)
     with pieces.placing() as made:
         if block and is_htmx():
             text = render_block(template, block, **context)
@@ -111,18 +111,16 @@ def page(template: str, *, block: str = "", status: int = 200, **context: Any) -
     return PiecedPage(made.parts(text), status) if made.pieces else html(text, status)
 
 
-def page_of(
-    template: str, made_of: dict[str, Any], context: Callable[[], dict[str, Any]]
-) -> Response:
+def page_of(template: str, context: Callable[..., dict[str, Any]], **made_of: Any) -> Response:
     """One of ``pieces.STILL_PAGES``, kept by all that its context is made of.
 
-    The context is made where the page is not kept. Beside these values it may see only what is the
-    same for everybody.
+    ``context`` makes it of these values where the page is not kept, and may see nothing else but
+    what is the same for everybody.
     """
     by_all = _shown_by_all()
     still_page = current_app.extensions["docket_still_page"]
-    parts = still_page(template, {**by_all, "made_of": made_of}, lambda: by_all | context())
-    return PiecedPage(parts, 200)
+    key = {**by_all, "made_of": made_of}
+    return PiecedPage(still_page(template, key, lambda: by_all | context(**made_of)), 200)
 
 
 def partial(template: str, *, status: int = 200, **context: Any) -> Response:

@@ -51,7 +51,10 @@ class SeenPage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The page of a reference in a scope, who edited it last, and its namesakes elsewhere."""
+    """The page of a reference in a scope, who edited it last, and its namesakes elsewhere.
+
+    The scope is a project, or none.
+    """
 
     project: SeenProject | None
     page: SeenPage
@@ -96,64 +99,51 @@ def _namesakes(by_id: bool, fenced: bool) -> Prepared:
     )
 
 
-def _named(actor: Actor, reference: str) -> list[AnyRow]:
-    """The namesakes of a slug or id that the actor can see."""
-    fence = loaders.fence(actor)
-    identifier = as_uuid(reference)
-    by_id = identifier is not None
-    return _namesakes(by_id, bool(fence)).all(reference=identifier or reference, **fence)
+@dataclass(frozen=True, slots=True)
+class Namesakes:
+    """The pages of a slug, or the one of an id, that an actor can see."""
 
+    reference: str
+    rows: Sequence[AnyRow]
 
-def _place(row: AnyRow) -> dict[str, Any]:
-    return {"id": row.id, "slug": row.slug, "title": row.title, "key": row.key, "name": row.name}
+    def at(self, key: str | None) -> Found | None:
+        """The live one in the project of this key, or in none; None where there is no such page.
 
+        The project was not asked for then: whoever wants to know why looks for that first.
+        """
+        return next((self._found(row) for row in self._live() if row.key == key), None)
 
-@operation(Access.READ)
-def places(actor: Actor, slug: str) -> list[dict[str, Any]]:
-    """The live pages of a slug in all scopes."""
-    fence = loaders.fence(actor)
-    rows = _namesakes(False, bool(fence)).all(reference=slug, **fence)
-    return [_place(row) for row in rows if row.deleted_at is None]
+    def within(self, project_id: str | None) -> Found:
+        """The live one in exactly this scope; raises NotFound or Gone."""
+        row = next((row for row in self.rows if row.project_id == project_id), None)
+        if row is None:
+            raise NotFound("wiki_page", self.reference)
+        if row.deleted_at is not None:
+            raise Gone("wiki_page", self.reference)
+        return self._found(row)
 
+    def places(self) -> list[dict[str, Any]]:
+        """Where all live ones are."""
+        return [_place(row) for row in self._live()]
 
-@operation(Access.READ)
-def find(actor: Actor, reference: str, project_id: str | None) -> Found:
-    """The live page of a slug or id in exactly this scope; raises NotFound or Gone."""
-    rows = _named(actor, reference)
-    row = next((row for row in rows if row.project_id == project_id), None)
-    if row is None:
-        raise NotFound("wiki_page", reference)
-    if row.deleted_at is not None:
-        raise Gone("wiki_page", reference)
-    return _found(row, rows)
+    def _live(self) -> list[AnyRow]:
+        return [row for row in self.rows if row.deleted_at is None]
 
-
-@operation(Access.READ)
-def find_at(actor: Actor, reference: str, key: str | None) -> Found | None:
-    """As ``find``, in the project of this key or in none; None where there is no such page.
-
-    The project was not asked for then: whoever wants to know why looks for that first.
-    """
-    rows = _named(actor, reference)
-    row = next((row for row in rows if row.key == key and row.deleted_at is None), None)
-    return _found(row, rows) if row is not None else None
-
-
-def _found(row: AnyRow, rows: Sequence[AnyRow]) -> Found:
-    return Found(
-        _project(row),
-        SeenPage(
-            row.id,
-            row.project_id,
-            row.slug,
-            row.title,
-            row.body,
-            row.revision_number,
-            row.updated_at,
-        ),
-        user_summary(row.user_id, row.type, row.username, row.display_name),
-        [_place(other) for other in rows if other.id != row.id and other.deleted_at is None],
-    )
+    def _found(self, row: AnyRow) -> Found:
+        return Found(
+            _project(row),
+            SeenPage(
+                row.id,
+                row.project_id,
+                row.slug,
+                row.title,
+                row.body,
+                row.revision_number,
+                row.updated_at,
+            ),
+            user_summary(row.user_id, row.type, row.username, row.display_name),
+            [_place(other) for other in self._live() if other.id != row.id],
+        )
 
 
 def _project(row: AnyRow) -> SeenProject | None:
@@ -168,6 +158,19 @@ def _project(row: AnyRow) -> SeenProject | None:
         row.project_created_at,
         row.project_updated_at,
     )
+
+
+def _place(row: AnyRow) -> dict[str, Any]:
+    return {"id": row.id, "slug": row.slug, "title": row.title, "key": row.key, "name": row.name}
+
+
+@operation(Access.READ)
+def namesakes(actor: Actor, reference: str) -> Namesakes:
+    """The pages of a slug in all scopes, or the one of an id."""
+    fence = loaders.fence(actor)
+    identifier = as_uuid(reference)
+    statement = _namesakes(identifier is not None, bool(fence))
+    return Namesakes(reference, statement.all(reference=identifier or reference, **fence))
 
 
 @operation(Access.READ)

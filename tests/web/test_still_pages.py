@@ -8,8 +8,11 @@ import pytest
 from jinja2 import pass_context
 from markupsafe import Markup
 
+from app.core.actor import ANONYMOUS
+from app.core.at_hand import notes
 from app.core.clock import MINUTE_MS
 from app.web import filters, pieces
+from app.web.render import page_of
 from tests.web.pieces_on_page import NOON, PACKED, without_keys
 
 
@@ -180,3 +183,53 @@ def test_a_wiki_page_follows_what_its_links_lead_to_at_once(ada, cast, guide):
     cast.ada.patch(f"/wiki/pages/{made.json['id']}", {"title": "Led now"})
     assert "Led now" in seen()
     assert "Led before" not in seen()
+
+
+def test_a_wiki_page_follows_what_leads_to_it_and_who_is_named_on_it_at_once(ada, cast, guide):
+    def seen():
+        return [ada.get("/projects/OPEN/wiki/set-up").text for _ in range(3)][-1]
+
+    def changed(has: str, lacks: str = "\0"):
+        text = seen()
+        return has in text and lacks not in text
+
+    here = {"project_id": cast.open_project}
+    assert not changed("Before it")
+    linking = here | {"slug": "before", "title": "Before it", "body": "One says [[set-up]] first."}
+    made = cast.ada.post("/wiki/pages", linking)
+    assert made.status_code == 201
+    assert changed("Before it")
+    assert changed("One says")
+    cast.ada.patch(f"/wiki/pages/{made.json['id']}", {"body": "Two say [[set-up]] now."})
+    assert changed("Two say", "One says")
+    cast.ada.delete(f"/wiki/pages/{made.json['id']}")
+    assert "Before it" not in seen()
+
+    me = cast.ada.get("/users/me").json["id"]
+    cast.ada.patch(f"/users/{me}", {"display_name": "Ada Renamed"})
+    assert changed("Edited by Ada Renamed")
+
+    namesake = cast.ada.post("/wiki/pages", {"slug": "set-up", "title": "Everybody's"})
+    assert namesake.status_code == 201
+    assert changed("another page of this name in the workspace")
+    cast.ada.delete(f"/wiki/pages/{namesake.json['id']}")
+    assert "another page of this name" not in seen()
+    cast.ada.patch(f"/projects/{cast.open_project}", {"name": "Reopened"})
+    assert changed("Reopened")
+
+
+def test_what_a_page_is_made_of_is_all_that_its_context_is_given(app, env):
+    """So nothing can be shown that the page is not kept by."""
+    env.write("wiki/show.html", "{{ a }}{{ b }}")
+    given = []
+
+    def context(**values):
+        given.append(values)
+        return values
+
+    with app.test_request_context():
+        notes().actor = ANONYMOUS
+        for values in ({"a": 1, "b": 2}, {"a": 1, "b": 3}, {"a": 1, "b": 2}):
+            shown = page_of("wiki/show.html", context, **values).get_data(as_text=True)
+            assert shown == f"{values['a']}{values['b']}"
+    assert given == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]

@@ -11,7 +11,7 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
 from app.web.wiki_addresses import address_of
 from app.wiki import nearest, page_queries, slugs
-from app.wiki.page_queries import Found, SeenPage
+from app.wiki.page_queries import Found, Namesakes, SeenPage
 
 pages = Blueprint("wiki_pages", __name__)
 
@@ -67,15 +67,15 @@ def scope_of(key: str | None) -> Scope:
 
 def page_of(scope: Scope, reference: str) -> SeenPage:
     """The page of an address, in a unit of work; raises NotFound or Gone."""
-    return page_queries.find(actor(), reference, scope.id).page
+    return page_queries.namesakes(actor(), reference).within(scope.id).page
 
 
-def found_or_missing(scope: Scope, reference: str) -> Found | NotFound | Gone:
+def found_or_missing(scope: Scope, named: Namesakes) -> Found | NotFound | Gone:
     """The page, or why there is none, where the reference could be a page's slug."""
     try:
-        return page_queries.find(actor(), reference, scope.id)
+        return named.within(scope.id)
     except (NotFound, Gone) as error:
-        if not slugs.is_slug(reference):
+        if not slugs.is_slug(named.reference):
             raise
         return error
 

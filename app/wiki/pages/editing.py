@@ -83,7 +83,7 @@ def edit(reference: str, key: str | None = None) -> Response:
     """Show the editor; where there is no page, that of a new one with this slug."""
     with reading():
         scope = scope_of(key)
-        found = found_or_missing(scope, reference)
+        found = found_or_missing(scope, page_queries.namesakes(actor(), reference))
         meant = [] if isinstance(found, Found) else near(scope, reference)
     if isinstance(found, Found):
         return _editor(scope, found.page, Form())

@@ -60,7 +60,7 @@ def outgoing(shown: Html, found: Targets) -> list[dict[str, Any]]:
 def audit_failure(actor: Actor, page: SeenPage, shown: Html) -> None:
     """Record that a revision could not be laid out, once; outside of any unit of work."""
     revision = (page.id, page.revision_number)
-    if not shown.failed or revision in _known:
+    if revision in _known:
         return
     with reading():
         payloads = session.scalars(

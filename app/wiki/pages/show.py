@@ -13,7 +13,7 @@ from app.web.pieces import lasts_until
 from app.web.render import page, page_of
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, page_queries, sentences
-from app.wiki.page_queries import Found
+from app.wiki.page_queries import Found, Namesakes
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -33,11 +33,12 @@ CONTENTS = 3
 def show(reference: str, key: str | None = None) -> Response:
     """Show a page; where there is none, say so and offer to write it."""
     with reading():
-        known = page_queries.find_at(actor(), reference, key)
+        named = page_queries.namesakes(actor(), reference)
+        known = named.at(key)
         scope = Scope(known.project) if known else scope_of(key)
-        found = known or found_or_missing(scope, reference)
+        found = known or found_or_missing(scope, named)
         if not isinstance(found, Found):
-            return _missing(scope, reference, found)
+            return _missing(scope, named, found)
         one = found.page
         soon(lambda: [links.asked_for(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN)])
         targets = rendering.targets_of(scope, one.body)
@@ -55,18 +56,12 @@ def show(reference: str, key: str | None = None) -> Response:
         }
         for link in backlinks
     ]
-    return page_of(
-        "wiki/show.html",
-        {"scope": scope, "found": found, "targets": targets, "backlinks": linking},
-        lambda: _context(scope, found, targets, linking),
-    )
+    return page_of("wiki/show.html", _context, found=found, targets=targets, backlinks=linking)
 
 
-def _context(
-    scope: Scope, found: Found, targets: Targets, backlinks: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _context(found: Found, targets: Targets, backlinks: list[dict[str, Any]]) -> dict[str, Any]:
     """What the page shows; a text that could not be laid out is recorded, and tried again."""
-    one = found.page
+    scope, one = Scope(found.project), found.page
     shown = rendering.shown_with(one.body, targets)
     if shown.failed:
         rendering.audit_failure(actor(), one, shown)
@@ -95,7 +90,8 @@ def _elsewhere(other: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _missing(scope: Scope, slug: str, error: NotFound | Gone) -> Response:
+def _missing(scope: Scope, named: Namesakes, error: NotFound | Gone) -> Response:
+    slug = named.reference
     return page(
         "wiki/missing.html",
         project=scope.project,
@@ -103,7 +99,7 @@ def _missing(scope: Scope, slug: str, error: NotFound | Gone) -> Response:
         slug=slug,
         title=title_of(slug),
         deleted=isinstance(error, Gone),
-        elsewhere=[_elsewhere(other) for other in page_queries.places(actor(), slug)],
+        elsewhere=[_elsewhere(other) for other in named.places()],
         near=near(scope, slug),
         status=error.status,
     )
