@@ -114,8 +114,8 @@ def page(template: str, *, block: str = "", status: int = 200, **context: Any) -
 def page_of(template: str, context: Callable[..., dict[str, Any]], **made_of: Any) -> Response:
     """One of ``pieces.STILL_PAGES``, kept by all that its context is made of.
 
-    ``context`` makes it of these values where the page is not kept, and may see nothing else but
-    what is the same for everybody.
+    ``context`` makes it of these values where the page is not kept, and shows nothing else but what
+    is the same for everybody.
     """
     by_all = _shown_by_all()
     still_page = current_app.extensions["docket_still_page"]
