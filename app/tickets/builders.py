@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 import orjson
 
-from app.accounts.builders import UserSummary, user_summary
+from app.accounts.builders import UserSummary
 from app.core.clock import iso, iso_or_none
 from app.tickets.models import Comment
 
@@ -60,8 +60,37 @@ def _read(found: str) -> tuple[LabelSummary, ...]:
     )
 
 
-def ticket_json(row: Sequence[Any]) -> dict[str, Any]:
-    """A ticket, from a row of ``queries.COLUMNS``."""
+def parent_summary(
+    identifier: str,
+    display_id: str,
+    title: str,
+    kind: str,
+    state_id: str | None,
+    state_name: str | None,
+    state_category: str | None,
+) -> TicketSummary:
+    """The summary of a ticket's parent."""
+    return {
+        "id": identifier,
+        "display_id": display_id,
+        "title": title,
+        "type": kind,
+        "state": state_summary(state_id, state_name, state_category),
+    }
+
+
+def ticket_json(
+    own: Sequence[Any],
+    state: StateSummary | None,
+    assignee: UserSummary | None,
+    reporter: UserSummary | None,
+    parent: TicketSummary | None,
+    labels: list[LabelSummary],
+) -> dict[str, Any]:
+    """A ticket, from a row of ``queries.OWN`` and what it names.
+
+    A state or parent that is gone since the row was read is shown as none.
+    """
     (
         identifier,
         display_id,
@@ -76,25 +105,10 @@ def ticket_json(row: Sequence[Any]) -> dict[str, Any]:
         updated_at,
         deleted_at,
         state_id,
-        state_name,
-        state_category,
         assignee_id,
-        assignee_type,
-        assignee_username,
-        assignee_display_name,
         reporter_id,
-        reporter_type,
-        reporter_username,
-        reporter_display_name,
         parent_id,
-        parent_display_id,
-        parent_title,
-        parent_type,
-        parent_state_id,
-        parent_state_name,
-        parent_state_category,
-        labels,
-    ) = row
+    ) = own
     return {
         "id": identifier,
         "display_id": display_id,
@@ -103,28 +117,16 @@ def ticket_json(row: Sequence[Any]) -> dict[str, Any]:
         "type": kind,
         "title": title,
         "body": body,
-        "state_id": state_id,
-        "state": state_summary(state_id, state_name, state_category),
+        "state_id": None if state is None else state_id,
+        "state": state,
         "priority": priority,
         "assignee_user_id": assignee_id,
-        "assignee": None
-        if assignee_id is None
-        else user_summary(assignee_id, assignee_type, assignee_username, assignee_display_name),
+        "assignee": assignee,
         "reporter_user_id": reporter_id,
-        "reporter": user_summary(
-            reporter_id, reporter_type, reporter_username, reporter_display_name
-        ),
-        "parent_ticket_id": parent_id,
-        "parent": None
-        if parent_id is None
-        else {
-            "id": parent_id,
-            "display_id": parent_display_id,
-            "title": parent_title,
-            "type": parent_type,
-            "state": state_summary(parent_state_id, parent_state_name, parent_state_category),
-        },
-        "labels": labels_in(labels),
+        "reporter": reporter,
+        "parent_ticket_id": None if parent is None else parent_id,
+        "parent": parent,
+        "labels": labels,
         "due_date": due_date,
         "created_at": iso(created_at),
         "updated_at": iso(updated_at),

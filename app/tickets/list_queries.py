@@ -1,6 +1,6 @@
 """Lists of tickets by filter: keyset pages over an index; nothing here grows with the table."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -14,12 +14,12 @@ from sqlalchemy import (
     select,
 )
 
-from app.core.db import AnyRow, AnySelect, Prepared, is_postgresql
+from app.core.db import AnySelect, Prepared, is_postgresql
 from app.core.pagination import Page, page
 from app.core.unindexed import Unindexed
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket, TicketLabel, TicketType
-from app.tickets.queries import BODILESS, FULL, build
+from app.tickets.queries import BODILESS, LISTED, build
 from app.tickets.readiness import in_live_projects, is_ready
 
 
@@ -78,32 +78,6 @@ _INDEXED = {
 }
 
 
-# Which tickets a page has.
-_KEYS = select(Ticket.id, Ticket.created_at).outerjoin(
-    WorkflowState, WorkflowState.id == Ticket.state_id
-)
-_BY_IDS = {
-    source: Prepared(source.where(Ticket.id.in_(bindparam("ticket_ids", expanding=True))))
-    for source in (FULL, BODILESS)
-}
-
-
-def _shown_of(
-    source: AnySelect, *, include_deleted: bool
-) -> Callable[[Sequence[AnyRow]], list[dict[str, Any]]]:
-    """Builds the JSON of rows of ``_KEYS``, but for what was deleted since they were read.
-
-    ``source`` is ``FULL`` or ``BODILESS``.
-    """
-
-    def shown(keys: Sequence[AnyRow]) -> list[dict[str, Any]]:
-        rows = {row.id: row for row in _BY_IDS[source].all(ticket_ids=[key.id for key in keys])}
-        found = (rows[key.id] for key in keys)
-        return build(row for row in found if include_deleted or row.deleted_at is None)
-
-    return shown
-
-
 @lru_cache(maxsize=512)
 def _filtered(source: AnySelect, names: frozenset[str]) -> AnySelect:
     """The query of these filters. It is made once: making it costs more than running it."""
@@ -152,8 +126,7 @@ def ticket_page(
     Both cost a query made for this page alone.
 
     PostgreSQL plans a list anew for each request, and should: which index is best follows from the
-    values. It is asked for the ids alone, which is soon planned, and then for what those tickets
-    show, which it plans once; in one statement, planning takes longer than the rest.
+    values. So the statement has the tickets alone; what they name comes by others, planned once.
     """
     given = {name: filters[name] for name in CONDITIONS.keys() & filters.keys()}
     values = {name: value for name, value in given.items() if value is not None}
@@ -175,9 +148,8 @@ def ticket_page(
     special = [*conditions]
     if filters.get("among") is not None:
         special.append(Ticket.id.in_(filters["among"]))
-    by_ids = is_postgresql() and not special
-    source = FULL if with_body else BODILESS
-    statement = _filtered(_KEYS if by_ids else source, frozenset(values))
+    source = LISTED if with_body else BODILESS
+    statement = _filtered(source, frozenset(values))
     return page(
         statement.where(*special).params(values) if special else statement,
         kind="ticket",
@@ -185,6 +157,6 @@ def ticket_page(
         id_column=Ticket.id,
         limit=limit,
         cursor=cursor,
-        build=_shown_of(source, include_deleted=include_deleted) if by_ids else build,
+        build=build,
         values=None if special else values,
     )

@@ -28,7 +28,7 @@ from app.core.errors import Gone, NotFound
 from app.core.soon import Question, soon
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import linked_from, queries
-from app.tickets.builders import state_summary, ticket_json, watcher_json
+from app.tickets.builders import state_summary, watcher_json
 from app.tickets.linked_from import Source
 from app.tickets.models import Ticket, TicketWatcher
 from app.tickets.stream_queries import actor_of
@@ -77,7 +77,7 @@ def subject(
         user_id=actor.id,
     )
     labels, watchers = _labels_and_watchers(around)
-    ticket = ticket_json(row[: len(queries.COLUMNS)])
+    ticket = queries.whole(row)
     project = {"id": row.project_id, "key": row.key, "name": row.name}
     return Subject(ticket, project, labels, watchers, linked_from.sources(around))
 

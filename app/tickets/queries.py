@@ -3,21 +3,29 @@
 Lists are in ``list_queries.py``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import bindparam, null, select
 from sqlalchemy.orm import aliased
 
+from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.core.db import AnyRow, Prepared
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
 from app.core.json_rows import JsonRows
 from app.projects.models import Label, Project, WorkflowState
-from app.tickets.builders import LabelSummary, ticket_json
+from app.tickets.builders import (
+    LabelSummary,
+    labels_in,
+    parent_summary,
+    state_summary,
+    ticket_json,
+)
 from app.tickets.models import Ticket, TicketLabel
+from app.tickets.named import named_by
 
 Assignee = aliased(User, name="assignee")
 Reporter = aliased(User, name="reporter")
@@ -34,8 +42,8 @@ CARRIED = (
     .scalar_subquery()
 )
 
-# In the order in which ``builders.ticket_json`` unpacks them.
-COLUMNS = (
+# What a ticket has of its own, in the order in which ``builders.ticket_json`` unpacks it.
+OWN = (
     Ticket.id,
     Ticket.display_id,
     Ticket.ticket_number,
@@ -49,17 +57,24 @@ COLUMNS = (
     Ticket.updated_at,
     Ticket.deleted_at,
     Ticket.state_id,
+    Ticket.assignee_user_id,
+    Ticket.reporter_user_id,
+    Ticket.parent_ticket_id,
+)
+
+_NAMING = len(OWN)
+
+# And what it names, in the order of ``whole``.
+COLUMNS = (
+    *OWN,
     WorkflowState.name.label("state_name"),
     WorkflowState.category.label("state_category"),
-    Ticket.assignee_user_id,
     Assignee.type.label("assignee_type"),
     Assignee.username.label("assignee_username"),
     Assignee.display_name.label("assignee_display_name"),
-    Ticket.reporter_user_id,
     Reporter.type.label("reporter_type"),
     Reporter.username.label("reporter_username"),
     Reporter.display_name.label("reporter_display_name"),
-    Ticket.parent_ticket_id,
     Parent.display_id.label("parent_display_id"),
     Parent.title.label("parent_title"),
     Parent.type.label("parent_type"),
@@ -69,6 +84,7 @@ COLUMNS = (
     CARRIED.label("labels"),
 )
 
+# One ticket with all that it shows; lists read what many tickets name once (``named.py``).
 FULL = (
     select(*COLUMNS)
     .join(Reporter, Reporter.id == Ticket.reporter_user_id)
@@ -78,10 +94,13 @@ FULL = (
     .outerjoin(ParentState, ParentState.id == Parent.state_id)
 )
 
-
-# As ``FULL``, with None for the body, which is most of a row.
-BODILESS = FULL.with_only_columns(
-    *(null().label("body") if column is Ticket.body else column for column in COLUMNS),
+# Tickets of a list with their labels, and the same with None for the body, which is most of a row.
+LISTED = select(*OWN, CARRIED.label("labels")).outerjoin(
+    WorkflowState, WorkflowState.id == Ticket.state_id
+)
+BODILESS = LISTED.with_only_columns(
+    *(null().label("body") if column is Ticket.body else column for column in OWN),
+    CARRIED.label("labels"),
     maintain_column_froms=True,
 )
 
@@ -106,9 +125,64 @@ def labels_of(ticket_ids: Iterable[str]) -> dict[str, list[LabelSummary]]:
     return found
 
 
-def build(rows: Iterable[AnyRow]) -> list[dict[str, Any]]:
-    """The JSON of full rows."""
-    return [ticket_json(row) for row in rows]
+def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+    """The JSON of rows of ``LISTED`` or ``BODILESS``."""
+    named = named_by(rows)
+    users, states, parents = named.users, named.states, named.parents
+    return [
+        ticket_json(
+            row[:_NAMING],
+            states.get(row.state_id),
+            users.get(row.assignee_user_id),
+            users.get(row.reporter_user_id),
+            parents.get(row.parent_ticket_id),
+            labels_in(row.labels),
+        )
+        for row in rows
+    ]
+
+
+def whole(row: Sequence[Any]) -> dict[str, Any]:
+    """The JSON of a row of ``FULL``."""
+    (
+        state_name,
+        state_category,
+        assignee_type,
+        assignee_username,
+        assignee_display_name,
+        reporter_type,
+        reporter_username,
+        reporter_display_name,
+        parent_display_id,
+        parent_title,
+        parent_type,
+        parent_state_id,
+        parent_state_name,
+        parent_state_category,
+        labels,
+    ) = row[_NAMING : len(COLUMNS)]
+    own = row[:_NAMING]
+    state_id, assignee_id, reporter_id, parent_id = own[-4:]
+    return ticket_json(
+        own,
+        state_summary(state_id, state_name, state_category),
+        None
+        if assignee_id is None
+        else user_summary(assignee_id, assignee_type, assignee_username, assignee_display_name),
+        user_summary(reporter_id, reporter_type, reporter_username, reporter_display_name),
+        None
+        if parent_id is None
+        else parent_summary(
+            parent_id,
+            parent_display_id,
+            parent_title,
+            parent_type,
+            parent_state_id,
+            parent_state_name,
+            parent_state_category,
+        ),
+        labels_in(labels),
+    )
 
 
 _BY_ID = Prepared(FULL.where(Ticket.id == bindparam("ticket_id")))
@@ -116,7 +190,7 @@ _BY_ID = Prepared(FULL.where(Ticket.id == bindparam("ticket_id")))
 
 def ticket_by_id(ticket_id: str) -> dict[str, Any]:
     """The JSON of one ticket that was found before."""
-    return build(_BY_ID.all(ticket_id=ticket_id))[0]
+    return whole(_BY_ID.all(ticket_id=ticket_id)[0])
 
 
 _FOUND = FULL.add_columns(Project.deleted_at.label("project_deleted_at")).join(
@@ -149,7 +223,7 @@ class FoundTicket:
 
     def json(self) -> dict[str, Any]:
         """The ticket resource."""
-        return ticket_json(self.row[: len(COLUMNS)])
+        return whole(self.row)
 
 
 def found(reference: str) -> FoundTicket | None:

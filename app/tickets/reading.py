@@ -64,7 +64,7 @@ def get_ticket(
 
 
 _CHILDREN = Prepared(
-    queries.FULL.where(
+    queries.LISTED.where(
         Ticket.parent_ticket_id == bindparam("ticket_id"), Ticket.deleted_at.is_(None)
     ).order_by(Ticket.created_at, Ticket.id)
 )

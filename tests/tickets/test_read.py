@@ -1,7 +1,11 @@
 """GET /tickets, GET /projects/{id}/tickets and GET /tickets/{id}."""
 
 import pytest
+from flask import Flask
 
+from app.core.db import Prepared, reading
+from app.core.ids import new_id
+from app.tickets import queries
 from tests.support.cast import Cast
 from tests.support.story import (
     make_label,
@@ -20,6 +24,40 @@ def test_a_ticket_is_found_by_uuid_and_display_id(cast: Cast) -> None:
         assert ok(cast.scout.get(f"/tickets/{reference}")) == ticket
     for missing in ("OPEN-2", "open-1", "OPEN-01x", "x", "%7B" + ticket["id"] + "%7D", "%00"):
         refused(cast.scout.get(f"/tickets/{missing}"), 404, "resource.not_found", resource="ticket")
+
+
+def test_a_list_shows_of_each_ticket_what_it_shows_alone(cast: Cast) -> None:
+    first, done, *_ = state_ids(cast.ada, cast.open_project)
+    labels = [make_label(cast.ada, cast.open_project, name)["id"] for name in ("ui", "api")]
+    epic = make_ticket(cast.ada, cast.open_project, type="epic", state_id=done)
+    make_ticket(
+        cast.smith,
+        cast.open_project,
+        type="story",
+        parent_ticket_id=epic["id"],
+        assignee_user_id=cast.ada.user_id,
+        label_ids=labels,
+        state_id=first,
+        due_date="2026-12-01",
+    )
+    make_ticket(cast.ada, cast.fenced_project, body="Alone")
+    ok(cast.ada.delete(f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"), 204)
+    rows = ok(cast.ada.get("/tickets?include_deleted=true"))["data"]
+    assert len(rows) == 4
+    for row in rows:
+        assert ok(cast.ada.get(f"/tickets/{row['id']}?include_deleted=true")) == row
+    assert [row["parent"] and row["parent"]["id"] for row in rows] == [None, None, epic["id"], None]
+
+
+def test_a_list_shows_nothing_half_that_went_while_it_was_read(app: Flask, cast: Cast) -> None:
+    make_ticket(cast.ada, cast.open_project)
+    with app.app_context(), reading():
+        (row,) = Prepared(queries.LISTED).all()
+        gone = row._replace(state_id=new_id(), parent_ticket_id=new_id())
+        before, (after,) = queries.build([row])[0], queries.build([gone])
+    assert before["state"]
+    nothing = ("state_id", "state", "parent_ticket_id", "parent")
+    assert after == before | dict.fromkeys(nothing)
 
 
 def test_the_allowlist_hides_tickets(cast: Cast) -> None:
