@@ -77,7 +77,7 @@ class Lines(logging.StreamHandler[TextIO]):
         """Write a line as it stands; raises what the stream raises."""
         with self.lock or nullcontext():
             self.stream.write(f"{text}{self.terminator}")
-            self.flush()
+            self.stream.flush()
 
 
 def configure(level: str) -> None:

@@ -31,11 +31,19 @@ _PATTERNS = (
         rf"\g<1>{REDACTED}",
     ),
 )
+_HINTS = tuple(dict.fromkeys(hint for hints, _, _ in _PATTERNS for hint in hints))
 
 
 def scrub(text: str) -> str:
     """The text without anything that looks like a credential of ours."""
     lowered = text.casefold()
+    for hint in _HINTS:
+        if hint in lowered:
+            return _scrubbed(text, lowered)
+    return text
+
+
+def _scrubbed(text: str, lowered: str) -> str:
     for hints, pattern, replacement in _PATTERNS:
         if any(hint in lowered for hint in hints):
             text = pattern.sub(replacement, text)
