@@ -13,6 +13,7 @@ from typing import Self
 from sqlalchemy import make_url
 
 from app import environment as read
+from app.core.at_hand import application
 from app.environment import Environment, SettingsError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -190,3 +191,9 @@ class Settings:
 def _own_address(host: str, port: int) -> str:
     """The address of the server itself; an IPv6 address stands in brackets."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def settings_at_hand() -> Settings:
+    """The settings of the application at hand."""
+    found: Settings = application().config["SETTINGS"]
+    return found

@@ -1,7 +1,5 @@
 """REST endpoints of login, first-run setup and users."""
 
-from flask import current_app
-
 from app.accounts import login, setup, users
 from app.accounts.builders import human_json, user_json
 from app.accounts.cookies import CLEARED, session_cookie
@@ -17,7 +15,7 @@ from app.accounts.schemas import (
     UserPatch,
 )
 from app.accounts.sessions import OpenedSession, Peer
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.clock import iso
 from app.core.errors import (
     Conflict,
@@ -34,11 +32,6 @@ from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import Api, Call, Client
 
 api = Api("auth")
-
-
-def _settings() -> Settings:
-    settings: Settings = current_app.config["SETTINGS"]
-    return settings
 
 
 def _peer(client: Client | None) -> Peer:
@@ -71,7 +64,7 @@ def log_in(call: Call) -> Answer:
     successful login does not count.
     """
     return _logged_in(
-        login.log_in(call.actor, **call.body, peer=_peer(call.client), settings=_settings())
+        login.log_in(call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand())
     )
 
 
@@ -101,7 +94,7 @@ def me(call: Call) -> Answer:
 )
 def change_password(call: Call) -> Answer:
     """Change one's own password; the current session stays, all others end."""
-    users.change_password(call.actor, **call.body, settings=_settings())
+    users.change_password(call.actor, **call.body, settings=settings_at_hand())
     return NO_CONTENT
 
 
@@ -125,7 +118,7 @@ def setup_status(call: Call) -> Answer:
 def set_up_admin(call: Call) -> Answer:
     """Create the first admin and log the caller in; refused once a human exists."""
     opened = setup.set_up_admin(
-        call.actor, **call.body, peer=_peer(call.client), settings=_settings()
+        call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()
     )
     return _logged_in(opened, status=201)
 
@@ -165,7 +158,7 @@ def list_users(call: Call) -> Answer:
 )
 def create_user(call: Call) -> Answer:
     """Create a human."""
-    user = users.create_user(call.actor, **call.body, settings=_settings())
+    user = users.create_user(call.actor, **call.body, settings=settings_at_hand())
     return created(human_json(user), f"/users/{user.id}")
 
 
@@ -185,5 +178,7 @@ def update_user(call: Call) -> Answer:
 
     A new password, or a deactivation, ends all of that person's sessions.
     """
-    user = users.update_user(call.actor, call.path["user_id"], **call.body, settings=_settings())
+    user = users.update_user(
+        call.actor, call.path["user_id"], **call.body, settings=settings_at_hand()
+    )
     return Answer(human_json(user))

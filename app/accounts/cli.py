@@ -1,11 +1,11 @@
 """``flask setup-admin``: first-run setup without a browser."""
 
 import click
-from flask import current_app
 from flask.cli import with_appcontext
 
 from app import schema
 from app.accounts import setup
+from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.context import request_id
@@ -41,8 +41,8 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
             username=username,
             password=password,
             display_name=display_name,
-            settings=current_app.config["SETTINGS"],
+            settings=settings_at_hand(),
         )
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    click.echo(f"Created {user.username}. Log in at {current_app.config['SETTINGS'].base_url}/")
+    click.echo(f"Created {user.username}. Log in at {settings_at_hand().base_url}/")

@@ -9,13 +9,14 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Request, current_app, g
+from flask import Request
 from sqlalchemy import bindparam, select
 
 from app.accounts import holds, tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.actor import ANONYMOUS, Actor, ActorKind
+from app.core.at_hand import notes
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import Prepared
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
@@ -116,7 +117,7 @@ def is_cross_site(request: Request) -> bool:
 
 def own_origins(request: Request) -> set[str]:
     """The service's own origin: BASE_URL's, and what the request was addressed to locally."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     proto = _forwarded(request, "X-Forwarded-Proto")
     scheme = proto if proto in DEFAULT_PORTS else request.scheme
     return {_origin(settings.base_url), _origin(f"{scheme}://{request.host}")}
@@ -137,7 +138,7 @@ def client(request: Request) -> Client:
 
 def _forwarded(request: Request, header: str) -> str:
     """What the outermost trusted proxy says in this header; nothing where none is trusted."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     if not settings.trusted_proxies:
         return ""
     hops = ",".join(request.headers.getlist(header)).split(",")
@@ -174,7 +175,9 @@ def resolve_token(token: str) -> Actor:
     if found is None or not found.token_active or not found.user_active:
         raise _refusal(prefix, found)
     actor = _bot(found)
-    g.bot_seen = BotSeen(actor, found.token_id, prefix or "", found.last_used_at, found.audited_at)
+    notes().bot_seen = BotSeen(
+        actor, found.token_id, prefix or "", found.last_used_at, found.audited_at
+    )
     return actor
 
 
@@ -203,7 +206,7 @@ def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:
     error.audit_event = "auth.bot.failure"
     error.audit_payload = {"token_prefix": prefix}
     if found is not None:
-        g.actor = Actor(kind=ActorKind.BOT, user_id=found.user_id, username=found.username)
+        notes().actor = Actor(kind=ActorKind.BOT, user_id=found.user_id, username=found.username)
     return error
 
 
@@ -216,12 +219,12 @@ def resolve_session(cookie: str) -> Actor:
     holds.keep(_OWNERS_OF_SESSION, hash=hashed)
     row = _BY_SESSION.first(hash=hashed)
     if row is None or not row.is_active:
-        g.dead_cookie = True
+        notes().dead_cookie = True
         return ANONYMOUS
     expired = _expired(row.last_seen_at, row.expires_at)
-    g.session_seen = SessionSeen(row.id, row.user_id, row.username, row.last_seen_at, expired)
+    notes().session_seen = SessionSeen(row.id, row.user_id, row.username, row.last_seen_at, expired)
     if expired is not None:
-        g.dead_cookie = True
+        notes().dead_cookie = True
         return ANONYMOUS
     return Actor(
         kind=ActorKind.HUMAN,
@@ -239,7 +242,7 @@ def noted_every_ms(settings: Settings) -> int:
 
 def _expired(last_seen_at: int, expires_at: int) -> str | None:
     """``absolute`` or ``idle`` for a session that is over."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     moment = now_ms()
     if moment >= expires_at:
         return "absolute"

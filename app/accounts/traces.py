@@ -8,13 +8,13 @@ session may be idle for a few minutes only.
 
 import logging
 
-from flask import Response, current_app
+from flask import Response
 from sqlalchemy import delete, literal, or_, update
 
 from app.accounts.identity import COOKIE, BotSeen, SessionSeen, noted_every_ms
 from app.accounts.models import BotToken, UserSession
 from app.audit.service import Target, record
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.actor import Actor, ActorKind
 from app.core.at_hand import notes
 from app.core.clock import MINUTE_MS, now_ms
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 def finish(response: Response) -> Response:
     """Write the traces of this request's credential and clear a dead cookie."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     noted = notes()
     try:
         _bot_trace(noted.pop("bot_seen", None), settings)

@@ -1,11 +1,10 @@
 """REST endpoints of bots and their tokens; humans only."""
 
-from flask import current_app
-
 from app.accounts.builders import bot_json
 from app.accounts.schemas import BotOut
 from app.bots import service
 from app.bots.schemas import BotCreate, BotPatch, BotWithTokenOut
+from app.config import settings_at_hand
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import EmptyBody, PageQuery
@@ -50,7 +49,7 @@ def list_bots(call: Call) -> Answer:
 )
 def create_bot(call: Call) -> Answer:
     """Create a bot and its first token; the plaintext is shown only in this answer."""
-    issued = service.create_bot(call.actor, **call.body, settings=current_app.config["SETTINGS"])
+    issued = service.create_bot(call.actor, **call.body, settings=settings_at_hand())
     return created(_with_token(issued), f"/bots/{issued.user.id}")
 
 

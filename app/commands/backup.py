@@ -7,9 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from flask import current_app
 
-from app.config import Settings
+from app.config import settings_at_hand
 
 
 @click.command("backup")
@@ -21,7 +20,7 @@ def backup(file: Path, force: bool) -> None:
     Only for SQLite; PostgreSQL has pg_dump. 'flask restore-backup' puts it back. Keep the secret
     key with it (INSTANCE_DIR/secret_key): it opens what is sealed.
     """
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     source = settings.database_path
     if source is None:
         raise click.ClickException("The database is PostgreSQL: use pg_dump.")

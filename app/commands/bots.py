@@ -3,13 +3,12 @@
 import json
 
 import click
-from flask import current_app
 from sqlalchemy import select
 
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode, User, UserType
 from app.bots import pausing, service
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.clock import iso
 from app.core.db import reading, run_write, session
@@ -63,7 +62,7 @@ def list_bots(as_json: bool) -> None:
 @AS
 def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) -> None:
     """Create a bot and print its token, which is shown only now."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     with reading():
         actor = acting_human(username)
         project_ids = [live_project_id(key) for key in keys]
@@ -88,7 +87,7 @@ def rotate(name: str, username: str | None) -> None:
     with reading():
         actor, bot_id = acting_human(username), _bot_id(name)
     issued = run_write(lambda: service.rotate_token(actor, bot_id))
-    _show(issued.plaintext, current_app.config["SETTINGS"])
+    _show(issued.plaintext, settings_at_hand())
 
 
 @bots.command("revoke")

@@ -4,6 +4,7 @@ import click
 import orjson
 from flask import current_app
 
+from app.config import settings_at_hand
 from app.mcp.registry import Catalog
 from app.rest.openapi import document
 
@@ -24,5 +25,5 @@ def tools(as_json: bool) -> None:
 @click.command("openapi")
 def openapi() -> None:
     """Print the OpenAPI document."""
-    made = document(current_app.config["ROUTES"], current_app.config["SETTINGS"])
+    made = document(current_app.config["ROUTES"], settings_at_hand())
     click.echo(orjson.dumps(made, option=orjson.OPT_INDENT_2))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from flask import current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -19,7 +18,7 @@ from app.commands.exporting import layout
 from app.commands.exporting.reading import Export, opened
 from app.commands.exporting.writing import Folder, snapshot, write_data, write_manifest
 from app.commands.stopped import server_stopped
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.db import reading, session, transaction
 from app.moving.markdown import Scope, files
 from app.search import reindexing
@@ -37,7 +36,7 @@ def export(folder: Path) -> None:
     """
     if folder.exists() and any(folder.iterdir()):
         raise click.ClickException(f"{folder} is not empty.")
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Closed to other users, and there under its own name only when it is whole.
@@ -72,7 +71,7 @@ def import_export(folder: Path, reset_webhooks: bool) -> None:
 
     All of it comes in, or nothing does. Sessions, login limits and kept answers do not come along.
     """
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     with server_stopped(settings):
         _import(settings, folder, reset_webhooks=reset_webhooks)
 

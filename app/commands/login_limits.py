@@ -1,13 +1,12 @@
 """flask login-limits show|clear: who is kept from logging in, and letting them try again."""
 
 import click
-from flask import current_app
 from sqlalchemy import delete, select
 
 from app.accounts import names
 from app.accounts.models import LoginBucket
 from app.accounts.throttle import LIMIT, WINDOW_MS, buckets_of
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.clock import iso, now_ms
 from app.core.db import reading, run_write, session
 
@@ -25,7 +24,7 @@ WHOM = (
 
 def _keys(username: str | None, address: str | None) -> dict[str, str]:
     """The windows that are meant; the table holds no names, so they have to be told."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     counted = names.looked_up(username or "")
     by_address, by_name = buckets_of(settings.secret_key, address or "", counted)
     found = {}

@@ -16,7 +16,7 @@ from app.commands.backup import copy_database
 from app.commands.copying import copy_table, count, tables
 from app.commands.secrets import sealed_for_good
 from app.commands.stopped import server_stopped
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.db import db, reading
 from app.environment import database_url
 from app.search import reindexing
@@ -31,7 +31,7 @@ def restore_backup(file: Path) -> None:
 
     Stop the server before, and put the secret key of the backup into INSTANCE_DIR.
     """
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     place = settings.database_path
     if place is None:
         raise click.ClickException("The database is PostgreSQL: use pg_restore.")
@@ -75,7 +75,7 @@ def copy_to(url: str) -> None:
     Stop the server before, so that nothing is written meanwhile. Afterwards start it with that
     DATABASE_URL, and with the SECRET_KEY that stands in INSTANCE_DIR/secret_key.
     """
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     if not settings.is_sqlite:
         raise click.ClickException("This installation is on PostgreSQL already.")
     wanted = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())

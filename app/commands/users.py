@@ -3,11 +3,11 @@
 import json
 
 import click
-from flask import current_app
 from sqlalchemy import select
 
 from app.accounts import users as verbs
 from app.accounts.models import User, UserType
+from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.db import reading, session
 
@@ -64,7 +64,7 @@ def create(username: str, display_name: str | None, password: str) -> None:
         username=username,
         password=password,
         display_name=display_name,
-        settings=current_app.config["SETTINGS"],
+        settings=settings_at_hand(),
     )
     click.echo(f"Created {user.username}.")
 
@@ -74,7 +74,7 @@ def create(username: str, display_name: str | None, password: str) -> None:
 @PASSWORD
 def reset_password(username: str, password: str) -> None:
     """Give a person a new password and end all of their sessions."""
-    settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     verbs.update_user(SYSTEM, _human_id(username), settings=settings, password=password)
     click.echo(f"{username} has a new password and is logged out everywhere.")
 
@@ -83,7 +83,7 @@ def reset_password(username: str, password: str) -> None:
 @click.argument("username")
 def deactivate(username: str) -> None:
     """Keep a person out; what they wrote stays. The last active one cannot be kept out."""
-    settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     verbs.update_user(SYSTEM, _human_id(username), settings=settings, is_active=False)
     click.echo(f"{username} is inactive.")
 
@@ -92,6 +92,6 @@ def deactivate(username: str) -> None:
 @click.argument("username")
 def activate(username: str) -> None:
     """Let a person in again."""
-    settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     verbs.update_user(SYSTEM, _human_id(username), settings=settings, is_active=True)
     click.echo(f"{username} is active.")

@@ -2,18 +2,13 @@
 
 from flask import Blueprint, Response, abort, current_app
 
-from app.config import Settings
+from app.config import settings_at_hand
 from app.help import agents, samples
 from app.mcp.registry import Catalog
 from app.web.guard import public
 from app.web.render import page
 
 pages = Blueprint("help_pages", __name__)
-
-
-def _settings() -> Settings:
-    found: Settings = current_app.config["SETTINGS"]
-    return found
 
 
 def _catalog() -> Catalog:
@@ -36,7 +31,7 @@ def shortcuts() -> Response:
 @pages.get("/help/agents")
 def for_agents() -> Response:
     """How an agent connects, and what it can do then."""
-    settings, catalog = _settings(), _catalog()
+    settings, catalog = settings_at_hand(), _catalog()
     return page(
         "help/agents.html",
         address=agents.mcp_address(settings.base_url),
@@ -54,7 +49,7 @@ def llms() -> Response:
     It says no more than the OpenAPI document does, which is public too: what the program can do and
     where it is, nothing of what is kept in it, and no token.
     """
-    settings = _settings()
+    settings = settings_at_hand()
     text = agents.llms_text(_catalog(), settings.base_url, settings.app_name, settings.service_name)
     return Response(text, mimetype="text/plain")
 

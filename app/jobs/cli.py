@@ -3,8 +3,8 @@
 import json
 
 import click
-from flask import current_app
 
+from app.config import settings_at_hand
 from app.jobs.sweepers import SWEEPERS
 from app.jobs.sweeping import sweep
 
@@ -18,7 +18,7 @@ def sweep_command(name: str | None, as_json: bool) -> None:
     The server may run meanwhile. Exit code 0, also where another process is at it already.
     """
     for one in [name] if name else list(SWEEPERS):
-        swept = sweep(one, current_app.config["SETTINGS"], now=True)
+        swept = sweep(one, settings_at_hand(), now=True)
         deleted = None if swept is None else swept.deleted
         if as_json:
             click.echo(json.dumps({"sweeper": one, "ran": swept is not None, "deleted": deleted}))

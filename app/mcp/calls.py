@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from flask import g
 
 from app.audit.service import record_refusal
 from app.core import idempotency, text
 from app.core.actor import ANONYMOUS, Actor
+from app.core.at_hand import notes
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, InvalidCredentials, Unavailable
 from app.mcp import arguments, tool_log
@@ -80,7 +80,7 @@ class Invocation:
                 )
 
     def _resolve(self) -> Actor:
-        self.actor = g.actor = self.door.resolve(self.token)
+        self.actor = notes().actor = self.door.resolve(self.token)
         return self.actor
 
     def _work_of(self, tool: Tool) -> dict[str, Any]:

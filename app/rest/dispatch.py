@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Request, Response, current_app, g
+from flask import Request, Response
 from marshmallow import Schema
 
 from app.audit.service import record_refusal
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core import idempotency, strict_json, text
 from app.core.actor import ANONYMOUS, Access, Actor
 from app.core.at_hand import asked, notes
@@ -46,7 +46,7 @@ class Identity:
 
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     """Answer one request for this route."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     request, noted = asked(), notes()
     noted.operation_id = route.operation_id
     noted.actor = ANONYMOUS
@@ -149,7 +149,7 @@ class Exchange:
         """Credentials, kind of actor, form: in this order."""
         route, request = self.route, self.request
         actor = self.identity.resolve(request)
-        g.actor = actor
+        notes().actor = actor
         route.calls.admit(actor)
         if actor.is_bot and request.args.get("include_deleted") == "true" and self._knows_deleted:
             raise Forbidden("humans_only")

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import current_app, request
+from flask import request
 from marshmallow import Schema, ValidationError, fields
 from werkzeug.datastructures import MultiDict
 
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core import idempotency, text
 from app.core.actor import Actor
 from app.core.errors import (
@@ -141,7 +141,7 @@ def create(form: Form, work: Callable[[Actor], str]) -> str | None:
 
 
 def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     key = request.form.get(KEY)
     if not key:
         return work(actor)

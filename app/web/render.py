@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, current_app, request
 from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
-from app.config import Settings
+from app.config import settings_at_hand
+from app.core.at_hand import application, notes
 from app.core.context import request_id
 from app.core.reply import Reply
 from app.web import choices, pieces
@@ -67,8 +68,8 @@ def install(app: Flask) -> None:
 
 
 def _shown_by_all() -> dict[str, Any]:
-    settings: Settings = current_app.config["SETTINGS"]
-    actor = g.actor
+    settings = settings_at_hand()
+    actor = notes().actor
     return {
         "app_name": settings.app_name,
         "prefers": choices.chosen(),
@@ -118,7 +119,7 @@ def page_of(template: str, context: Callable[..., dict[str, Any]], **made_of: An
     is the same for everybody.
     """
     by_all = _shown_by_all()
-    still_page = current_app.extensions["docket_still_page"]
+    still_page = application().extensions["docket_still_page"]
     key = {**by_all, "made_of": made_of}
     return PiecedPage(still_page(template, key, lambda: by_all | context(**made_of)), 200)
 

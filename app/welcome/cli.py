@@ -1,9 +1,8 @@
 """flask sample-project: the sample project from the command line."""
 
 import click
-from flask import current_app
 
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.db import reading, run_write
 from app.projects.command_line import acting_human
 from app.welcome import sample
@@ -18,7 +17,7 @@ def sample_project(username: str | None, *, remove: bool) -> None:
     It is made of ordinary, audited changes. With --remove it goes again; the audit log keeps what
     happened, and the project's key and the bots' names stay taken.
     """
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     with reading():
         actor = acting_human(username)
     if remove:

@@ -5,13 +5,13 @@ A project or the sample first, then people, then a bot whose first call one sees
 
 from contextlib import suppress
 
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, request
 
 from app.accounts import users
 from app.accounts.schemas import UserCreate
 from app.bots.pages import create_from_form, reveal_of
 from app.bots.service import IssuedBot
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import Conflict, NotFound
@@ -27,11 +27,6 @@ pages = Blueprint("welcome_pages", __name__)
 
 SHOWN = 200
 PEOPLE, BOT = "/start/people", "/start/bot"
-
-
-def _settings() -> Settings:
-    settings: Settings = current_app.config["SETTINGS"]
-    return settings
 
 
 def _project_step(form: Form, *, status: int = 200) -> Response:
@@ -76,7 +71,9 @@ def people() -> Response:
 def add_person() -> Response:
     """Add a person, and ask for the next."""
     form = load_form(UserCreate)
-    done = attempt(form, lambda: users.create_user(actor(), **form.data, settings=_settings()))
+    done = attempt(
+        form, lambda: users.create_user(actor(), **form.data, settings=settings_at_hand())
+    )
     return go(PEOPLE) if done else _people_step(form, status=422)
 
 
@@ -109,7 +106,7 @@ def make_bot() -> Response:
 def load_sample() -> Response:
     """Load the sample project, unless it is there, and go on to it."""
     try:
-        found = write(lambda present: sample.load_sample(present, settings=_settings()))
+        found = write(lambda present: sample.load_sample(present, settings=settings_at_hand()))
     except Conflict:
         # Sent twice, or somebody else was quicker: one is what was wanted.
         with reading():

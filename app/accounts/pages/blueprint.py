@@ -1,18 +1,11 @@
 """The blueprint of these pages, and what several of them need."""
 
-from flask import Blueprint, current_app
+from flask import Blueprint
 
 from app.accounts.sessions import Peer
-from app.config import Settings
 from app.web import guard
 
 pages = Blueprint("accounts_pages", __name__)
-
-
-def settings() -> Settings:
-    """The settings of this installation."""
-    found: Settings = current_app.config["SETTINGS"]
-    return found
 
 
 def peer() -> Peer:

@@ -4,9 +4,10 @@ from flask import Response, g, request
 
 from app.accounts import login, preferences, setup
 from app.accounts.identity import COOKIE
-from app.accounts.pages.blueprint import pages, peer, settings
+from app.accounts.pages.blueprint import pages, peer
 from app.accounts.schemas import LoginBody, SetupBody
 from app.accounts.sessions import OpenedSession
+from app.config import settings_at_hand
 from app.core.db import reading
 from app.core.errors import InvalidCredentials, RateLimited
 from app.web import choices, guard
@@ -24,7 +25,7 @@ def _enter(opened: OpenedSession, target: str) -> Response:
     """Give the browser its session and the person's choices, and lead it on."""
     with reading():
         chosen = preferences.of_user(opened.user.id)
-    response = choices.carry(go(target), chosen, secure=settings().cookie_secure)
+    response = choices.carry(go(target), chosen, secure=settings_at_hand().cookie_secure)
     _set_cookie(response, opened.token, opened.max_age)
     return response
 
@@ -37,7 +38,7 @@ def _set_cookie(response: Response, value: str, max_age: int) -> None:
         value,
         max_age=max_age,
         httponly=True,
-        secure=settings().cookie_secure,
+        secure=settings_at_hand().cookie_secure,
         samesite="Lax",
     )
 
@@ -62,7 +63,7 @@ def set_up() -> Response:
     done = attempt(
         form,
         lambda: opened.append(
-            setup.set_up_admin(actor(), **form.data, peer=peer(), settings=settings())
+            setup.set_up_admin(actor(), **form.data, peer=peer(), settings=settings_at_hand())
         ),
     )
     if not done:
@@ -102,7 +103,7 @@ def log_in() -> Response:
     status, wait = 422, 0
     if not form.errors:
         try:
-            opened = login.log_in(actor(), **form.data, peer=peer(), settings=settings())
+            opened = login.log_in(actor(), **form.data, peer=peer(), settings=settings_at_hand())
             return _enter(opened, target)
         except InvalidCredentials as error:
             form.refuse("", error.message)
@@ -124,7 +125,9 @@ def log_out() -> Response:
     if actor().is_human:
         guard.write(login.log_out)
     response = go("/login")
-    response.delete_cookie(COOKIE, httponly=True, secure=settings().cookie_secure, samesite="Lax")
+    response.delete_cookie(
+        COOKIE, httponly=True, secure=settings_at_hand().cookie_secure, samesite="Lax"
+    )
     # Text kept in the browser goes too.
     response.headers["Clear-Site-Data"] = '"storage"'
     return response

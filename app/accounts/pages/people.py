@@ -3,8 +3,9 @@
 from flask import Response, request
 
 from app.accounts import users
-from app.accounts.pages.blueprint import pages, settings
+from app.accounts.pages.blueprint import pages
 from app.accounts.schemas import UserCreate
+from app.config import settings_at_hand
 from app.core.db import reading
 from app.core.errors import Conflict, InvalidField
 from app.web.forms import Form, attempt, load_form
@@ -45,7 +46,9 @@ def people() -> Response:
 def add_person() -> Response:
     """Add a person."""
     form = load_form(UserCreate)
-    done = attempt(form, lambda: users.create_user(actor(), **form.data, settings=settings()))
+    done = attempt(
+        form, lambda: users.create_user(actor(), **form.data, settings=settings_at_hand())
+    )
     return go(PEOPLE) if done else _show(form, status=422)
 
 
@@ -54,7 +57,7 @@ def set_active(user_id: str) -> Response:
     """Activate or deactivate a person; their sessions end with it."""
     wanted = request.form.get("is_active") == "true"
     try:
-        users.update_user(actor(), user_id, settings=settings(), is_active=wanted)
+        users.update_user(actor(), user_id, settings=settings_at_hand(), is_active=wanted)
     except Conflict as error:
         return _show(Form(), refused=error.message, status=409)
     return go(safe_next(request.form.get("back", PEOPLE)))

@@ -4,8 +4,9 @@ from flask import Response, request
 
 from app.accounts import own_sessions, preferences, users
 from app.accounts.builders import user_json
-from app.accounts.pages.blueprint import pages, settings
+from app.accounts.pages.blueprint import pages
 from app.accounts.schemas import ChangePasswordBody, UserPatch
+from app.config import settings_at_hand
 from app.core.db import reading
 from app.web import choices
 from app.web.forms import Form, attempt, load_form
@@ -48,7 +49,7 @@ def save_preferences() -> Response:
         wanted[choices.PROJECT] = ""
     kept = choices.DEFAULTS | choices.cleaned(wanted)
     write(lambda present: preferences.choose(present, kept))
-    return choices.carry(go("/profile"), kept, secure=settings().cookie_secure)
+    return choices.carry(go("/profile"), kept, secure=settings_at_hand().cookie_secure)
 
 
 @pages.post("/profile/name")
@@ -57,7 +58,7 @@ def save_name() -> Response:
     form = load_form(UserPatch, keep_empty=True)
     fields = {"display_name": form.data.get("display_name", "")}
     done = attempt(
-        form, lambda: users.update_user(actor(), actor().id, settings=settings(), **fields)
+        form, lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), **fields)
     )
     return go("/profile?saved=name") if done else _show(name_form=form, status=422)
 
@@ -75,7 +76,9 @@ def save_password() -> Response:
     ended: list[int] = []
     done = attempt(
         form,
-        lambda: ended.append(users.change_password(actor(), **form.data, settings=settings())),
+        lambda: ended.append(
+            users.change_password(actor(), **form.data, settings=settings_at_hand())
+        ),
     )
     if not done:
         return _show(password_form=form, status=422)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Response, current_app, g, request
+from flask import Response, g, request
 
 from app.accounts.builders import bot_json
 from app.bots import pausing, pulse, releasing, service
@@ -11,7 +11,7 @@ from app.bots.pages.blueprint import SHOWN, pages
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.bots.wording import may_do
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import Conflict, InvalidField
@@ -21,11 +21,6 @@ from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, page, render
 
 BOTS = "/bots"
-
-
-def _settings() -> Settings:
-    settings: Settings = current_app.config["SETTINGS"]
-    return settings
 
 
 def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
@@ -90,7 +85,7 @@ def create_from_form() -> tuple[Form, IssuedBot | None]:
     issued: list[IssuedBot] = []
 
     def work(present: Actor) -> None:
-        issued[:] = [service.create_bot(present, **form.data, settings=_settings())]
+        issued[:] = [service.create_bot(present, **form.data, settings=settings_at_hand())]
 
     return form, issued[0] if submit(form, work) else None
 
@@ -98,7 +93,7 @@ def create_from_form() -> tuple[Form, IssuedBot | None]:
 def reveal_of(issued: IssuedBot) -> dict[str, Any]:
     """What ``bots/_reveal.html`` shows, in this one answer, which is not packed."""
     g.shows_secret = True
-    settings = _settings()
+    settings = settings_at_hand()
     address = f"{settings.base_url}/mcp/bot/{issued.plaintext}/mcp"
     forms = [(one, one.text(address, settings.service_name)) for one in CLIENTS]
     return {
@@ -128,7 +123,7 @@ def wording() -> Response:
             username,
             request.args.get("mode", "read"),
             [] if everywhere else places,
-            global_wiki=_settings().bot_can_edit_global_wiki_default,
+            global_wiki=settings_at_hand().bot_can_edit_global_wiki_default,
         )
     return html(render("bots/_wording.html", wording=said, taken=taken))
 

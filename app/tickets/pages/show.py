@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flask import Response, current_app, g, request
+from flask import Response, g, request
 
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.db import reading
 from app.core.errors import Gone
 from app.core.soon import Question
@@ -66,7 +66,7 @@ def _along(ticket_id: str) -> Iterable[Question]:
 
 
 def _base_url() -> str:
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     return settings.base_url
 
 

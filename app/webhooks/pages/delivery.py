@@ -3,10 +3,10 @@
 from typing import Any
 
 import orjson
-from flask import Response, current_app
+from flask import Response
 from sqlalchemy import select
 
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.db import reading, session
 from app.core.errors import Conflict
 from app.web.guard import actor
@@ -79,7 +79,7 @@ def _siblings(delivery: WebhookDelivery) -> list[WebhookDelivery]:
 
 def _headers(webhook: Webhook, delivery: WebhookDelivery) -> dict[str, str]:
     """The headers that can be told afterwards; time and signature are made at each sending."""
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     return {
         "Content-Type": attempts.CONTENT_TYPE,
         "X-Webhook-Id": webhook.id,
