@@ -22,6 +22,7 @@ from app.core.db import db
 from app.core.engines import engine_options, prepare
 from app.core.json_provider import OrjsonProvider
 from app.core.response_headers import add_missing
+from app.core.spare_connections import end_left
 from app.mcp import blueprint as mcp
 from app.mcp.door import Door
 from app.mcp.registry import Catalog
@@ -96,6 +97,7 @@ def _install_requests(app: Flask) -> None:
         request_id.set(noted.request_id)
 
     app.after_request(traces.finish)
+    app.teardown_request(lambda _error: end_left())
 
     @app.after_request
     def headers(response: Response) -> Response:

@@ -16,8 +16,8 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from app import doors
 from app.core import ids
 from app.core.context import request_id
-from app.core.engines import outage_in_words
 from app.core.errors import DomainError, Unavailable
+from app.core.failures import outage_in_words
 from app.server import serve_command
 
 

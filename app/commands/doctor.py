@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import click
-from flask import current_app
 from sqlalchemy import func, select, text
 
 from app import schema
 from app.accounts.models import User, UserType, Workspace
 from app.commands.secrets import sealed_for_good
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.db import reading, session
-from app.core.engines import outage_in_words
 from app.core.errors import Unavailable
+from app.core.failures import outage_in_words
 from app.jobs.models import SweeperLease
 from app.jobs.sweepers import SWEEPERS
 from app.webhooks.models import OutboxEntry, OutboxState
@@ -49,7 +48,7 @@ def doctor() -> None:
 
     Exit code 1 where something has to be done.
     """
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     well = is_reached = True
     for check in CHECKS:
         try:

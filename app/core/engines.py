@@ -1,4 +1,4 @@
-"""How each database is opened, and what its failures mean (reliability.md, section 2)."""
+"""How each database is opened (reliability.md, section 2)."""
 
 import sqlite3
 import time
@@ -10,10 +10,9 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import TextLoader
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, InterfaceError
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.core.errors import Unavailable
 from app.core.prepared import wrapped
 from app.core.server_prepared import ready_statements
 
@@ -214,63 +213,3 @@ def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
         if not driver.autocommit:
             driver.autocommit = True
         record.info[_SEEN] = record.info.pop(USED, None) or time.monotonic()
-
-
-# PostgreSQL's classes of "not now": connection lost, shutting down, out of resources, read-only
-# after a failover, lock and statement time-outs, disk full.
-_OUTAGE_STATES = ("08", "57P0", "53", "55P03", "57014", "25006", "25P03", "58030")
-_SQLITE_OUTAGES = (
-    "SQLITE_BUSY",
-    "SQLITE_LOCKED",
-    "SQLITE_FULL",
-    "SQLITE_READONLY",
-    "SQLITE_IOERR",
-    "SQLITE_CANTOPEN",
-    "SQLITE_PROTOCOL",
-    "SQLITE_NOMEM",
-)
-
-
-def is_outage(error: DBAPIError) -> bool:
-    """Whether the database is out of reach or out of means, not asked something wrong."""
-    cause = error.orig
-    if isinstance(cause, sqlite3.Error):
-        name = getattr(cause, "sqlite_errorname", "") or ""
-        return name.startswith(_SQLITE_OUTAGES)
-    state = getattr(cause, "sqlstate", None)
-    if state is None:
-        return error.connection_invalidated or isinstance(error, InterfaceError) or _lost(error)
-    return str(state).startswith(_OUTAGE_STATES)
-
-
-def _lost(error: DBAPIError) -> bool:
-    """psycopg reports a connection that cannot be made, or broke, without a state."""
-    return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
-
-
-def outage_in_words(error: Unavailable) -> str:
-    """Why the database is out of reach, in its own words, for whoever runs the server."""
-    cause = error.__cause__
-    if not isinstance(cause, DBAPIError):
-        return error.message
-    first_line = str(cause.orig).partition("\n")[0]
-    return f"The database is out of reach: {first_line}"
-
-
-# Serialization failure, deadlock, and a row that was deleted after it was read and before another
-# row came to refer to it. Run anew, the work finds out and says so. Last, a statement that the
-# server kept ready and somebody had it forget (server_prepared.py); what only reads fails by that.
-_RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
-
-
-def is_retryable(error: Exception) -> bool:
-    """Whether PostgreSQL's refusal is the mark of a collision, so that the work runs anew."""
-    state = getattr(getattr(error, "orig", None), "sqlstate", None)
-    return state in _RETRYABLE_STATES
-
-
-def is_unique_violation(error: IntegrityError) -> bool:
-    """Whether a unique index refused the row."""
-    state = getattr(error.orig, "sqlstate", None)
-    name = getattr(error.orig, "sqlite_errorname", "") or ""
-    return state == "23505" or name in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}

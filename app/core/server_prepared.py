@@ -93,7 +93,7 @@ class ReadyStatements:
         except InvalidSqlStatementName:
             self._names.clear()
             if not self._is_idle:
-                # What was begun is spoilt; it runs anew (``engines.is_retryable``).
+                # What was begun is spoilt; it runs anew (``failures.is_retryable``).
                 raise
             return find()
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,11 +22,14 @@ MOST_KEPT = 2
 
 log = logging.getLogger(__name__)
 
+# What a unit of work of the request at hand left as it is, for the next one.
+_left: ContextVar[tuple[Engine, Connection] | None] = ContextVar("left", default=None)
+
 _keeping = threading.Lock()
 _kept: WeakKeyDictionary[Engine, list[tuple[Connection, float]]] = WeakKeyDictionary()
 
 
-def _borrowed(engine: Engine) -> Connection:
+def borrowed(engine: Engine) -> Connection:
     """A connection: the one that was used last, if that was a moment ago."""
     kept = _kept.get(engine)
     while kept:
@@ -42,17 +46,44 @@ def _borrowed(engine: Engine) -> Connection:
     return engine.connect()
 
 
+def leave(engine: Engine, connection: Connection) -> None:
+    """Keep the connection of a unit of work that only read, as it is, for ``taken_up``."""
+    _left.set((engine, connection))
+
+
+def taken_up(engine: Engine) -> Connection:
+    """The connection that the unit of work before left, or another."""
+    left = _left.get()
+    if left is not None and left[0] is engine:
+        _left.set(None)
+        return left[1]
+    return borrowed(engine)
+
+
+def end_left() -> None:
+    """End what was left and not taken up."""
+    left = _left.get()
+    if left is not None:
+        _left.set(None)
+        give_back(*left)
+
+
 @contextmanager
 def lent(engine: Engine) -> Iterator[Connection]:
     """A connection for one unit of work; after one that fails it goes to the pool."""
-    connection = _borrowed(engine)
+    connection = borrowed(engine)
     try:
         yield connection
     except BaseException:
         connection.close()
         raise
+    give_back(engine, connection)
+
+
+def give_back(engine: Engine, connection: Connection) -> None:
+    """Keep a connection in which nothing is open; others go to the pool. Never raises."""
     try:
-        _give_back(engine, connection)
+        _keep(engine, connection)
     except Exception:
         # What was read has been read; only the connection is of no more use.
         log.exception("a connection could not be kept")
@@ -60,8 +91,7 @@ def lent(engine: Engine) -> Iterator[Connection]:
         connection.close()
 
 
-def _give_back(engine: Engine, connection: Connection) -> None:
-    """Keep a connection in which nothing is open; others go to the pool."""
+def _keep(engine: Engine, connection: Connection) -> None:
     kept = _kept.get(engine)
     if kept is None:
         kept = _kept.setdefault(engine, [])

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import IntegrityError
 
-from app.core.engines import is_unique_violation
 from app.core.errors import Conflict
+from app.core.failures import is_unique_violation
 
 
 @contextmanager

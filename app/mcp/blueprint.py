@@ -9,19 +9,19 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from flask import Blueprint, Request, Response, current_app, g
+from flask import Blueprint, Request, Response
 from sqlalchemy.exc import DBAPIError
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from app.audit.service import record_refusal
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.actor import Actor
-from app.core.at_hand import asked
+from app.core.at_hand import asked, notes
 from app.core.body import read_body
 from app.core.db import reading
-from app.core.engines import is_outage
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
+from app.core.failures import is_outage
 from app.core.reply import Reply
 from app.mcp import eras
 from app.mcp.calls import Invocation
@@ -53,7 +53,7 @@ def blueprint(door: Door) -> Blueprint:
     made = Blueprint("mcp", __name__)
 
     def endpoint(token: str) -> Response:
-        g.operation_id = "mcp"
+        notes().operation_id = "mcp"
         request = asked()
         try:
             return _answer(door, request, request.environ.get(ENVIRON_KEY, token))
@@ -82,7 +82,7 @@ def _unavailable(error: Unavailable) -> Response:
 
 
 def _answer(door: Door, request: Request, token: str) -> Response:
-    settings: Settings = current_app.config["SETTINGS"]
+    settings = settings_at_hand()
     if is_foreign(request.headers.get("Origin"), settings.base_url):
         raise ProtocolError(INVALID_REQUEST, "This origin may not call.", status=403)
     if request.method != "POST":
@@ -163,11 +163,11 @@ def _authenticate(door: Door, token: str) -> Actor:
     """The bot; raises InvalidCredentials after auditing it (the envelope of REST is its answer)."""
     try:
         with reading():
-            g.actor = door.resolve(token)
+            notes().actor = door.resolve(token)
     except InvalidCredentials as error:
-        record_refusal(g.actor, error, "mcp")
+        record_refusal(notes().actor, error, "mcp")
         raise
-    actor: Actor = g.actor
+    actor: Actor = notes().actor
     return actor
 
 
@@ -188,7 +188,7 @@ def _call(
     try:
         content = invocation.run()
     except InvalidCredentials as error:
-        record_refusal(g.actor, error, "mcp")
+        record_refusal(notes().actor, error, "mcp")
         raise
     except ProtocolError as error:
         error.request_id, error.status = message.id, status

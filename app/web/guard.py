@@ -11,7 +11,7 @@ from urllib.parse import quote
 from flask import Flask, Request, Response, current_app, g, request
 
 from app.audit.service import record_refusal
-from app.config import Settings
+from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor
 from app.core.at_hand import asked, notes
 from app.core.db import reading, run_write
@@ -86,7 +86,8 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         view = app.view_functions[request.endpoint or ""]
         if getattr(view, "is_public", False) and not getattr(view, "wants_actor", False):
             return None
-        with reading():
+        # What is only shown is of the snapshot in which its reader was let in.
+        with reading(goes_on=request.method in SAFE_METHODS):
             noted.actor = who.resolve(request)
         if not noted.actor.is_human and not getattr(view, "is_public", False):
             raise Unauthenticated
@@ -122,8 +123,8 @@ def _refuse_nul(request: Request) -> None:
 
 def _may_pack(response: Response) -> bool:
     """Not where the page shows a secret beside what an attacker could choose."""
-    packable = response.status_code == 200 and not g.get("shows_secret")
-    return packable and "gzip" in request.headers.get("Accept-Encoding", "")
+    packable = response.status_code == 200 and not notes().get("shows_secret")
+    return packable and "gzip" in asked().headers.get("Accept-Encoding", "")
 
 
 def public(
@@ -157,8 +158,7 @@ def client() -> Client:
 
 def is_secure() -> bool:
     """Whether cookies go over HTTPS alone."""
-    settings: Settings = current_app.config["SETTINGS"]
-    return settings.cookie_secure
+    return settings_at_hand().cookie_secure
 
 
 def write(work: Callable[[Actor], Result]) -> Result:

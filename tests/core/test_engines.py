@@ -8,7 +8,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 
 from app.core import engines
-from app.core.engines import WRITES, is_outage
+from app.core.engines import WRITES
+from app.core.failures import is_outage
 
 pytestmark = pytest.mark.at_the_door
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from psycopg.pq import TransactionStatus
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import bindparam, create_engine, select, text
 
 from app.accounts.models import User
 from app.core import spare_connections
@@ -107,15 +107,63 @@ def test_no_transaction_is_left_open(by_session):
     assert not is_open(driver)
 
 
-def fail():
+def left_by_a_reader():
+    """The driver's connection of a unit of work that goes on."""
+    with reading(goes_on=True):
+        NAMES.all()
+        return driver_of(session.get_bind())
+
+
+def test_a_unit_that_goes_on_leaves_its_snapshot_to_the_next_one_alone():
+    first = left_by_a_reader()
+    other = threading.Thread(target=written_elsewhere, args=(db.engine,))
     with reading():
+        before = len(NAMES.all())
+    assert left_by_a_reader() is first
+    other.start()
+    other.join()
+    with reading():
+        assert driver_of(session.get_bind()) is first
+        # Each statement of PostgreSQL sees what is there when it begins.
+        is_sqlite = db.engine.dialect.name == "sqlite"
+        assert len(NAMES.all()) == (before if is_sqlite else before + 1)
+    with reading():
+        assert len(NAMES.all()) == before + 1
+
+
+def test_what_goes_on_without_a_next_one_is_ended():
+    driver = left_by_a_reader()
+    spare_connections.end_left()
+    assert not is_open(driver)
+    assert read() is driver
+
+
+def test_what_writes_does_not_go_on_in_a_snapshot():
+    left_by_a_reader()
+    person = new_user()
+    run_write(lambda: session.add(person))
+    with reading():
+        assert NAMED.all(username=person.username)
+
+
+def test_the_connection_of_another_engine_is_not_taken_up():
+    left_by_a_reader()
+    other = create_engine("sqlite://")
+    with spare_connections.taken_up(other) as connection:
+        assert connection.engine is other
+    spare_connections.end_left()
+
+
+def fail(*, goes_on=False):
+    with reading(goes_on=goes_on):
         NAMES.all()
         raise KeyError("stop")
 
 
-def test_a_unit_that_failed_gives_its_connection_to_the_pool():
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_unit_that_failed_gives_its_connection_to_the_pool(goes_on):
     with pytest.raises(KeyError):
-        fail()
+        fail(goes_on=goes_on)
     assert db.engine.pool.checkedout() == 0
 
 
