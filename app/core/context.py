@@ -1,7 +1,7 @@
 """What every layer may know of the request at hand without knowing Flask."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 
 # The id shared by all events of one request; None outside requests (commands set their own).
@@ -48,3 +48,13 @@ waiting_outside: ContextVar[Callable[[], AbstractContextManager[None]]] = Contex
 out_of_turn: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar(
     "out_of_turn", default=nullcontext
 )
+
+
+@contextmanager
+def stepping_aside() -> Iterator[Callable[[], object]]:
+    """Gives what has others compute from then on, until the end; it may be called again.
+
+    Whoever holds what others wait for gives it away before that end, as their turn may come late.
+    """
+    with ExitStack() as away:
+        yield lambda: away.enter_context(out_of_turn.get()())

@@ -31,7 +31,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.core.at_work import reader, writer
-from app.core.context import out_of_turn
+from app.core.context import stepping_aside
 from app.core.engines import HASTY, WRITES
 from app.core.errors import Unavailable
 from app.core.failures import is_retryable, outages, tell_outage
@@ -158,7 +158,7 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     end_left()
     engine = db.engine
     queue: dict[Callable[[], None], None] = {}
-    with out_of_turn.get()(), outages(), writer_lock(engine), lent(engine) as connection:
+    with stepping_aside() as step, outages(), writer_lock(engine, step), lent(engine) as connection:
         begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
         wrote, afterwards = writer.set(connection), _afterwards.set(queue)
         try:
@@ -166,6 +166,9 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
             if db.session.registry.has():
                 # It flushes, and ends its part; the commit is ours.
                 session.commit()
+            if not hasty:
+                # A hasty one waits for the disk one time in dozens, when SQLite empties its log.
+                step()
             begun.commit()
         finally:
             _afterwards.reset(afterwards)
@@ -260,10 +263,7 @@ def reading(*, goes_on: bool = False) -> Iterator[None]:
     except (PoolTimeout, DBAPIError) as error:
         tell_outage(error)
         raise
-    if goes_on:
-        leave(engine, connection)
-    else:
-        give_back(engine, connection)
+    (leave if goes_on else give_back)(engine, connection)
 
 
 def _end_session() -> None:

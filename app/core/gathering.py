@@ -48,17 +48,14 @@ class Gathering(Generic[T]):
 
         Raises Unavailable, and what ``write`` raises for this item.
         """
-        with out_of_turn.get()():
-            self._do(item)
-
-    def _do(self, item: T) -> None:
         mine = _Waiting(item)
         with self._guard:
             self._waiting.append(mine)
             mine.leads = not self._is_led
             self._is_led = True
         if not mine.leads:
-            mine.called.acquire()
+            with out_of_turn.get()():
+                mine.called.acquire()
         if mine.leads:
             self._lead()
         if mine.outage is not None:

@@ -4,7 +4,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine
@@ -14,6 +14,10 @@ from app.core.errors import Unavailable
 LOCK_SECONDS = 10.0
 # Between two looks at whether another process is done writing.
 LOCK_NAP_SECONDS = 0.0005
+
+
+def _nothing() -> None:
+    """For who waits for nothing else meanwhile."""
 
 
 class WriterLock:
@@ -32,12 +36,19 @@ class WriterLock:
         self._write = _opened(path)
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold the lock; raises Unavailable after ten seconds of waiting."""
-        if not self._thread.acquire(timeout=LOCK_SECONDS):
-            raise Unavailable
+    def hold(self, before_waiting: Callable[[], object] = _nothing) -> Iterator[None]:
+        """Hold the lock, ``before_waiting`` if it must be waited for.
+
+        Raises Unavailable after ten seconds.
+        """
+        if not self._thread.acquire(blocking=False):
+            before_waiting()
+            if not self._thread.acquire(timeout=LOCK_SECONDS):
+                raise Unavailable
         try:
-            self._lock_file()
+            if not self._lock_free_file():
+                before_waiting()
+                self._lock_file()
             try:
                 yield
             finally:
@@ -50,6 +61,15 @@ class WriterLock:
         os.close(self._turn)
         os.close(self._write)
 
+    def _lock_free_file(self) -> bool:
+        """Lock the file, unless another process has it or waits for it."""
+        if not _locked(self._turn):
+            return False
+        try:
+            return _locked(self._write)
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+
     def _lock_file(self) -> None:
         deadline = time.monotonic() + LOCK_SECONDS
         _wait_for(self._turn, deadline)
@@ -61,15 +81,19 @@ class WriterLock:
 
 def _wait_for(descriptor: int, deadline: float) -> None:
     """Lock a file alone; the system's own wait knows no deadline. Raises Unavailable after it."""
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > deadline:
-                raise Unavailable from error
-            time.sleep(LOCK_NAP_SECONDS)
-        else:
-            return
+    while not _locked(descriptor):
+        if time.monotonic() > deadline:
+            raise Unavailable
+        time.sleep(LOCK_NAP_SECONDS)
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock a file alone, if nobody has."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _opened(path: str) -> int:
@@ -93,9 +117,13 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 @contextmanager
-def writer_lock(engine: Engine) -> Iterator[None]:
-    """The writer lock of a SQLite file; nothing on PostgreSQL, which orders writers by rows."""
+def writer_lock(engine: Engine, before_waiting: Callable[[], object] = _nothing) -> Iterator[None]:
+    """The writer lock of a SQLite file, ``before_waiting`` if it must be waited for.
+
+    On PostgreSQL, which orders writers by rows, there is none, and any statement may wait.
+    """
     if engine.dialect.name != "sqlite" or not engine.url.database:
+        before_waiting()
         yield
         return
     path = f"{engine.url.database}.write"
@@ -105,5 +133,5 @@ def writer_lock(engine: Engine) -> Iterator[None]:
                 _locks[path] = WriterLock(path)
             except OSError as error:
                 raise Unavailable from error
-    with _locks[path].hold():
+    with _locks[path].hold(before_waiting):
         yield

@@ -209,7 +209,9 @@ def test_only_a_hasty_commit_does_not_wait_for_the_disk(waiting):
     assert seen == [yes, no, no, yes]
 
 
-def test_who_writes_lets_others_compute():
+@pytest.fixture(name="turns")
+def _turns():
+    """What happens, and when others have their turn."""
     seen = []
 
     @contextmanager
@@ -219,14 +221,34 @@ def test_who_writes_lets_others_compute():
         seen.append("mine")
 
     token = out_of_turn.set(aside)
-    try:
-        with transaction():
-            seen.append("writing")
-        with reading():
-            seen.append("reading")
-    finally:
-        out_of_turn.reset(token)
-    assert seen == ["others", "writing", "mine", "reading"]
+    yield seen
+    out_of_turn.reset(token)
+
+
+def write_and_read(seen, *, hasty=False):
+    with transaction(hasty=hasty):
+        seen.append("writing")
+        after_commit(lambda: seen.append("committed"))
+    with reading():
+        seen.append("reading")
+
+
+def test_who_writes_lets_others_compute_while_it_waits(turns):
+    write_and_read(turns)
+    if db.engine.dialect.name == "sqlite":
+        # Nobody else writes, so it waits for the disk alone.
+        assert turns == ["writing", "others", "mine", "committed", "reading"]
+    else:
+        # Each statement may wait.
+        assert turns[:2] == ["others", "writing"]
+        assert turns[-3:] == ["mine", "committed", "reading"]
+
+
+def test_who_need_not_wait_for_the_disk_keeps_its_turn(turns):
+    write_and_read(turns, hasty=True)
+    on_sqlite = db.engine.dialect.name == "sqlite"
+    mine = ["writing", "committed", "reading"]
+    assert turns == (mine if on_sqlite else ["others", "writing", "mine", *mine[1:]])
 
 
 def _fail_within_savepoint():

@@ -3,11 +3,13 @@
 import fcntl
 import os
 import threading
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from sqlalchemy import create_engine
 
 from app.core import writer_lock as locks
+from app.core.context import out_of_turn, stepping_aside
 from app.core.errors import Unavailable
 from app.core.writer_lock import WriterLock, writer_lock
 from tests.support.serving import until
@@ -48,6 +50,74 @@ def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, mon
     assert not is_locked(tmp_path / "write-next")
     with waiter.hold():
         assert is_locked(tmp_path / "write")
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_who_must_wait_says_so_before_and_who_need_not_does_not(tmp_path, holds):
+    other, mine = (WriterLock(str(tmp_path / "write")) for _ in range(2))
+    told, held = [], ExitStack()
+    if holds:
+        held.enter_context(other.hold())
+
+    def tell():
+        told.append(is_locked(tmp_path / "write"))
+        held.close()
+
+    with mine.hold(tell):
+        assert told == ([True] if holds else [])
+    assert not is_locked(tmp_path / "write-next")
+
+
+def test_who_finds_others_waiting_does_not_go_before_them(tmp_path):
+    mine = WriterLock(str(tmp_path / "write"))
+    told = []
+    with (tmp_path / "write-next").open("w") as waiting:
+        fcntl.flock(waiting, fcntl.LOCK_EX)
+
+        def tell():
+            told.append("must wait")
+            fcntl.flock(waiting, fcntl.LOCK_UN)
+
+        with mine.hold(tell):
+            assert told == ["must wait"]
+
+
+def test_a_thread_waits_for_another_of_its_process(tmp_path):
+    lock = WriterLock(str(tmp_path / "write"))
+    told = threading.Event()
+    order = []
+
+    def write_after():
+        with lock.hold(told.set):
+            order.append("after")
+
+    with lock.hold():
+        thread = threading.Thread(target=write_after)
+        thread.start()
+        assert told.wait(10)
+        order.append("before")
+    thread.join()
+    assert order == ["before", "after"]
+
+
+def test_others_have_the_lock_before_the_turn_is_waited_for(tmp_path):
+    """Whoever must wait for its turn again keeps nobody from writing meanwhile."""
+    lock = WriterLock(str(tmp_path / "write"))
+    seen = []
+
+    @contextmanager
+    def aside():
+        yield
+        seen.append(is_locked(tmp_path / "write"))
+
+    token = out_of_turn.set(aside)
+    try:
+        with stepping_aside() as step_aside, lock.hold(step_aside):
+            step_aside()
+            assert seen == []
+    finally:
+        out_of_turn.reset(token)
+    assert seen == [False]
 
 
 def test_a_forked_process_does_not_share_its_parents_lock(tmp_path, monkeypatch):
