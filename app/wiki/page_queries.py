@@ -4,173 +4,29 @@ The API's lists come a page at a time; an index, a tree or a reader shows all of
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, cast, exists, func, literal_column, or_, select
+from sqlalchemy import Integer, cast, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from app.accounts import lookup
-from app.accounts.builders import UserSummary, user_summary
+from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnyRow, Prepared, session
-from app.core.errors import Gone, NotFound
-from app.core.etag import etag
-from app.core.ids import as_uuid
-from app.projects.loaders import SeenProject
+from app.core.db import AnyRow, session
+from app.core.errors import NotFound
 from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision
+from app.wiki.namesakes import SeenPage
 
-# Pages that an index shows, revisions that a history shows at once, links that one page resolves.
+# Pages that an index shows, and revisions that a history shows at once.
 INDEX_SHOWN = 2000
 REVISIONS_SHOWN = 50
-# Pages of one slug: a live one in each scope, and deleted ones.
-PLACES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class SeenPage:
-    """A page as its readers see it."""
-
-    id: str
-    project_id: str | None
-    slug: str
-    title: str
-    body: str
-    revision_number: int
-    updated_at: int
-
-    @property
-    def etag(self) -> str:
-        """The weak ETag of this version."""
-        return etag(self.updated_at, self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The page of a reference in a scope, who edited it last, and its namesakes elsewhere.
-
-    The scope is a project, or none.
-    """
-
-    project: SeenProject | None
-    page: SeenPage
-    editor: UserSummary
-    elsewhere: list[dict[str, Any]]
 
 
 def _scope(project_id: str | None) -> Any:
     return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
-
-
-@lru_cache
-def _namesakes(by_id: bool, fenced: bool) -> Prepared:
-    """Pages of an id or slug with their projects and last editors, live ones first."""
-    named = WikiPage.id if by_id else WikiPage.slug
-    return Prepared(
-        select(
-            WikiPage.id,
-            WikiPage.project_id,
-            WikiPage.slug,
-            WikiPage.title,
-            WikiPage.body,
-            WikiPage.revision_number,
-            WikiPage.updated_at,
-            WikiPage.deleted_at,
-            Project.key,
-            Project.name,
-            Project.description,
-            Project.owner_user_id,
-            Project.created_at.label("project_created_at"),
-            Project.updated_at.label("project_updated_at"),
-            User.id.label("user_id"),
-            User.type,
-            User.username,
-            User.display_name,
-        )
-        .join(User, User.id == WikiPage.updated_by_user_id)
-        .outerjoin(Project, Project.id == WikiPage.project_id)
-        .where(named == bindparam("reference"), loaders.seen(fenced=fenced))
-        .order_by(WikiPage.deleted_at.is_not(None), WikiPage.created_at.desc(), WikiPage.id.desc())
-        .limit(literal_column(str(PLACES), Integer))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Namesakes:
-    """The pages of a slug, or the one of an id, that an actor can see."""
-
-    reference: str
-    rows: Sequence[AnyRow]
-
-    def at(self, key: str | None) -> Found | None:
-        """The live one in the project of this key, or in none; None where there is no such page.
-
-        The project was not asked for then: whoever wants to know why looks for that first.
-        """
-        return next((self._found(row) for row in self._live() if row.key == key), None)
-
-    def within(self, project_id: str | None) -> Found:
-        """The live one in exactly this scope; raises NotFound or Gone."""
-        row = next((row for row in self.rows if row.project_id == project_id), None)
-        if row is None:
-            raise NotFound("wiki_page", self.reference)
-        if row.deleted_at is not None:
-            raise Gone("wiki_page", self.reference)
-        return self._found(row)
-
-    def places(self) -> list[dict[str, Any]]:
-        """Where all live ones are."""
-        return [_place(row) for row in self._live()]
-
-    def _live(self) -> list[AnyRow]:
-        return [row for row in self.rows if row.deleted_at is None]
-
-    def _found(self, row: AnyRow) -> Found:
-        return Found(
-            _project(row),
-            SeenPage(
-                row.id,
-                row.project_id,
-                row.slug,
-                row.title,
-                row.body,
-                row.revision_number,
-                row.updated_at,
-            ),
-            user_summary(row.user_id, row.type, row.username, row.display_name),
-            [_place(other) for other in self._live() if other.id != row.id],
-        )
-
-
-def _project(row: AnyRow) -> SeenProject | None:
-    if row.project_id is None:
-        return None
-    return SeenProject(
-        row.project_id,
-        row.key,
-        row.name,
-        row.description,
-        row.owner_user_id,
-        row.project_created_at,
-        row.project_updated_at,
-    )
-
-
-def _place(row: AnyRow) -> dict[str, Any]:
-    return {"id": row.id, "slug": row.slug, "title": row.title, "key": row.key, "name": row.name}
-
-
-@operation(Access.READ)
-def namesakes(actor: Actor, reference: str) -> Namesakes:
-    """The pages of a slug in all scopes, or the one of an id."""
-    fence = loaders.fence(actor)
-    identifier = as_uuid(reference)
-    statement = _namesakes(identifier is not None, bool(fence))
-    return Namesakes(reference, statement.all(reference=identifier or reference, **fence))
 
 
 @operation(Access.READ)

@@ -4,6 +4,9 @@ import re
 from html import unescape
 from types import SimpleNamespace
 
+import pytest
+
+from app.wiki.namesakes import PLACES
 from app.wiki.pages.tree import grow
 from tests.support.story import events
 from tests.web.wiki_on_page import WIKI, field
@@ -47,6 +50,28 @@ def test_a_page_of_the_same_name_elsewhere_is_named(ada, cast, guide):
         in ada.get("/wiki/set-up").text
     )
     assert '<a href="/wiki/set-up">' in ada.get(f"{WIKI}/set-up").text
+
+
+@pytest.mark.parametrize("scope", ["none", "oldest"])
+def test_a_page_is_found_however_many_have_its_name(ada, cast, scope):
+    """Each project has its own "home"; only so many of the others are named."""
+    oldest = cast.open_project if scope == "oldest" else None
+    cast.ada.post("/wiki/pages", {"title": "Home", "body": "The one", "project_id": oldest})
+    for number in range(PLACES + 1):
+        given = {"key": f"P{number}", "name": f"Project {number}"}
+        project = cast.ada.post("/projects", given).json["id"]
+        assert (
+            cast.ada.post(
+                "/wiki/pages", {"title": "Home", "body": "Another", "project_id": project}
+            ).status_code
+            == 201
+        )
+    base = "/projects/OPEN/wiki" if oldest else "/wiki"
+    shown = ada.get(f"{base}/home")
+    assert shown.status_code == 200
+    assert "The one" in shown.text
+    assert "The one" in ada.get(f"{base}/home/edit").text
+    assert ada.get(f"{base}/home/history").status_code == 200
 
 
 def test_a_page_that_is_not_there_can_be_written(ada, guide):

@@ -10,8 +10,8 @@ from app.core.errors import Gone, NotFound
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
 from app.web.wiki_addresses import address_of
-from app.wiki import nearest, page_queries, slugs
-from app.wiki.page_queries import Found, Namesakes, SeenPage
+from app.wiki import nearest, slugs
+from app.wiki.namesakes import Found, Namesakes, SeenPage, namesakes
 
 pages = Blueprint("wiki_pages", __name__)
 
@@ -67,7 +67,7 @@ def scope_of(key: str | None) -> Scope:
 
 def page_of(scope: Scope, reference: str) -> SeenPage:
     """The page of an address, in a unit of work; raises NotFound or Gone."""
-    return page_queries.namesakes(actor(), reference).within(scope.id).page
+    return namesakes(actor(), reference, scope.key).within(scope.id).page
 
 
 def found_or_missing(scope: Scope, named: Namesakes) -> Found | NotFound | Gone:

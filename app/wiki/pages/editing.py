@@ -21,7 +21,7 @@ from app.web.guard import actor
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import page_queries, service
-from app.wiki.page_queries import Found, SeenPage
+from app.wiki.namesakes import Found, SeenPage, namesakes
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -83,7 +83,7 @@ def edit(reference: str, key: str | None = None) -> Response:
     """Show the editor; where there is no page, that of a new one with this slug."""
     with reading():
         scope = scope_of(key)
-        found = found_or_missing(scope, page_queries.namesakes(actor(), reference))
+        found = found_or_missing(scope, namesakes(actor(), reference, key))
         meant = [] if isinstance(found, Found) else near(scope, reference)
     if isinstance(found, Found):
         return _editor(scope, found.page, Form())

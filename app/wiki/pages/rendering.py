@@ -13,7 +13,7 @@ from app.markdown import Broken, Html, Profile, Resolved, Targets, linked, rende
 from app.web.guard import actor as present
 from app.web.texts import laid_out
 from app.wiki import loaders
-from app.wiki.page_queries import SeenPage
+from app.wiki.namesakes import SeenPage
 from app.wiki.pages.blueprint import Scope
 from app.wiki.targets import targets
 

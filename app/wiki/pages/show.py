@@ -13,7 +13,7 @@ from app.web.pieces import lasts_until
 from app.web.render import page, page_of
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, page_queries, sentences
-from app.wiki.page_queries import Found, Namesakes
+from app.wiki.namesakes import Found, Namesakes, namesakes
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -33,7 +33,7 @@ CONTENTS = 3
 def show(reference: str, key: str | None = None) -> Response:
     """Show a page; where there is none, say so and offer to write it."""
     with reading():
-        named = page_queries.namesakes(actor(), reference)
+        named = namesakes(actor(), reference, key)
         known = named.at(key)
         scope = Scope(known.project) if known else scope_of(key)
         found = known or found_or_missing(scope, named)
