@@ -9,7 +9,7 @@ if the application asks for that: it takes a place for each piece, and waits for
 On SQLite, requests inside take turns. Python runs one thread at a time anyway, and a query there
 waits for nothing; but SQLite lets go of Python at each row, so threads that run side by side pass
 it around between the rows and take twice the processor. A request has its turn until it is done,
-waits for the disk, or another has waited TURN_SECONDS.
+waits for the disk, a writer or another thread, or another has waited TURN_SECONDS.
 """
 
 import threading

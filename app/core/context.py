@@ -50,11 +50,32 @@ out_of_turn: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar
 )
 
 
+# What the outermost ``stepping_aside`` gave.
+_step: ContextVar[Callable[[], object] | None] = ContextVar("step", default=None)
+
+
 @contextmanager
 def stepping_aside() -> Iterator[Callable[[], object]]:
     """Gives what has others compute from then on, until the end; it may be called again.
 
     Whoever holds what others wait for gives it away before that end, as their turn may come late.
+    Within another, the end is that of the other.
     """
+    outer = _step.get()
+    if outer is not None:
+        yield outer
+        return
     with ExitStack() as away:
-        yield lambda: away.enter_context(out_of_turn.get()())
+        is_aside = False
+
+        def step() -> None:
+            nonlocal is_aside
+            if not is_aside:
+                is_aside = True
+                away.enter_context(out_of_turn.get()())
+
+        token = _step.set(step)
+        try:
+            yield step
+        finally:
+            _step.reset(token)

@@ -7,7 +7,7 @@ Verbs flush and never commit; only edges open a unit of work. How each engine ke
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
@@ -149,8 +149,9 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
     A ``hasty`` one is seen by all and survives the end of this process like any other, but its
-    commit does not wait for the disk: the next one that does carries it there. For what only says
-    that something was read. Raises Unavailable where the database cannot be reached.
+    commit does not wait for the disk: the next one that does carries it there. It keeps its turn
+    (``app/gate.py``) where the writer lock is free, even when SQLite empties its log; so it is for
+    little, that only says that something was read. Raises Unavailable without a database.
     """
     by_session = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or by_session:
@@ -158,7 +159,11 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     end_left()
     engine = db.engine
     queue: dict[Callable[[], None], None] = {}
-    with stepping_aside() as step, outages(), writer_lock(engine, step), lent(engine) as connection:
+    with stepping_aside() as step, outages(), ExitStack() as held:
+        if not hasty:
+            step()  # It waits for the disk, and may take long.
+        held.enter_context(writer_lock(engine, step))
+        connection = held.enter_context(lent(engine))
         begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
         wrote, afterwards = writer.set(connection), _afterwards.set(queue)
         try:
@@ -166,9 +171,6 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
             if db.session.registry.has():
                 # It flushes, and ends its part; the commit is ours.
                 session.commit()
-            if not hasty:
-                # A hasty one waits for the disk one time in dozens, when SQLite empties its log.
-                step()
             begun.commit()
         finally:
             _afterwards.reset(afterwards)

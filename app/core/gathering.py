@@ -1,8 +1,8 @@
 """Writes that many threads ask for at the same time, done in one transaction.
 
-What a commit costs is nearly the same for one row as for ten. Whoever comes first leads: while its
-transaction waits for its turn others come, and it writes for all of them. Nobody waits for a timer,
-and each goes on when its own write is committed.
+What a commit costs is nearly the same for one row as for ten. Whoever comes first leads: while it
+waits for the writer lock, or for PostgreSQL, others come, and it writes for all of them. Nobody
+waits for a timer, and each goes on when its own write is committed.
 """
 
 import threading
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from app.core.calls import uncalled
-from app.core.context import out_of_turn
+from app.core.context import stepping_aside
 from app.core.db import in_one_go, run_write
 from app.core.errors import Unavailable
 
@@ -53,11 +53,13 @@ class Gathering(Generic[T]):
             self._waiting.append(mine)
             mine.leads = not self._is_led
             self._is_led = True
-        if not mine.leads:
-            with out_of_turn.get()():
+        # Nobody waits for the turn of whoever leads: it comes after all have been called.
+        with stepping_aside() as step:
+            if not mine.leads:
+                step()
                 mine.called.acquire()
-        if mine.leads:
-            self._lead()
+            if mine.leads:
+                self._lead()
         if mine.outage is not None:
             raise Unavailable from mine.outage
         if not mine.is_written:

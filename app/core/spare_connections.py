@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -47,7 +47,11 @@ def borrowed(engine: Engine) -> Connection:
 
 
 def leave(engine: Engine, connection: Connection) -> None:
-    """Keep the connection of a unit of work that only read, as it is, for ``taken_up``."""
+    """Keep the connection of a unit of work that only read, as it is, for ``taken_up``.
+
+    Only where somebody sees to ``end_left``, as each request does at its end.
+    """
+    end_left()
     _left.set((engine, connection))
 
 
@@ -70,7 +74,7 @@ def end_left() -> None:
 
 @contextmanager
 def lent(engine: Engine) -> Iterator[Connection]:
-    """A connection for one unit of work; after one that fails it goes to the pool."""
+    """A connection for one that writes; after it failed it goes to the pool, as in ``reading``."""
     connection = borrowed(engine)
     try:
         yield connection
@@ -87,8 +91,9 @@ def give_back(engine: Engine, connection: Connection) -> None:
     except Exception:
         # What was read has been read; only the connection is of no more use.
         log.exception("a connection could not be kept")
-        connection.invalidate()
-        connection.close()
+        with suppress(Exception):
+            connection.invalidate()
+            connection.close()
 
 
 def _keep(engine: Engine, connection: Connection) -> None:

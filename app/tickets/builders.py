@@ -47,7 +47,7 @@ def state_summary(
 
 
 def labels_in(found: str | None) -> list[LabelSummary]:
-    """The labels of ``queries.COLUMNS``, in the order in which they are shown."""
+    """The labels of ``queries.CARRIED``, in the order in which they are shown."""
     return list(_read(found)) if found else []
 
 
@@ -87,10 +87,7 @@ def ticket_json(
     parent: TicketSummary | None,
     labels: list[LabelSummary],
 ) -> dict[str, Any]:
-    """A ticket, from a row of ``queries.OWN`` and what it names.
-
-    A state or parent that is gone since the row was read is shown as none.
-    """
+    """A ticket, from a row of ``queries.OWN`` and what it names."""
     (
         identifier,
         display_id,
@@ -117,14 +114,14 @@ def ticket_json(
         "type": kind,
         "title": title,
         "body": body,
-        "state_id": None if state is None else state_id,
+        "state_id": state_id,
         "state": state,
         "priority": priority,
         "assignee_user_id": assignee_id,
         "assignee": assignee,
         "reporter_user_id": reporter_id,
         "reporter": reporter,
-        "parent_ticket_id": None if parent is None else parent_id,
+        "parent_ticket_id": parent_id,
         "parent": parent,
         "labels": labels,
         "due_date": due_date,

@@ -126,7 +126,8 @@ def ticket_page(
     Both cost a query made for this page alone.
 
     PostgreSQL plans a list anew for each request, and should: which index is best follows from the
-    values. So the statement has the tickets alone; what they name comes by others, planned once.
+    values. So the statement has tickets with their labels alone; the rest that they show comes by
+    others, planned once.
     """
     given = {name: filters[name] for name in CONDITIONS.keys() & filters.keys()}
     values = {name: value for name, value in given.items() if value is not None}

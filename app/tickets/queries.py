@@ -64,7 +64,7 @@ OWN = (
 
 _NAMING = len(OWN)
 
-# And what it names, in the order of ``whole``.
+# And what it names, in the order of ``whole``, which takes ids from the end of ``OWN``.
 COLUMNS = (
     *OWN,
     WorkflowState.name.label("state_name"),
@@ -95,6 +95,7 @@ FULL = (
 )
 
 # Tickets of a list with their labels, and the same with None for the body, which is most of a row.
+# The state is there for filters to ask for.
 LISTED = select(*OWN, CARRIED.label("labels")).outerjoin(
     WorkflowState, WorkflowState.id == Ticket.state_id
 )
@@ -126,7 +127,11 @@ def labels_of(ticket_ids: Iterable[str]) -> dict[str, list[LabelSummary]]:
 
 
 def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
-    """The JSON of rows of ``LISTED`` or ``BODILESS``."""
+    """The JSON of rows of ``LISTED`` or ``BODILESS``; what several name is one object in all.
+
+    PostgreSQL reads the rows before what they name. People and parents stay; a ticket whose state
+    is gone by then has another, and is read again.
+    """
     named = named_by(rows)
     users, states, parents = named.users, named.states, named.parents
     return [
@@ -138,6 +143,8 @@ def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
             parents.get(row.parent_ticket_id),
             labels_in(row.labels),
         )
+        if row.state_id is None or row.state_id in states
+        else ticket_by_id(row.id)
         for row in rows
     ]
 

@@ -2,12 +2,14 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import event, select
 
 from app.accounts.models import User
 from app.core import gathering
+from app.core.context import out_of_turn
 from app.core.db import db, reading, session
 from app.core.errors import Unavailable
 from app.core.gathering import Gathering
@@ -85,6 +87,29 @@ def test_who_comes_meanwhile_is_written_at_once_after(app):
     assert crowd.written() == {"leader"} | NAMES
     crowd.come("late")
     assert crowd.outcomes["late"] == "written"
+
+
+def test_nobody_waits_for_the_turn_of_who_leads(app):
+    others_done = threading.Event()
+
+    class Late(Crowd):
+        """The leader's turn comes when all others are done."""
+
+        def come(self, name):
+            if name == "leader":
+                out_of_turn.set(self.aside)
+            super().come(name)
+            if self.outcomes.keys() >= NAMES:
+                others_done.set()
+
+        @contextmanager
+        def aside(self):
+            yield
+            assert others_done.wait(10)
+
+    crowd = Late(app)
+    crowd.gather()
+    assert crowd.outcomes == dict.fromkeys({"leader"} | NAMES, "written")
 
 
 def test_what_one_spoils_the_others_write_alone(app):

@@ -142,6 +142,7 @@ def test_what_writes_does_not_go_on_in_a_snapshot():
     left_by_a_reader()
     person = new_user()
     run_write(lambda: session.add(person))
+    assert spare_connections._left.get() is None
     with reading():
         assert NAMED.all(username=person.username)
 

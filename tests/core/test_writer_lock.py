@@ -3,13 +3,12 @@
 import fcntl
 import os
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 from sqlalchemy import create_engine
 
 from app.core import writer_lock as locks
-from app.core.context import out_of_turn, stepping_aside
 from app.core.errors import Unavailable
 from app.core.writer_lock import WriterLock, writer_lock
 from tests.support.serving import until
@@ -98,26 +97,6 @@ def test_a_thread_waits_for_another_of_its_process(tmp_path):
         order.append("before")
     thread.join()
     assert order == ["before", "after"]
-
-
-def test_others_have_the_lock_before_the_turn_is_waited_for(tmp_path):
-    """Whoever must wait for its turn again keeps nobody from writing meanwhile."""
-    lock = WriterLock(str(tmp_path / "write"))
-    seen = []
-
-    @contextmanager
-    def aside():
-        yield
-        seen.append(is_locked(tmp_path / "write"))
-
-    token = out_of_turn.set(aside)
-    try:
-        with stepping_aside() as step_aside, lock.hold(step_aside):
-            step_aside()
-            assert seen == []
-    finally:
-        out_of_turn.reset(token)
-    assert seen == [False]
 
 
 def test_a_forked_process_does_not_share_its_parents_lock(tmp_path, monkeypatch):

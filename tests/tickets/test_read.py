@@ -49,15 +49,12 @@ def test_a_list_shows_of_each_ticket_what_it_shows_alone(cast: Cast) -> None:
     assert [row["parent"] and row["parent"]["id"] for row in rows] == [None, None, epic["id"], None]
 
 
-def test_a_list_shows_nothing_half_that_went_while_it_was_read(app: Flask, cast: Cast) -> None:
-    make_ticket(cast.ada, cast.open_project)
+def test_a_ticket_whose_state_went_while_it_was_read_is_read_again(app: Flask, cast: Cast) -> None:
+    ticket = make_ticket(cast.ada, cast.open_project)
     with app.app_context(), reading():
         (row,) = Prepared(queries.LISTED).all()
-        gone = row._replace(state_id=new_id(), parent_ticket_id=new_id())
-        before, (after,) = queries.build([row])[0], queries.build([gone])
-    assert before["state"]
-    nothing = ("state_id", "state", "parent_ticket_id", "parent")
-    assert after == before | dict.fromkeys(nothing)
+        stale = row._replace(state_id=new_id(), title="As it was")
+        assert queries.build([stale]) == [ticket]
 
 
 def test_the_allowlist_hides_tickets(cast: Cast) -> None:
