@@ -1,6 +1,6 @@
 """The result of a tool call: the same JSON twice, since clients show their model only one form."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -60,10 +60,16 @@ def _advice(error: DomainError) -> str:
 _LONG = ("body", "edit_history")
 
 
-def slim(row: dict[str, Any], *, with_body: bool) -> dict[str, Any]:
-    """A row of a list, made for it, without empty fields and, unless wanted, long texts."""
-    for name in [name for name, value in row.items() if value is None]:
-        del row[name]
+def slim(
+    row: dict[str, Any], *, with_body: bool, may_be_empty: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """A row of a list, made for it, without empty fields and, unless wanted, long texts.
+
+    Where only some fields can be empty, the others need not be looked at.
+    """
+    for name in list(row) if may_be_empty is None else may_be_empty:
+        if row[name] is None:
+            del row[name]
     if not with_body:
         for name in _LONG:
             row.pop(name, None)

@@ -79,6 +79,20 @@ def parent_summary(
     }
 
 
+# Of the fields of a ticket; the body in a list without bodies.
+MAY_BE_EMPTY = (
+    "body",
+    "state_id",
+    "state",
+    "assignee_user_id",
+    "assignee",
+    "parent_ticket_id",
+    "parent",
+    "due_date",
+    "deleted_at",
+)
+
+
 def ticket_json(
     own: Sequence[Any],
     state: StateSummary | None,

@@ -1,5 +1,6 @@
 """Tools of projects."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.core.actor import Actor
@@ -14,9 +15,17 @@ from app.tools.fields import PROJECT
 toolbox = Toolbox()
 
 
-def rows(envelope: dict[str, Any], *, with_body: bool = False) -> dict[str, Any]:
-    """A list's envelope with summary rows."""
-    return {**envelope, "data": [slim(row, with_body=with_body) for row in envelope["data"]]}
+def rows(
+    envelope: dict[str, Any],
+    *,
+    with_body: bool = False,
+    may_be_empty: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """A list's envelope with summary rows, as ``results.slim`` makes them."""
+    slimmed = [
+        slim(row, with_body=with_body, may_be_empty=may_be_empty) for row in envelope["data"]
+    ]
+    return {**envelope, "data": slimmed}
 
 
 @toolbox.tool("list_projects", "List projects", calls=service.list_projects, parameters=PAGE)

@@ -7,6 +7,7 @@ from app.mcp.registry import Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.search import service as search
 from app.tickets import reading
+from app.tickets.builders import MAY_BE_EMPTY
 from app.tickets.models import Priority, TicketType
 from app.tools import naming
 from app.tools.fields import ASSIGNEE, PROJECT, STATE
@@ -48,7 +49,7 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
         with_body=with_body,
         **_filters(call),
     )
-    return rows(page.envelope, with_body=with_body)
+    return rows(page.envelope, with_body=with_body, may_be_empty=MAY_BE_EMPTY)
 
 
 def _filters(call: ToolCall) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from flask import Flask
 from app.core.db import Prepared, reading
 from app.core.ids import new_id
 from app.tickets import queries
+from app.tickets.builders import MAY_BE_EMPTY, ticket_json
 from tests.support.cast import Cast
 from tests.support.story import (
     make_label,
@@ -236,3 +237,9 @@ def test_deleted_tickets_and_projects_are_in_no_list(cast: Cast) -> None:
         "resource.gone",
         resource="project",
     )
+
+
+def test_what_can_be_empty_is_known_to_who_leaves_it_out() -> None:
+    own = [None if column.nullable or column.key == "body" else 0 for column in queries.OWN]
+    shown = ticket_json(own, None, None, {}, None, [])
+    assert {name for name, value in shown.items() if value is None} == set(MAY_BE_EMPTY)
