@@ -1,5 +1,6 @@
 """What the links of a text lead to, as its reader sees it."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,34 +23,52 @@ PAGE = "page"
 TICKET = "ticket"
 
 
-def targets(actor: Actor, project_id: str | None, key: str | None, links: Links) -> Targets:
-    """The targets of links in a text of this project, or of none, in one statement.
+# What is there of what a text names: kind, slug or display id, title, id, project's id, and of
+# tickets the state's name and category.
+Known = tuple[str, str, str, str, str | None, str, str]
 
-    A page is the project's own, else the global one (decisions.md, section 2, Wiki page).
-    """
+
+def targets(actor: Actor, project_id: str | None, key: str | None, links: Links) -> Targets:
+    """The targets of links in a text of this project, or of none, in one statement."""
+    return targets_of(known(actor, project_id, links), key, links)
+
+
+def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
+    """What is there, for this actor, of what links in a text of this project, or of none, name."""
     values: dict[str, Any] = {
         name: list(asked[:RESOLVED])
         for name, asked in (("slugs", links.slugs), ("display_ids", links.tickets))
         if asked
     }
+    if not values:
+        return []
+    fence = loaders.fence(actor)
+    scope = {"project_id": project_id} if project_id is not None and links.slugs else {}
+    statement = _statement(frozenset(values), bool(scope), bool(fence))
+    return [*map(tuple, statement.all(**values, **scope, **fence))]
+
+
+def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
+    """What links in a text of the project of this key, or of none, lead to, if that is there.
+
+    A page is the project's own, else the global one (decisions.md, section 2, Wiki page).
+    """
     pages: dict[str, Target] = {}
     tickets: dict[str, Target] = {}
-    rows: list[Any] = []
-    if values:
-        fence = loaders.fence(actor)
-        scope = {"project_id": project_id} if project_id is not None and links.slugs else {}
-        statement = _statement(frozenset(values), bool(scope), bool(fence))
-        rows = statement.all(**values, **scope, **fence)
     # The project's page comes after the global one of its slug, and so stands.
-    for row in sorted(rows, key=lambda row: row.project_id is not None):
-        if row.kind == PAGE:
-            home = key if row.project_id is not None else None
-            pages[row.name] = Resolved(address_of(home, row.name, row.id), row.title)
+    for kind, name, title, identifier, home, state, category in sorted(rows, key=_is_of_project):
+        if kind == PAGE:
+            place = key if home is not None else None
+            pages[name] = Resolved(address_of(place, name, identifier), title)
         else:
-            is_done = row.category == StateCategory.DONE.value
-            tickets[row.name] = Resolved(f"/tickets/{row.name}", row.title, row.state, is_done)
+            is_done = category == StateCategory.DONE.value
+            tickets[name] = Resolved(f"/tickets/{name}", title, state, is_done)
     missing = [slug for slug in links.slugs if slug not in pages]
     return Targets(pages | {slug: Broken(address_of_new(key, slug)) for slug in missing}, tickets)
+
+
+def _is_of_project(row: Known) -> bool:
+    return row[4] is not None
 
 
 @lru_cache

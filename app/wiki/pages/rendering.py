@@ -15,7 +15,7 @@ from app.web.texts import laid_out
 from app.wiki import loaders
 from app.wiki.namesakes import SeenPage
 from app.wiki.pages.blueprint import Scope
-from app.wiki.targets import targets
+from app.wiki.targets import Known, known, targets_of
 
 FAILED = "wiki.render_failed"
 # Failures this process has recorded or found recorded, so that reading again asks nothing.
@@ -28,9 +28,14 @@ def rendered(scope: Scope, body: str) -> Html:
     return laid_out({"h": body}, scope.id, scope.key)["h"]
 
 
-def targets_of(scope: Scope, body: str) -> Targets:
-    """What the links of a text of this scope lead to, in a unit of work."""
-    return targets(present(), scope.id, scope.key, linked(body))
+def known_of(scope: Scope, body: str) -> list[Known]:
+    """What is there of what a text of this scope names, in a unit of work."""
+    return known(present(), scope.id, linked(body))
+
+
+def targets_in(scope: Scope, body: str, there: list[Known]) -> Targets:
+    """What the links of a text of this scope lead to, where this is there."""
+    return targets_of(there, scope.key, linked(body))
 
 
 def shown_with(body: str, found: Targets) -> Html:

@@ -7,7 +7,6 @@ from flask import Response
 from app.core.db import reading
 from app.core.errors import Gone, NotFound
 from app.core.soon import soon
-from app.markdown import Targets
 from app.web.guard import actor
 from app.web.pieces import lasts_until
 from app.web.render import page, page_of
@@ -22,6 +21,7 @@ from app.wiki.pages.blueprint import (
     near,
     scope_of,
 )
+from app.wiki.targets import Known
 
 BACKLINKS_SHOWN = 100
 OUTGOING_SHOWN = 100
@@ -41,7 +41,7 @@ def show(reference: str, key: str | None = None) -> Response:
             return _missing(scope, named, found)
         one = found.page
         soon(lambda: [links.asked_for(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN)])
-        targets = rendering.targets_of(scope, one.body)
+        there = rendering.known_of(scope, one.body)
         backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
         said = sentences.around((link["id"] for link in backlinks), one.slug)
         # A project's page is linked to by its own project alone.
@@ -56,12 +56,13 @@ def show(reference: str, key: str | None = None) -> Response:
         }
         for link in backlinks
     ]
-    return page_of("wiki/show.html", _context, found=found, targets=targets, backlinks=linking)
+    return page_of("wiki/show.html", _context, found=found, there=there, backlinks=linking)
 
 
-def _context(found: Found, targets: Targets, backlinks: list[dict[str, Any]]) -> dict[str, Any]:
+def _context(found: Found, there: list[Known], backlinks: list[dict[str, Any]]) -> dict[str, Any]:
     """What the page shows; a text that could not be laid out is recorded, and tried again."""
     scope, one = Scope(found.project), found.page
+    targets = rendering.targets_in(scope, one.body, there)
     shown = rendering.shown_with(one.body, targets)
     if shown.failed:
         rendering.audit_failure(actor(), one, shown)
