@@ -10,6 +10,9 @@ On SQLite, requests inside take turns. Python runs one thread at a time anyway, 
 waits for nothing; but SQLite lets go of Python at each row, so threads that run side by side pass
 it around between the rows and take twice the processor. A request has its turn until it is done,
 waits for the disk, a writer or another thread, or another has waited TURN_SECONDS.
+
+There, too, an answer can be held back for a write that another writer is in the way of
+(``core/held.py``): its request leaves its place, and its thread takes the next.
 """
 
 import threading
@@ -19,11 +22,16 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
 from app.core.context import STREAMED, out_of_turn, waiting_outside
+from app.core.held import Held, Settles, hold
+from app.settling import Settler
 from app.threads import Takers
 
 # How long a request waits for its turn before it goes on beside the one that has it: many short
 # ones fit into it, and a long one keeps nobody waiting.
 TURN_SECONDS = 0.02
+
+# Where the environment has the answer that is held back, if it is.
+HELD = "docket.held"
 
 # Tells whether the process lives, so it must not wait for requests that wait for the database.
 LIVENESS = "/healthz"
@@ -36,13 +44,15 @@ class _Room:
         self.places = threading.BoundedSemaphore(places)
         self.takers = takers
         self.turn = threading.Lock() if takes_turns else None
+        self.settler = Settler(lambda: _Place(self, {})) if takes_turns else None
 
 
 class _Place:
     """A place of the room for one request, with what its thread tells others while it is in."""
 
-    def __init__(self, room: _Room) -> None:
+    def __init__(self, room: _Room, environ: dict[str, Any]) -> None:
         self._room = room
+        self._environ = environ
         self._has_turn = False
         self._is_aside = False
 
@@ -51,12 +61,22 @@ class _Place:
         self._come_in()
         self._outside = waiting_outside.set(self.outside)
         self._aside = out_of_turn.set(self.aside)
+        self._hold = hold.set(self.hold if self._room.settler is not None else None)
 
     def __exit__(self, *_: object) -> None:
         """Leave."""
+        hold.reset(self._hold)
         out_of_turn.reset(self._aside)
         waiting_outside.reset(self._outside)
         self._go_out()
+
+    def hold(self, left: Settles) -> Held:
+        """Hold back the answer to this request for one thing more, and have that settled."""
+        held: Held = self._environ.setdefault(HELD, Held())
+        held.wait_for_another()
+        if self._room.settler is not None:
+            self._room.settler.call(left)
+        return held
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -121,7 +141,7 @@ def gate(
     def enter(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         if environ["PATH_INFO"] == LIVENESS:
             return _whole(application(environ, start_response))
-        with _Place(room):
+        with _Place(room, environ):
             parts = application(environ, start_response)
             if not environ.get(STREAMED):
                 return _whole(parts)
@@ -158,7 +178,7 @@ class _Piecewise:
 
     def __next__(self) -> bytes:
         """The next piece."""
-        with _Place(self._room):
+        with _Place(self._room, {}):
             return next(self._pieces)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.util import Finalize
 from threading import Thread
 from typing import Any, Protocol, TypeAlias, cast
@@ -18,8 +19,9 @@ from granian.server import mp
 
 from app.bodies import Unread, has_body, receive
 from app.config import Settings
+from app.core.held import Held
 from app.core.processes import deliver_signals, end_with
-from app.gate import gate
+from app.gate import HELD, gate
 from app.threads import KEPT_FREE, KEPT_TO_READ, Takers
 
 # For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
@@ -164,7 +166,12 @@ def answering(application: WSGIApplication, takers: Takers, *, max_body: int) ->
         body: Iterable[bytes] = application(environ, cast("Any", start_response))
         status, headers = begun
         if isinstance(body, list):
-            exchange.response_bytes(status, headers, b"".join(body))
+            send = partial(exchange.response_bytes, status, headers, b"".join(body))
+            held: Held | None = environ.get(HELD)
+            if held is None:
+                send()
+            else:
+                held.made(failures_told(exchange)(send))
             return
         try:
             # Its reader may be slow.

@@ -8,7 +8,8 @@ import pytest
 
 from app import gate as gates
 from app.core.context import STREAMED, out_of_turn, waiting_outside
-from app.gate import LIVENESS, gate
+from app.core.held import hold
+from app.gate import HELD, LIVENESS, gate
 from app.threads import Takers
 
 
@@ -175,3 +176,46 @@ def test_a_streamed_answer_has_a_place_for_each_piece_and_none_in_between():
     assert list(pieces) == [b"1", b"2"]
     first.close()
     assert made[-1] == "closed"
+
+
+class Settled:
+    """What a request left; settled at once, in a turn."""
+
+    def __init__(self):
+        self.within = threading.Event()
+
+    def settle(self, within, *, waits):
+        with within():
+            self.within.set()
+        return True
+
+
+def test_an_answer_can_be_held_back_where_requests_take_turns():
+    left, held = Settled(), []
+
+    def application(environ, start_response):
+        held.extend(hold.get()(left) for _ in range(2))
+        start_response("200 OK", [])
+        return [b"answer"]
+
+    gated = gate(application, Takers(1), places=1, takes_turns=True)
+    environ = {"PATH_INFO": "/"}
+    assert gated(environ, lambda *_: None) == [b"answer"]
+    assert left.within.wait(10)
+    assert environ[HELD] is held[0] is held[1]
+    assert hold.get() is None
+    sent = []
+    held[0].made(lambda: sent.append("sent"))
+    held[0].done()
+    assert sent == []
+    held[0].done()
+    assert sent == ["sent"]
+
+
+def test_no_answer_is_held_back_where_requests_take_no_turns():
+    def application(environ, start_response):
+        assert hold.get() is None
+        start_response("200 OK", [])
+        return []
+
+    assert call(gate(application, Takers(1), places=1))[0] == "200 OK"

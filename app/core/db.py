@@ -39,7 +39,7 @@ from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run, wrapped
 from app.core.soon import Question, asked_soon
 from app.core.spare_connections import end_left, give_back, leave, lent, taken_up
-from app.core.writer_lock import writer_lock
+from app.core.writer_lock import rather_not_wait, writer_lock
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound="Base")
@@ -145,13 +145,14 @@ def _only_writers_flush(flushing: Session, *_: object) -> None:
 
 
 @contextmanager
-def transaction(*, hasty: bool = False) -> Iterator[None]:
+def transaction(*, hasty: bool = False, waits: bool = True) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
     A ``hasty`` one is seen by all and survives the end of this process like any other, but its
     commit does not wait for the disk: the next one that does carries it there. It keeps its turn
     (``app/gate.py``) where the writer lock is free, even when SQLite empties its log; so it is for
-    little, that only says that something was read. Raises Unavailable without a database.
+    little, that only says that something was read. One that ``waits`` for no other writer raises
+    WriterBusy instead. Raises Unavailable without a database.
     """
     by_session = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or by_session:
@@ -162,7 +163,7 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
     with stepping_aside() as step, outages(), ExitStack() as held:
         if not hasty:
             step()  # It waits for the disk, and may take long.
-        held.enter_context(writer_lock(engine, step))
+        held.enter_context(writer_lock(engine, step if waits else rather_not_wait))
         connection = held.enter_context(lent(engine))
         begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
         wrote, afterwards = writer.set(connection), _afterwards.set(queue)
@@ -280,7 +281,7 @@ def _end_session() -> None:
         raise
 
 
-def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
+def run_write(work: Callable[[], T], *, hasty: bool = False, waits: bool = True) -> T:
     """Run ``work`` in a ``transaction``, again when the database asks for it.
 
     PostgreSQL refuses one of two that collide (``failures.is_retryable``), and a row that changed
@@ -289,7 +290,7 @@ def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
     """
     for attempt in range(ATTEMPTS):
         try:
-            with transaction(hasty=hasty):
+            with transaction(hasty=hasty, waits=waits):
                 return work()
         except (DBAPIError, StaleDataError) as error:
             stale = isinstance(error, StaleDataError)

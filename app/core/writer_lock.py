@@ -16,8 +16,17 @@ LOCK_SECONDS = 10.0
 LOCK_NAP_SECONDS = 0.0005
 
 
+class WriterBusy(Exception):
+    """Somebody else writes, and whoever asked does not wait."""
+
+
 def _nothing() -> None:
     """For who waits for nothing else meanwhile."""
+
+
+def rather_not_wait() -> None:
+    """For ``before_waiting``, where one would rather do something else; raises WriterBusy."""
+    raise WriterBusy
 
 
 class WriterLock:
@@ -39,7 +48,7 @@ class WriterLock:
     def hold(self, before_waiting: Callable[[], object] = _nothing) -> Iterator[None]:
         """Hold the lock, ``before_waiting`` if it must be waited for.
 
-        Raises Unavailable after ten seconds.
+        Raises Unavailable after ten seconds, and what ``before_waiting`` raises.
         """
         if not self._thread.acquire(blocking=False):
             before_waiting()
