@@ -12,7 +12,8 @@ it around between the rows and take twice the processor. A request has its turn 
 waits for the disk, a writer or another thread, or another has waited TURN_SECONDS.
 
 There, too, an answer can be held back for a write that another writer is in the way of
-(``core/held.py``): its request leaves its place, and its thread takes the next.
+(``core/held.py``): its request leaves its place, and its thread takes the next. An answer that is
+streamed, or a failure that the application lets through, goes out at once all the same.
 """
 
 import threading
@@ -44,15 +45,19 @@ class _Room:
         self.places = threading.BoundedSemaphore(places)
         self.takers = takers
         self.turn = threading.Lock() if takes_turns else None
-        self.settler = Settler(lambda: _Place(self, {})) if takes_turns else None
+        self.settler = Settler(lambda: _Place(self, {}, is_counted=False)) if takes_turns else None
 
 
 class _Place:
-    """A place of the room for one request, with what its thread tells others while it is in."""
+    """A place of the room for one request, with what its thread tells others while it is in.
 
-    def __init__(self, room: _Room, environ: dict[str, Any]) -> None:
+    One that is not counted is beside the others: it has its turn as they have.
+    """
+
+    def __init__(self, room: _Room, environ: dict[str, Any], *, is_counted: bool = True) -> None:
         self._room = room
         self._environ = environ
+        self._is_counted = is_counted
         self._has_turn = False
         self._is_aside = False
 
@@ -115,12 +120,14 @@ class _Place:
 
     def _come_in(self) -> None:
         # Another would wait here as well, so none is called; the watch does, in time.
-        self._room.places.acquire()
+        if self._is_counted:
+            self._room.places.acquire()
         self._await_turn()
 
     def _go_out(self) -> None:
         self._end_turn()
-        self._room.places.release()
+        if self._is_counted:
+            self._room.places.release()
 
     def _await_turn(self) -> None:
         if self._room.turn is not None and not self._has_turn:

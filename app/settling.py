@@ -10,7 +10,7 @@ from app.core.held import Settles
 
 # Between two looks at whether the writer is done: as long as a short write takes.
 NAP_SECONDS = 0.0005
-# After so long it waits in line with all other writers.
+# At the first look after so long it waits in line with all other writers.
 PATIENCE_SECONDS = 0.005
 # After what should not have happened.
 PAUSE_SECONDS = 0.1

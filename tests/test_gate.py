@@ -212,6 +212,25 @@ def test_an_answer_can_be_held_back_where_requests_take_turns():
     assert sent == ["sent"]
 
 
+def test_what_was_left_needs_no_place():
+    left, go = Settled(), threading.Event()
+
+    def application(environ, start_response):
+        start_response("200 OK", [])
+        if environ["PATH_INFO"] == "/long":
+            with out_of_turn.get()():
+                hold.get()(left)
+                assert go.wait(10)
+        return []
+
+    gated = gate(application, Takers(1), places=1, takes_turns=True)
+    long = threading.Thread(target=call, args=(gated,), kwargs={"path": "/long"})
+    long.start()
+    assert left.within.wait(5)
+    go.set()
+    long.join(10)
+
+
 def test_no_answer_is_held_back_where_requests_take_no_turns():
     def application(environ, start_response):
         assert hold.get() is None

@@ -1,13 +1,15 @@
 """Writes that many threads ask for at the same time, done in one transaction.
 
 What a commit costs is nearly the same for one row as for ten. Whoever comes first leads: while it
-waits for the writer lock, or for PostgreSQL, others come, and it writes for all of them. Nobody
+waits for the writer lock, or for PostgreSQL, others come, and it writes for all of them. No thread
 waits for a timer, and each goes on when its own write is committed.
 
 Where only the answer of a request has to wait for its write, its thread does not: if somebody else
-is writing, it leaves its item to the next that leads, which often is itself, with its next request.
+is writing, it leaves its item to the next that leads here, which often is itself, with its next
+request; or else to ``app/settling.py``.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,6 +30,8 @@ from app.core.writer_lock import WriterBusy
 # Of one kind, so many at a time are left to others; whoever comes then waits with its thread, and
 # with it those who would come after.
 MOST_LEFT = 32
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Writing = Callable[[], None]
@@ -100,8 +104,14 @@ class Gathering(Generic[T]):
         held = holds_back(self)
 
         def end() -> None:
-            guarded(partial(self._hear, mine))
-            held.done()
+            try:
+                if mine.outage is None:
+                    guarded(partial(self._hear, mine))
+            finally:
+                held.done()
+            if mine.outage is not None:
+                # Nothing is written, and to say so may take as long again.
+                guarded(partial(self._hear, mine))
 
         with self._guard:
             mine.call = end
@@ -113,6 +123,8 @@ class Gathering(Generic[T]):
         """Write what was left, as ``held.Settles`` says."""
         if not self._waiting or self._application is None:
             return True
+        if self._is_led:
+            return False
         with within(), self._application.app_context():
             with self._guard:
                 if self._is_led or not self._waiting:
@@ -139,7 +151,7 @@ class Gathering(Generic[T]):
     def _lead(self, *, waits: bool) -> bool:
         """Write for all who wait once the transaction has begun, and call them.
 
-        False where another writes, and it does not wait: then all is as before.
+        False where another writes, and it does not wait.
         """
         taken: list[_Waiting[T]] = []
 
@@ -185,6 +197,18 @@ class Gathering(Generic[T]):
             if late is not None:
                 late.leads = True
                 called.append(late.call)
-        # Threads first: what is left to be done for an answer may take long.
-        for call in [*called, *ends]:
+        _call_all(called)
+        if outage is None:
+            _call_all(ends)
+        elif ends:
+            # Each may wait for the database once more, which others must not wait for.
+            threading.Thread(target=_call_all, args=(ends,), daemon=True).start()
+
+
+def _call_all(calls: list[Callable[[], object]]) -> None:
+    """Call each, whatever comes of the others: somebody waits for it."""
+    for call in calls:
+        try:
             call()
+        except Exception:
+            log.exception("what waited for a write could not go on")

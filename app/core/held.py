@@ -2,7 +2,8 @@
 
 For what has to be written before an answer goes out, which says nothing of it. Where the database
 is being written by somebody else just then, the request need not wait for that: it leaves the write
-to whoever writes next (``gathering.py``), and its answer goes out after it (app/gate.py).
+to the next that has one of its kind (``gathering.py``), and its answer goes out after it
+(app/gate.py).
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """The tool log: one row for each call of a tool, and the event that points at it.
 
-Both are written right after the call, in a transaction of their own, which calls share that wait
-for the same writer. A call whose log could not be written stands, and ``audit.orphaned`` says so
-(decisions.md, section 5.1).
+Both are written right after the call and before its answer goes out, in a transaction of their own,
+which calls share that wait for the same writer. A call whose log could not be written stands, and
+``audit.orphaned`` says so (decisions.md, section 5.1).
 """
 
 from collections.abc import Callable

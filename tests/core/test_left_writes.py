@@ -145,11 +145,71 @@ def test_all_hear_of_an_outage_and_are_answered(leaving, monkeypatch):
 
     monkeypatch.setattr(gathering, "run_write", out)
     assert leaving.settle() is True
+    until(lambda: len(leaving.outcomes) == 2)
     assert {type(one) for one in leaving.outcomes.values()} == {Unavailable}
     assert leaving.sent == ["one", "two"]
     monkeypatch.undo()
     leaving.gathering.do("three")
     assert leaving.written() == {"three"}
+
+
+def test_after_an_outage_nobody_waits_until_all_of_it_is_told(leaving, monkeypatch):
+    goes_on, told = threading.Event(), []
+
+    def slowly(writing):
+        with pytest.raises(Unavailable):
+            writing()
+        assert goes_on.wait(10)
+        told.append("told")
+
+    def out(_work, **_how):
+        raise Unavailable
+
+    held = Held()
+    held.wait_for_another()
+    held.made(lambda: leaving.sent.append("slow"))
+    with busy():
+        token = hold.set(lambda _left: held)
+        leaving.gathering.before_answer("slow", slowly)
+        hold.reset(token)
+    with monkeypatch.context() as patched:
+        patched.setattr(gathering, "run_write", out)
+        assert leaving.settle() is True
+    until(lambda: leaving.sent == ["slow"])
+    # Others go on meanwhile.
+    leaving.gathering.do("other")
+    assert leaving.written() == {"other"}
+    goes_on.set()
+    until(lambda: told == ["told"])
+
+
+def test_what_one_makes_of_it_keeps_no_other_waiting(leaving):
+    def spoilt(_writing):
+        raise MemoryError
+
+    held = Held()
+    held.wait_for_another()
+    held.made(lambda: leaving.sent.append("spoilt"))
+    with busy():
+        token = hold.set(lambda _left: held)
+        leaving.gathering.before_answer("spoilt", spoilt)
+        hold.reset(token)
+        leaving.come("one")
+    assert leaving.settle() is True
+    assert leaving.sent == ["spoilt", "one"]
+    assert leaving.outcomes == {"one": "written"}
+
+
+def test_nobody_settles_beside_who_leads(leaving):
+    def within():
+        raise AssertionError
+
+    with busy():
+        leaving.come("one")
+    leaving.gathering._is_led = True
+    assert leaving.gathering.settle(within, waits=True) is False
+    leaving.gathering._is_led = False
+    assert leaving.settle() is True
 
 
 def test_what_is_written_while_it_is_being_left_is_heard_of_once(leaving):
