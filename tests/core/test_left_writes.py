@@ -34,7 +34,7 @@ class Leaving:
         session.add(user)
         session.flush()
 
-    def come(self, name):
+    def come(self, name, guarded=None):
         """A request that is answered, as the gate does it."""
         held = []
 
@@ -46,7 +46,7 @@ class Leaving:
             self.meanwhile()
             return held[0]
 
-        def guarded(writing):
+        def hear(writing):
             assert name not in self.outcomes
             try:
                 writing()
@@ -57,7 +57,7 @@ class Leaving:
 
         token = hold.set(holds_back)
         try:
-            self.gathering.before_answer(name, guarded)
+            self.gathering.before_answer(name, guarded or hear)
         finally:
             hold.reset(token)
         for one in held:
@@ -165,13 +165,8 @@ def test_after_an_outage_nobody_waits_until_all_of_it_is_told(leaving, monkeypat
     def out(_work, **_how):
         raise Unavailable
 
-    held = Held()
-    held.wait_for_another()
-    held.made(lambda: leaving.sent.append("slow"))
     with busy():
-        token = hold.set(lambda _left: held)
-        leaving.gathering.before_answer("slow", slowly)
-        hold.reset(token)
+        leaving.come("slow", slowly)
     with monkeypatch.context() as patched:
         patched.setattr(gathering, "run_write", out)
         assert leaving.settle() is True
@@ -187,13 +182,8 @@ def test_what_one_makes_of_it_keeps_no_other_waiting(leaving):
     def spoilt(_writing):
         raise MemoryError
 
-    held = Held()
-    held.wait_for_another()
-    held.made(lambda: leaving.sent.append("spoilt"))
     with busy():
-        token = hold.set(lambda _left: held)
-        leaving.gathering.before_answer("spoilt", spoilt)
-        hold.reset(token)
+        leaving.come("spoilt", spoilt)
         leaving.come("one")
     assert leaving.settle() is True
     assert leaving.sent == ["spoilt", "one"]
