@@ -95,3 +95,4 @@ lock: ## Resolve the locks anew (needs uv; UPGRADE=--upgrade for new versions)
 	$(PYTHON) -c '$(DOCS)' | $(COMPILE) $(UPGRADE) $(UNUSED) -c requirements.txt - -o requirements-docs.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt --group test -o requirements-test.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group browser -o requirements-browser.txt
+	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group audit -o requirements-audit.txt
