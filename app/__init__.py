@@ -14,7 +14,7 @@ from app import cli, doors
 from app.accounts import identity, traces
 from app.application import Docket
 from app.config import Settings
-from app.core import ids, logs
+from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
 from app.core.at_hand import asked, notes
 from app.core.context import request_id
@@ -95,6 +95,8 @@ def _install_requests(app: Flask) -> None:
         noted.actor = ANONYMOUS
         noted.request_id = ids.new_id()
         request_id.set(noted.request_id)
+        rule = asked().url_rule
+        lanes.enter_rule(rule.rule if rule is not None else "")
 
     app.after_request(traces.finish)
     app.teardown_request(lambda _error: end_left())

@@ -6,6 +6,7 @@ worker whose parent dies finishes its requests and ends, so nothing serves unwat
 """
 
 import errno
+import logging
 import multiprocessing
 import os
 import resource
@@ -17,55 +18,37 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import click
 from alembic.util import CommandError
 from flask import Flask, current_app
 from flask.cli import with_appcontext
-from granian.constants import HTTPModes, Interfaces
-from granian.http import HTTP1Settings
-from granian.log import LogLevels
-from granian.server.mp import MPServer
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from app import schema
 from app.accounts.models import User, UserType
+from app.asgi import STOPPING
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
 from app.core.errors import Unavailable
-from app.core.processes import deliver_signals
 from app.core.server_lock import ServerRuns, sole_use_of
 from app.core.writer_lock import writer_lock
 from app.search import reindexing
-from app.threads import POOL
 from app.webhooks import outbox
-from app.worker import GRACE_SECONDS, keep_ready, load
+from app.worker import GRACE_SECONDS, keep_ready, work
 
-# Until a thread that nobody needs ends: as long as the server allows.
-IDLE_THREAD_SECONDS = 600
-# Connections open at a time, idle ones included; further ones wait in the backlog.
-CONNECTIONS = 2048
-BACKLOG = 1024
-# For a client to send its headers; also how long an idle connection is kept.
-HEADER_MILLISECONDS = 20_000
-HEADER_BYTES = 64 * 1024
 # The database file, and what stands beside it while it is in use.
 OWN_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")
 # How long a start waits for the server before it to let go of the database file.
 TAKEOVER_SECONDS = 5.0
 
-# The server's errors join our log; requests are logged by the application alone, which knows what
-# must not be shown.
-LOGGING = {
-    "formatters": {},
-    "handlers": {},
-    "loggers": {
-        "_granian": {"propagate": True},
-        "granian.access": {"handlers": [], "propagate": False},
-    },
-}
+log = logging.getLogger(__name__)
+
+# A worker that dies so soon after it replaced another would go on doing so.
+CRASH_SECONDS = 5.0
 
 
 @click.command("serve")
@@ -83,45 +66,63 @@ def serve(app: Flask) -> None:
         needs_setup = prepare_database(app)
         keep_ready(app)
         _raise_file_limit()
-        deliver_signals()
-        nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         if sys.platform == "linux":
             # Not every Python forks by itself. Workers share the parent's memory and its lock.
             multiprocessing.set_start_method("fork", force=True)
-        server = _server(settings)
-        server.on_startup(partial(_announce, settings, needs_setup))
-        server.on_startup(partial(_on_hangup, server, ignore=nohup))
         try:
-            server.serve(target_loader=partial(load, settings, os.getpid()), wrap_loader=False)
+            _supervise(settings, needs_setup)
         finally:
             _fold_log(app)
 
 
-def _server(settings: Settings) -> MPServer:
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MPServer(
-        # Named for the record; ``load`` builds it (app/worker.py).
-        "wsgi:app",
-        address=settings.host,
-        port=settings.port,
-        interface=Interfaces.WSGI,
-        http=HTTPModes.http1,
-        http1_settings=HTTP1Settings(
-            header_read_timeout=HEADER_MILLISECONDS, max_buffer_size=HEADER_BYTES
-        ),
-        websockets=False,
-        workers=settings.workers,
-        blocking_threads=POOL,
-        blocking_threads_idle_timeout=IDLE_THREAD_SECONDS,
-        backlog=BACKLOG,
-        backpressure=max(64, min(CONNECTIONS, files // 2)),
-        respawn_failed_workers=True,
-        respawn_interval=0.1,
-        workers_kill_timeout=GRACE_SECONDS,
-        log_level=LogLevels.error,
-        log_dictconfig=LOGGING,
-        log_access=False,
-    )
+def _supervise(settings: Settings, needs_setup: bool) -> None:
+    """Keep the workers running until a signal says to stop; raises ClickException in a crash loop.
+
+    Signals are blocked and waited for, so none is handled in the middle of something, none is lost
+    while a worker starts, and those after the first change nothing.
+    """
+    stopping = set(STOPPING)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # Started by nohup, to outlive the terminal.
+        stopping.remove(signal.SIGHUP)
+    # What would be ignored need not be kept for those who wait for it.
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    waited = {*stopping, signal.SIGCHLD}
+    signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    workers = [_started(settings) for _ in range(settings.workers)]
+    replaced_at = [-CRASH_SECONDS] * settings.workers
+    threading.Thread(target=_say_when_up, args=(settings, needs_setup), daemon=True).start()
+    try:
+        while signal.sigwait(waited) not in stopping:
+            for number, worker in enumerate(workers):
+                if worker.is_alive():
+                    continue
+                log.error("a worker ended unexpectedly", extra={"exit_code": worker.exitcode})
+                now = time.monotonic()
+                if now - replaced_at[number] < CRASH_SECONDS:
+                    raise click.ClickException("Workers end as soon as they have begun.")
+                replaced_at[number] = now
+                workers[number] = _started(settings)
+    finally:
+        _stop(workers)
+
+
+def _started(settings: Settings) -> BaseProcess:
+    worker = multiprocessing.Process(target=work, args=(settings, os.getpid()), name="worker")
+    worker.start()
+    return worker
+
+
+def _stop(workers: list[BaseProcess]) -> None:
+    """End the workers: requests in flight have GRACE_SECONDS."""
+    for worker in workers:
+        worker.terminate()
+    deadline = time.monotonic() + GRACE_SECONDS
+    for worker in workers:
+        worker.join(max(0, deadline - time.monotonic()))
+        if worker.is_alive():
+            worker.kill()
+            worker.join()
 
 
 @contextmanager
@@ -146,7 +147,7 @@ def _only_server_on(database: Path | None) -> Iterator[None]:
 def _check_address(host: str, port: int) -> None:
     """Raise ClickException where nothing can listen there.
 
-    The server shares its port among workers, so by itself it would share it with a stranger, too.
+    Workers share the port with each other, so by itself each would share it with a stranger, too.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
@@ -210,11 +211,6 @@ def _raise_file_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def _announce(settings: Settings, needs_setup: bool) -> None:
-    """Say where to go, once the server answers there."""
-    threading.Thread(target=_say_when_up, args=(settings, needs_setup), daemon=True).start()
-
-
 def _say_when_up(settings: Settings, needs_setup: bool) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     for _ in range(600):
@@ -228,8 +224,3 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
         else:
             click.echo(f"{settings.app_name} is ready at {settings.base_url}")
         return
-
-
-def _on_hangup(server: MPServer, *, ignore: bool) -> None:
-    """Stop when the terminal goes away, unless told to outlive it (nohup)."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN if ignore else server.signal_handler_interrupt)

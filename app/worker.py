@@ -1,104 +1,42 @@
-"""What a worker process does: it loads the application, and answers what the server hands it."""
+"""A worker process: uvicorn around the ASGI application, with bounds on what a peer may hold."""
 
 import ctypes
 import gc
-import logging
 import os
-import sys
+import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
-from multiprocessing.util import Finalize
-from threading import Thread
-from typing import Any, Protocol, TypeAlias, cast
-from wsgiref.types import WSGIApplication
+from asyncio import TimerHandle, Transport
+from collections import Counter
+from contextlib import suppress
+from http import HTTPStatus
+from typing import ClassVar
 
+import uvicorn
 from flask import Flask
-from granian.server import mp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from app.bodies import Unread, has_body, receive
+from app.asgi import UNREAD_SECONDS, Application, refusal
 from app.config import Settings
-from app.core.held import Held
-from app.core.processes import deliver_signals, end_with
-from app.gate import HELD, gate
-from app.threads import KEPT_FREE, KEPT_TO_READ, Takers
+from app.core.processes import end_with
 
 # For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
 GRACE_SECONDS = 15
+# For a client to send its headers; also how long an idle connection is kept.
+HEAD_SECONDS = 20
+HEAD_BYTES = 64 * 1024
+# Connections of one worker, idle ones included, and those of them from one address.
+CONNECTIONS = 4096
+CONNECTIONS_OF_ONE = CONNECTIONS // 2
+BACKLOG = 1024
 # Heaps that the threads of a worker share. With one for each, all would keep the most that any
 # request ever took.
 HEAPS = 2
 # As glibc names that setting (malloc.h).
 M_ARENA_MAX = -8
-# Threads that take requests at a time (app/threads.py). While one waits for PostgreSQL, which may
-# be far away, others have something to do.
-TAKERS_ON_SQLITE = 1
-TAKERS_ON_POSTGRESQL = 3
 
 # The application as the parent made it. A worker that is forked goes on with it and shares its
 # memory; one that is spawned, where there is no safe fork, finds none here and makes its own.
 _made: list[Flask] = []
-
-
-log = logging.getLogger(__name__)
-
-# What PEP 3333 asks for, and the server leaves to us.
-_ENVIRON: dict[str, Any] = {
-    "SCRIPT_NAME": "",
-    "wsgi.version": (1, 0),
-    "wsgi.errors": sys.stderr,
-    "wsgi.input_terminated": True,
-    "wsgi.multithread": True,
-    "wsgi.multiprocess": True,
-    "wsgi.run_once": False,
-}
-
-
-class Exchange(Protocol):
-    """Where the server takes the answer to one request, from any thread."""
-
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        """Send it whole."""
-
-    def response_iter(self, status: int, headers: list[tuple[str, str]], body: Any) -> None:
-        """Send it piece by piece."""
-
-
-# What a thread of the server's pool does with a request: its exchange, and its part of the
-# environment.
-Answer: TypeAlias = Callable[[Exchange, dict[str, Any]], None]
-
-
-def load(settings: Settings, parent: int) -> Answer:
-    """What a worker does with a request; sees to it that the worker ends when it should."""
-    # The package imports this module, so it can only be imported once that is done.
-    from app import create_app  # noqa: PLC0415
-    from app.jobs.scheduler import Jobs  # noqa: PLC0415
-
-    # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
-    os.setsid()
-    with suppress(AttributeError):
-        # Of glibc; another library may have no such setting.
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
-    threading.Thread(target=end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
-    deliver_signals()
-    app = _made[0] if _made else _warmed(create_app(settings))
-    jobs = Jobs(app)
-    jobs.start()
-    # Workers are processes of multiprocessing, which end without looking at atexit.
-    Finalize(None, jobs.stop, exitpriority=10)
-    takers = Takers(TAKERS_ON_SQLITE if settings.is_sqlite else TAKERS_ON_POSTGRESQL)
-    gated = gate(
-        app,
-        takers,
-        places=settings.threads,
-        takes_turns=settings.is_sqlite,
-    )
-    # The server would wrap an application of WSGI, and then has no word for what a thread does
-    # after its answer.
-    vars(mp)["_wsgi_call_wrap"] = lambda answer, _options, _log_format: answer
-    return answering(gated, takers, max_body=settings.max_request_bytes)
 
 
 def keep_ready(app: Flask) -> None:
@@ -108,7 +46,7 @@ def keep_ready(app: Flask) -> None:
 
 def _warmed(app: Flask) -> Flask:
     """The application, with all that no request should have to wait for."""
-    from app.web.render import warm  # noqa: PLC0415 - as in ``load``
+    from app.web.render import warm  # noqa: PLC0415 - as in ``work``
 
     warm(app)
     # What is here now stays: the collector need not look at it again and again, nor touch what
@@ -118,76 +56,151 @@ def _warmed(app: Flask) -> Flask:
     return app
 
 
-def answering(application: WSGIApplication, takers: Takers, *, max_body: int) -> Answer:
-    """Have the application answer, in the thread that took the request or in one of its own.
+def work(settings: Settings, parent: int) -> None:
+    """Serve until SIGTERM, or until the parent ends."""
+    # The package imports this module, so it can only be imported once that is done.
+    from app import create_app  # noqa: PLC0415
 
-    Of a body ``max_body`` + 1 bytes are read at most.
-    """
-
-    def answer(exchange: Exchange, sent: dict[str, Any]) -> None:
-        takers.took()
-        try:
-            with failures_told(exchange):
-                work(exchange, _ENVIRON | sent)
-        finally:
-            # The thread may rest in here for long, and the request must not stay with it.
-            sent.clear()
-            takers.finished()
-
-    def work(exchange: Exchange, environ: dict[str, Any]) -> None:
-        if has_body(environ) and not takers.leave(KEPT_FREE):
-            environ["wsgi.input"] = Unread()
-        elif not receive(environ, takers, max_body):
-            # Nobody reads this any more.
-            exchange.response_bytes(400, [], b"")
-            return
-        if takers.leave(KEPT_TO_READ) or not hand_on(exchange, environ):
-            respond(exchange, environ)
-
-    def hand_on(exchange: Exchange, environ: dict[str, Any]) -> bool:
-        """Have a thread of its own answer this; False where no more threads can be had."""
-        try:
-            Thread(target=respond_alone, args=(exchange, environ), daemon=True).start()
-        except RuntimeError:
-            return False
-        return True
-
-    def respond_alone(exchange: Exchange, environ: dict[str, Any]) -> None:
-        with failures_told(exchange):
-            respond(exchange, environ)
-
-    def respond(exchange: Exchange, environ: dict[str, Any]) -> None:
-        """Send the application's answer."""
-        begun: list[Any] = []
-
-        def start_response(status: str, headers: list[tuple[str, str]], _error: Any = None) -> Any:
-            begun[:] = (int(status[:3]), headers)
-
-        body: Iterable[bytes] = application(environ, cast("Any", start_response))
-        status, headers = begun
-        if isinstance(body, list):
-            send = partial(exchange.response_bytes, status, headers, b"".join(body))
-            held: Held | None = environ.get(HELD)
-            if held is None:
-                send()
-            else:
-                held.made(failures_told(exchange)(send))
-            return
-        try:
-            # Its reader may be slow.
-            Thread(target=exchange.response_iter, args=(status, headers, body), daemon=True).start()
-        except RuntimeError:
-            exchange.response_iter(status, headers, body)
-
-    return answer
+    # Out of the terminal's group: Ctrl+C reaches the parent alone, which stops the rest in order.
+    os.setsid()
+    with suppress(AttributeError):
+        # Of glibc; another library may have no such setting.
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
+    threading.Thread(target=end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
+    app = _made[0] if _made else _warmed(create_app(settings))
+    Connection.is_behind_proxy = settings.trusted_proxies > 0
+    config = uvicorn.Config(
+        Application(app, settings),
+        http=Connection,
+        ws="none",
+        loop="uvloop",
+        lifespan="on",
+        interface="asgi3",
+        # Requests are logged by the application alone, which knows what must not be shown.
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        # The application knows which proxies are trusted.
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=HEAD_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS - 2,
+    )
+    uvicorn.Server(config).run(sockets=[listener(settings.host, settings.port)])
 
 
-@contextmanager
-def failures_told(exchange: Exchange) -> Iterator[None]:
-    """A request that the application fails to answer, which it must not, is answered with 500."""
+def listener(host: str, port: int) -> socket.socket:
+    """A socket for this address, on which each worker listens; raises OSError."""
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        yield
-    except BaseException:
-        log.exception("a request was not answered")
-        # Nothing, where an answer was sent before.
-        exchange.response_bytes(500, [], b"")
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # The system spreads connections over all that listen there.
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+class Refused(Exception):
+    """The head of a request is refused with this status."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Connection(HttpToolsProtocol):
+    """A client's connection, which has HEAD_SECONDS and HEAD_BYTES for the head of a request."""
+
+    of_address: ClassVar[Counter[str]] = Counter()
+    # All connections come from one address then.
+    is_behind_proxy: ClassVar[bool] = False
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Take it, unless there are too many."""
+        super().connection_made(transport)
+        self.head_bytes = 0
+        self.refusal = HTTPStatus.BAD_REQUEST
+        self.head_timer: TimerHandle | None = None
+        self.address = self.client[0] if self.client else ""
+        self.of_address[self.address] += 1
+        if len(self.connections) > CONNECTIONS or (
+            self.of_address[self.address] > CONNECTIONS_OF_ONE and not self.is_behind_proxy
+        ):
+            transport.abort()
+            return
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # The system ends a connection whose peer takes nothing of what is sent to it.
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_SECONDS * 1000)
+            )
+        self.await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of it."""
+        self.of_address[self.address] -= 1
+        if self.of_address[self.address] <= 0:
+            del self.of_address[self.address]
+        if self.head_timer is not None:
+            self.head_timer.cancel()
+        super().connection_lost(exc)
+
+    def await_head(self) -> None:
+        """End the connection where no head of a request is whole in time."""
+        self.head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sent."""
+        if self.head_timer is None and (self.cycle is None or self.cycle.response_complete):
+            self.await_head()
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """Begin with the head of a request."""
+        self.head_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address; raises Refused."""
+        self._count(url, HTTPStatus.REQUEST_URI_TOO_LONG)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; raises Refused."""
+        self._count(name + value, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        super().on_header(name, value)
+
+    def _count(self, part: bytes, refusal: HTTPStatus) -> None:
+        # With what stands between them on the line.
+        self.head_bytes += len(part) + 4
+        if self.head_bytes > HEAD_BYTES:
+            self.refusal = refusal
+            raise Refused(refusal)
+
+    def on_headers_complete(self) -> None:
+        """Begin the request."""
+        if self.head_timer is not None:
+            self.head_timer.cancel()
+            self.head_timer = None
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say in the envelope why what was sent is no request, and end the connection."""
+        code, message = REFUSALS[self.refusal]
+        headers, body = refusal(code, message)
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        self.transport.write(b"".join([STATUS_LINE[self.refusal], head.encode(), b"\r\n", body]))
+        self.transport.close()
+
+
+REFUSALS = {
+    HTTPStatus.BAD_REQUEST: ("request.malformed", "This is no HTTP request."),
+    HTTPStatus.REQUEST_URI_TOO_LONG: ("request.uri_too_long", "The address is too long."),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: (
+        "request.headers_too_large",
+        "The headers are too long.",
+    ),
+}

@@ -16,8 +16,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from app.config import Settings
-from app.core.context import out_of_turn
 from app.core.errors import InvalidField, PasswordTooShort, Unavailable
+from app.core.lanes import Lane, require
 from app.core.text import checked
 
 SHORTEST = 12
@@ -115,10 +115,10 @@ def _dummy(cost: Cost) -> str:
 @contextmanager
 def _lane() -> Iterator[None]:
     """One of the few places in which a hash may run; raises Unavailable after two seconds."""
-    with out_of_turn.get()():
-        if not _lanes.acquire(timeout=WAIT_SECONDS):
-            raise Unavailable
-        try:
-            yield
-        finally:
-            _lanes.release()
+    require(Lane.POOL)
+    if not _lanes.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable
+    try:
+        yield
+    finally:
+        _lanes.release()

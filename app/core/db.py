@@ -7,7 +7,7 @@ Verbs flush and never commit; only edges open a unit of work. How each engine ke
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
@@ -31,7 +31,6 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.core.at_work import reader, writer
-from app.core.context import stepping_aside
 from app.core.engines import HASTY, WRITES
 from app.core.errors import Unavailable
 from app.core.failures import is_retryable, outages, tell_outage
@@ -39,7 +38,7 @@ from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run, wrapped
 from app.core.soon import Question, asked_soon
 from app.core.spare_connections import end_left, give_back, leave, lent, taken_up
-from app.core.writer_lock import rather_not_wait, writer_lock
+from app.core.writer_lock import writer_lock
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound="Base")
@@ -145,14 +144,12 @@ def _only_writers_flush(flushing: Session, *_: object) -> None:
 
 
 @contextmanager
-def transaction(*, hasty: bool = False, waits: bool = True) -> Iterator[None]:
+def transaction(*, hasty: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
     A ``hasty`` one is seen by all and survives the end of this process like any other, but its
-    commit does not wait for the disk: the next one that does carries it there. It keeps its turn
-    (``app/gate.py``) where the writer lock is free, even when SQLite empties its log; so it is for
-    little, that only says that something was read. One that ``waits`` for no other writer raises
-    WriterBusy instead. Raises Unavailable without a database.
+    commit does not wait for the disk: the next one that does carries it there. Raises Unavailable
+    without a database, and LaneRequired on the event loop.
     """
     by_session = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or by_session:
@@ -160,11 +157,7 @@ def transaction(*, hasty: bool = False, waits: bool = True) -> Iterator[None]:
     end_left()
     engine = db.engine
     queue: dict[Callable[[], None], None] = {}
-    with stepping_aside() as step, outages(), ExitStack() as held:
-        if not hasty:
-            step()  # It waits for the disk, and may take long.
-        held.enter_context(writer_lock(engine, step if waits else rather_not_wait))
-        connection = held.enter_context(lent(engine))
+    with outages(), writer_lock(engine), lent(engine) as connection:
         begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
         wrote, afterwards = writer.set(connection), _afterwards.set(queue)
         try:
@@ -281,7 +274,7 @@ def _end_session() -> None:
         raise
 
 
-def run_write(work: Callable[[], T], *, hasty: bool = False, waits: bool = True) -> T:
+def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
     """Run ``work`` in a ``transaction``, again when the database asks for it.
 
     PostgreSQL refuses one of two that collide (``failures.is_retryable``), and a row that changed
@@ -290,7 +283,7 @@ def run_write(work: Callable[[], T], *, hasty: bool = False, waits: bool = True)
     """
     for attempt in range(ATTEMPTS):
         try:
-            with transaction(hasty=hasty, waits=waits):
+            with transaction(hasty=hasty):
                 return work()
         except (DBAPIError, StaleDataError) as error:
             stale = isinstance(error, StaleDataError)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from app.core.lanes import LONG_THREADS
 from app.core.prepared import wrapped
 from app.core.server_prepared import ready_statements
 
@@ -56,9 +57,10 @@ POSTGRES_OPTIONS = (
 
 
 def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
-    """The options of ``create_engine`` for one process with this many request threads."""
+    """The options of ``create_engine`` for one process with this many threads for requests."""
     common: dict[str, Any] = {
-        "pool_size": threads + 4,
+        # And those of the jobs.
+        "pool_size": threads + LONG_THREADS + 4,
         "max_overflow": 0,
         # SQL errors must not print what clients sent (secrets among it).
         "hide_parameters": True,

@@ -221,6 +221,16 @@ class RequestTooLarge(DomainError):
         super().__init__("The request body is too large.", {"limit_bytes": limit})
 
 
+class RequestTimeout(DomainError):
+    """A request body that did not arrive in time."""
+
+    code = "request.timeout"
+    status = 408
+
+    def __init__(self) -> None:
+        super().__init__("The request body did not arrive in time.")
+
+
 class MethodNotAllowed(DomainError):
     """The address exists, the method does not (addition of decisions.md)."""
 

@@ -4,29 +4,17 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
 from app.core.errors import Unavailable
+from app.core.lanes import Lane, require
 
 LOCK_SECONDS = 10.0
 # Between two looks at whether another process is done writing.
-LOCK_NAP_SECONDS = 0.0005
-
-
-class WriterBusy(Exception):
-    """Somebody else writes, and whoever asked does not wait."""
-
-
-def _nothing() -> None:
-    """For who waits for nothing else meanwhile."""
-
-
-def rather_not_wait() -> None:
-    """For ``before_waiting``, where one would rather do something else; raises WriterBusy."""
-    raise WriterBusy
+LOCK_NAP_SECONDS = 0.0001
 
 
 class WriterLock:
@@ -45,18 +33,12 @@ class WriterLock:
         self._write = _opened(path)
 
     @contextmanager
-    def hold(self, before_waiting: Callable[[], object] = _nothing) -> Iterator[None]:
-        """Hold the lock, ``before_waiting`` if it must be waited for.
-
-        Raises Unavailable after ten seconds, and what ``before_waiting`` raises.
-        """
-        if not self._thread.acquire(blocking=False):
-            before_waiting()
-            if not self._thread.acquire(timeout=LOCK_SECONDS):
-                raise Unavailable
+    def hold(self) -> Iterator[None]:
+        """Hold the lock; raises Unavailable after ten seconds."""
+        if not self._thread.acquire(timeout=LOCK_SECONDS):
+            raise Unavailable
         try:
             if not self._lock_free_file():
-                before_waiting()
                 self._lock_file()
             try:
                 yield
@@ -126,13 +108,10 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 @contextmanager
-def writer_lock(engine: Engine, before_waiting: Callable[[], object] = _nothing) -> Iterator[None]:
-    """The writer lock of a SQLite file, ``before_waiting`` if it must be waited for.
-
-    On PostgreSQL, which orders writers by rows, there is none, and any statement may wait.
-    """
+def writer_lock(engine: Engine) -> Iterator[None]:
+    """The writer lock of a SQLite file; on PostgreSQL, which orders writers by rows, nothing."""
+    require(Lane.POOL)
     if engine.dialect.name != "sqlite" or not engine.url.database:
-        before_waiting()
         yield
         return
     path = f"{engine.url.database}.write"
@@ -142,5 +121,5 @@ def writer_lock(engine: Engine, before_waiting: Callable[[], object] = _nothing)
                 _locks[path] = WriterLock(path)
             except OSError as error:
                 raise Unavailable from error
-    with _locks[path].hold(before_waiting):
+    with _locks[path].hold():
         yield

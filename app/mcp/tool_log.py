@@ -5,7 +5,6 @@ which calls share that wait for the same writer. A call whose log could not be w
 ``audit.orphaned`` says so (decisions.md, section 5.1).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -77,21 +76,12 @@ def log(
     message: str | None,
     took: float,
 ) -> None:
-    """Write down a call that has ended, together with those of other threads; never raises.
+    """Write down a call that has ended, together with those of other threads; never raises."""
 
-    Where another writer is at work it may be written later, but before the call is answered.
-    """
-    asked_by = request_id.get()
+    def writing() -> None:
+        calls.do(entry(actor, tool_name, arguments, status=status, message=message, took=took))
 
-    def guarded(writing: Callable[[], None]) -> None:
-        with on_behalf_of(asked_by):
-            or_orphaned("bot.tool_invoked", writing)
-
-    def begin() -> None:
-        made = entry(actor, tool_name, arguments, status=status, message=message, took=took)
-        calls.before_answer(made, guarded)
-
-    or_orphaned("bot.tool_invoked", begin)
+    or_orphaned("bot.tool_invoked", writing)
 
 
 def write(made: Entry) -> None:

@@ -1,8 +1,8 @@
 """Sending by hand, while a person waits: a delivery once more, or a test.
 
 A retry is marked in the outbox before it is sent, so that one which a crash cuts off is written
-down as well. While it is under way, the request holds no database connection and no place of the
-server.
+down as well. While it is under way, the request holds no database connection, and a thread for long
+work (``core/lanes.py``).
 """
 
 import os
@@ -18,9 +18,10 @@ from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.context import request_id, waiting_outside
+from app.core.context import request_id
 from app.core.db import reading, run_write, session
 from app.core.errors import Conflict, Unavailable
+from app.core.lanes import Lane, require
 from app.core.locks import Lock, hold
 from app.webhooks import attempts, deliveries, outbox, service
 from app.webhooks.attempts import Attempt, Outcome
@@ -30,8 +31,8 @@ from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhoo
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
-# At most so many people wait for receivers at a time.
-_places = threading.BoundedSemaphore(16)
+# At most so many people wait for receivers at a time, which leaves threads for other long work.
+_places = threading.BoundedSemaphore(4)
 TOTAL_SECONDS = 45.0
 
 
@@ -91,13 +92,13 @@ def _test(webhook: Webhook, number: int, asked_in: str | None) -> Attempt:
 
 
 def _sent(attempt: Attempt) -> Outcome:
-    with waiting_outside.get()():
-        return send(attempt, limits(current_app, total=TOTAL_SECONDS))
+    return send(attempt, limits(current_app, total=TOTAL_SECONDS))
 
 
 @contextmanager
 def _place() -> Iterator[None]:
-    """A place among those who wait; raises Unavailable where there is none."""
+    """A place among those who wait; raises Unavailable where there is none, and LaneRequired."""
+    require(Lane.LONG)
     if not _places.acquire(blocking=False):
         raise Unavailable
     try:

@@ -8,8 +8,6 @@ import pytest
 
 from app.activity.sentences import NOTHING_SAID, SENTENCES, sentence
 from app.audit.catalogue import EVENTS
-from app.gate import gate
-from app.threads import Takers
 from tests.support.agent import Agent
 from tests.support.story import make_ticket, ok
 
@@ -81,8 +79,7 @@ def test_the_export_is_the_filter_as_lines(cast):
     assert "attachment" in response.headers["Content-Disposition"]
 
 
-def test_the_export_is_sent_in_pieces(app, cast, monkeypatch):
-    monkeypatch.setattr(app, "wsgi_app", gate(app.wsgi_app, Takers(1), places=1))
+def test_the_export_is_sent_in_pieces(cast, monkeypatch):
     monkeypatch.setattr("app.activity.pages.exporting.BATCH", 2)
     for number in range(5):
         make_ticket(cast.ada, cast.open_project, f"{number}")

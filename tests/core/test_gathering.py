@@ -2,14 +2,12 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import event, select
 
 from app.accounts.models import User
 from app.core import gathering
-from app.core.context import out_of_turn
 from app.core.db import db, reading, session
 from app.core.errors import Unavailable
 from app.core.gathering import Gathering
@@ -89,30 +87,6 @@ def test_who_comes_meanwhile_is_written_at_once_after(app):
     assert crowd.outcomes["late"] == "written"
 
 
-def test_nobody_waits_for_the_turn_of_who_leads(app):
-    others_done, were_done = threading.Event(), []
-
-    class Late(Crowd):
-        """The leader's turn comes when all others are done."""
-
-        def come(self, name):
-            if name == "leader":
-                out_of_turn.set(self.aside)
-            super().come(name)
-            if self.outcomes.keys() >= NAMES:
-                others_done.set()
-
-        @contextmanager
-        def aside(self):
-            yield
-            were_done.append(others_done.wait(5))
-
-    crowd = Late(app)
-    crowd.gather()
-    assert were_done == [True]
-    assert crowd.outcomes == dict.fromkeys({"leader"} | NAMES, "written")
-
-
 def test_what_one_spoils_the_others_write_alone(app):
     def spoil(name):
         if name == "2":
@@ -148,7 +122,7 @@ def test_all_hear_of_an_outage_and_the_next_is_written(app):
 def test_all_hear_where_no_transaction_begins(app, monkeypatch):
     crowd = Crowd(app)
 
-    def never(_work, *, hasty, waits=True):
+    def never(_work, *, hasty):
         crowd.is_in.set()
         assert crowd.goes_on.wait(10)
         raise Unavailable

@@ -1,8 +1,5 @@
 """Units of work: what commits, what does not, and what is tried again."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-
 import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
@@ -13,9 +10,7 @@ from app.audit.models import AuditEvent
 from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import SYSTEM
-from app.core.at_hand import application
 from app.core.clock import now_ms
-from app.core.context import out_of_turn, stepping_aside
 from app.core.db import (
     ATTEMPTS,
     after_commit,
@@ -209,74 +204,6 @@ def test_only_a_hasty_commit_does_not_wait_for_the_disk(waiting):
         with transaction(hasty=hasty):
             seen.append(session.scalar(text(question)))
     assert seen == [yes, no, no, yes]
-
-
-@pytest.fixture(name="turns")
-def _turns():
-    """What happens, and when others have their turn."""
-    seen = []
-
-    @contextmanager
-    def aside():
-        seen.append("others")
-        yield
-        seen.append("mine")
-
-    token = out_of_turn.set(aside)
-    yield seen
-    out_of_turn.reset(token)
-
-
-def write_and_read(seen, *, hasty=False):
-    with transaction(hasty=hasty):
-        seen.append("writing")
-        after_commit(lambda: seen.append("committed"))
-    with reading():
-        seen.append("reading")
-
-
-def test_who_writes_lets_others_compute(turns):
-    write_and_read(turns)
-    assert turns == ["others", "writing", "mine", "committed", "reading"]
-
-
-def test_who_need_not_wait_for_the_disk_keeps_its_turn(turns):
-    write_and_read(turns, hasty=True)
-    if db.engine.dialect.name == "sqlite":
-        assert turns == ["writing", "committed", "reading"]
-    else:
-        # Each statement may wait.
-        assert turns == ["others", "writing", "mine", "committed", "reading"]
-
-
-def test_within_another_the_turn_is_waited_for_at_the_end_of_that(turns):
-    with stepping_aside():
-        with transaction():
-            turns.append("writing")
-        turns.append("written")
-    assert turns == ["others", "writing", "written", "mine"]
-
-
-def test_the_lock_is_free_before_the_turn_is_waited_for():
-    """Whoever must wait for its turn again keeps nobody from writing meanwhile."""
-    written = []
-
-    @contextmanager
-    def aside():
-        yield
-        if not written:
-            written.append(other.submit(write_elsewhere, app).result(10))
-
-    def write_elsewhere(app):
-        with app.app_context(), transaction():
-            return "written"
-
-    app = application()
-    token = out_of_turn.set(aside)
-    with ThreadPoolExecutor(1) as other, transaction():
-        pass
-    out_of_turn.reset(token)
-    assert written == ["written"]
 
 
 def _fail_within_savepoint():

@@ -3,13 +3,13 @@
 import fcntl
 import os
 import threading
-from contextlib import ExitStack
 
 import pytest
 from sqlalchemy import create_engine
 
 from app.core import writer_lock as locks
 from app.core.errors import Unavailable
+from app.core.lanes import Lane, LaneRequired, run
 from app.core.writer_lock import WriterLock, writer_lock
 from tests.support.serving import until
 
@@ -51,52 +51,50 @@ def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, mon
         assert is_locked(tmp_path / "write")
 
 
-@pytest.mark.parametrize("holds", [True, False])
-def test_who_must_wait_says_so_before_and_who_need_not_does_not(tmp_path, holds):
-    other, mine = (WriterLock(str(tmp_path / "write")) for _ in range(2))
-    told, held = [], ExitStack()
-    if holds:
-        held.enter_context(other.hold())
-
-    def tell():
-        told.append(is_locked(tmp_path / "write"))
-        held.close()
-
-    with mine.hold(tell):
-        assert told == ([True] if holds else [])
-    assert not is_locked(tmp_path / "write-next")
-
-
 def test_who_finds_others_waiting_does_not_go_before_them(tmp_path):
     mine = WriterLock(str(tmp_path / "write"))
-    told = []
+    held = threading.Event()
+
+    def write():
+        with mine.hold():
+            held.set()
+
     with (tmp_path / "write-next").open("w") as waiting:
         fcntl.flock(waiting, fcntl.LOCK_EX)
-
-        def tell():
-            told.append("must wait")
-            fcntl.flock(waiting, fcntl.LOCK_UN)
-
-        with mine.hold(tell):
-            assert told == ["must wait"]
+        thread = threading.Thread(target=write)
+        thread.start()
+        assert not held.wait(0.05)
+    assert held.wait(10)
+    thread.join()
 
 
 def test_a_thread_waits_for_another_of_its_process(tmp_path):
     lock = WriterLock(str(tmp_path / "write"))
-    told = threading.Event()
-    order = []
+    held = threading.Event()
 
-    def write_after():
-        with lock.hold(told.set):
-            order.append("after")
+    def write():
+        with lock.hold():
+            held.set()
 
     with lock.hold():
-        thread = threading.Thread(target=write_after)
+        thread = threading.Thread(target=write)
         thread.start()
-        assert told.wait(10)
-        order.append("before")
+        assert not held.wait(0.05)
+    assert held.wait(10)
     thread.join()
-    assert order == ["before", "after"]
+
+
+def test_no_write_begins_on_the_event_loop(tmp_path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
+
+    def write():
+        with writer_lock(engine):
+            pass
+
+    with pytest.raises(LaneRequired) as raised:
+        run(Lane.LOOP, write)
+    assert raised.value.lane is Lane.POOL
+    run(Lane.POOL, write)
 
 
 def test_a_forked_process_does_not_share_its_parents_lock(tmp_path, monkeypatch):

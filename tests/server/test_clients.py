@@ -1,13 +1,18 @@
 """Clients that are slow, hostile or careless, against the real server."""
 
 import fcntl
+import http.client
+import json
+import select
+import sys
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 
+import psutil
 import pytest
 
-from app.threads import KEPT_FREE, POOL
-from tests.support.serving import serving, until
+from app.asgi import SLOW_BODIES
+from tests.support.serving import end, serving, start, until
 
 MANY = 500
 LIMIT = 65_536
@@ -28,8 +33,6 @@ def stalled(served, sent):
         for _ in range(MANY):
             held.enter_context(closing(served.connect(sent)))
         yield
-    # Their threads notice in a moment that they left.
-    until(lambda: served.request("POST", "/api/v1/auth/login", b"{").status != 503)
 
 
 def read_status(connection):
@@ -64,20 +67,122 @@ def test_500_stalled_clients_keep_no_one_waiting(served, sent):
             assert time.monotonic() - began < 1
 
 
-def test_bodies_that_come_late_arrive_or_are_told_so(tmp_path):
-    """More of them than threads of the server's: most have one, the others may try again."""
+def test_bodies_that_come_a_little_late_arrive(served):
+    """However many there are, since they keep nobody."""
     body = b'{"username": 5}'
     sent = LOGIN + b"Content-Length: %d\r\n\r\n" % len(body) + body[:3]
-    with serving(tmp_path / "instance", WORKERS=1) as served, ExitStack() as held:
-        late = [held.enter_context(closing(served.connect(sent))) for _ in range(2 * POOL)]
+    with ExitStack() as held:
+        late = [held.enter_context(closing(served.connect(sent))) for _ in range(256)]
         assert served.request("GET", "/api/v1/setup/status").status == 200
         for connection in late:
+            connection.sendall(body[3:])
+        assert {read_status(connection) for connection in late} == {422}
+
+
+def test_more_slow_bodies_than_an_address_may_have_are_refused(served):
+    sent = LOGIN + b"Content-Length: 100\r\n\r\n{"
+    with ExitStack() as held:
+        late = [held.enter_context(closing(served.connect(sent))) for _ in range(SLOW_BODIES + 2)]
+        refused = until(lambda: select.select(late, [], [], 0)[0])
+        assert len(refused) <= 2
+        answer = refused[0].recv(65_536)
+        assert b" 429 " in answer
+        assert b"\r\nretry-after: " in answer.lower()
+        assert b"rate_limit.exceeded" in answer
+        assert b"\r\nconnection: close\r\n" in answer.lower()
+        # Whoever sends all of it is not kept waiting, nor is anybody else.
+        assert served.request("POST", "/api/v1/auth/login", b"{").status == 422
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"GARBAGE\r\n\r\n", 400, "request.malformed"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400, "request.malformed"),
+        (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n", 414, "request.uri_too_long"),
+        (
+            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * 70_000 + b"\r\n\r\n",
+            431,
+            "request.headers_too_large",
+        ),
+        (
+            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: x\r\n" * 11_000,
+            431,
+            "request.headers_too_large",
+        ),
+    ],
+)
+def test_what_is_no_request_is_told_so_in_the_envelope(served, sent, status, code):
+    with closing(served.connect(sent)) as connection:
+        with closing(http.client.HTTPResponse(connection)) as answer:
+            answer.begin()
+            assert answer.status == status
+            assert json.loads(answer.read())["error"]["code"] == code
+            assert answer.headers["X-Request-Id"]
+            assert "Server" not in answer.headers
+
+
+def test_no_answer_names_the_server_library(served):
+    for path in ("/healthz", "/setup", "/api/v1/nothing"):
+        assert "Server" not in served.request("GET", path).headers
+
+
+def test_a_head_that_never_ends_is_cut_off(tmp_path):
+    command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
+    served = start(tmp_path / "instance", command=command)
+    try:
+        for sent in (b"", b"GET / HT", LOGIN):
+            with closing(served.connect(sent)) as connection, suppress(ConnectionError):
+                assert connection.recv(1) == b""
+        # A connection that was used is kept for as long, whatever is sent but a whole head.
+        with closing(served.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) as connection:
+            assert read_status(connection) == 200
+            connection.sendall(b"\r\n")
             with suppress(ConnectionError):
-                connection.sendall(body[3:])
-        statuses = [read_status(connection) for connection in late]
-        assert set(statuses) == {422, 503}
-        assert statuses.count(422) >= POOL - KEPT_FREE
-        assert served.request("POST", "/api/v1/auth/login", body).status == 422
+                while connection.recv(4096):
+                    pass
+    finally:
+        end(served)
+
+
+def resident(process):
+    return psutil.Process(process).memory_info().rss / 2**20
+
+
+def test_an_abusive_address_hurts_no_other(tmp_path):
+    """500 half bodies, 500 half heads and 200 answers that nobody reads, from one address."""
+    command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
+    settings = {"MAX_REQUEST_BYTES": 4 * 2**20, "WORKERS": 2}
+    served = start(tmp_path / "instance", command=command, **settings)
+    half = LOGIN + b"Content-Length: 4000000\r\n\r\n" + b"x" * 50_000
+    greedy = b"GET /assets/0/htmx.js HTTP/1.1\r\nHost: x\r\n\r\n" * 20
+
+    def other(method, path, body=None):
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", served.port, source_address=("127.0.0.2", 0), timeout=20
+        )
+        with closing(connection):
+            began = time.monotonic()
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            connection.getresponse().read()
+            return time.monotonic() - began
+
+    try:
+        before = max(map(resident, served.workers()))
+        with ExitStack() as held:
+            for sent, number in ((half, 500), (LOGIN, 500), (greedy, 200)):
+                for _ in range(number):
+                    held.enter_context(closing(served.connect(sent)))
+            times = []
+            for _ in range(100):
+                times.append(other("POST", "/api/v1/auth/login", b"{"))
+                times.append(other("GET", "/api/v1/setup/status"))
+            assert sorted(times)[int(len(times) * 0.99) - 1] < 0.2
+            assert max(map(resident, served.workers())) < 250
+        until(lambda: max(map(resident, served.workers())) < before + 60)
+        assert served.request("GET", "/readyz").status == 200
+    finally:
+        end(served)
 
 
 def test_liveness_does_not_wait_for_requests_that_wait_for_the_database(served):

@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import random
 import signal
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager
 
 import psutil
@@ -118,6 +120,30 @@ def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_p
         assert served.stop() == 0
         idle.close()
         stalled.close()
+
+
+# How many servers are stopped; 200 take ten minutes.
+STOPS = int(os.environ.get("STOPS", "8"))
+
+
+@pytest.mark.parametrize("to_group", [False, True])
+def test_signals_at_any_moment_end_the_server(tmp_path, to_group):
+    """Single ones and doubled ones, up to 50 microseconds apart, soon after the start or later."""
+    chance = random.Random(to_group)
+    for number in range(STOPS // 2):
+        with serving(tmp_path / f"{number}", WORKERS=2) as served:
+            age, gap = chance.choice([0, 0, chance.random()]), chance.choice([None, 0, 5e-5])
+            time.sleep(age)
+            send = os.killpg if to_group else os.kill
+            began = time.monotonic()
+            send(served.process.pid, signal.SIGTERM)
+            if gap is not None:
+                pause = time.perf_counter() + gap * chance.random()
+                while time.perf_counter() < pause:
+                    pass
+                send(served.process.pid, signal.SIGTERM)
+            assert served.process.wait(timeout=20) == 0, served.output()
+            assert time.monotonic() - began < 5, (age, gap)
 
 
 def test_a_second_server_on_the_same_database_is_refused(tmp_path):

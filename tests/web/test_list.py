@@ -6,9 +6,6 @@ import re
 
 import pytest
 
-from app.gate import gate
-from app.threads import Takers
-
 
 def rows(text: str) -> list[str]:
     """The display ids of the rows of a list, in order."""
@@ -292,7 +289,6 @@ def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):
 @pytest.mark.parametrize(("kind", "pieces"), [("csv", [3, 2, 1]), ("json", [2, 2, 1, 2])])
 def test_a_file_is_sent_in_pieces(ada, make, monkeypatch, kind, pieces):
     monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
-    monkeypatch.setattr(ada.app, "wsgi_app", gate(ada.app.wsgi_app, Takers(1), places=1))
     for number in range(5):
         make(f"No. {number}")
     answer = ada.get(f"/tickets.{kind}")

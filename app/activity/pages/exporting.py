@@ -15,6 +15,7 @@ from app.activity.pages.blueprint import asked, pages
 from app.activity.pages.log import FILTERS, rows, wanted_by
 from app.core.actor import Actor
 from app.core.db import reading
+from app.core.lanes import Lane, require
 from app.web.downloads import streamed
 from app.web.guard import actor
 from app.web.spreadsheets import line
@@ -32,6 +33,7 @@ Events = list[dict[str, Any]]
 @pages.get("/audit/export")
 def export() -> Response:
     """The newest events of the filter as JSON lines, or with ``format=csv`` as CSV."""
+    require(Lane.LONG)
     is_csv = request.args.get("format") == "csv"
     with reading():
         wanted = wanted_by(asked(*FILTERS))

@@ -6,6 +6,7 @@ from flask import Response, request
 
 from app.core.clock import iso, now_ms
 from app.core.db import reading
+from app.core.lanes import Lane, require
 from app.moving import leaving
 from app.moving.archive import zipped
 from app.moving.pages.blueprint import pages, project_options
@@ -26,6 +27,7 @@ def export_page() -> Response:
 @pages.get("/export/archive.zip")
 def download() -> Response:
     """The archive of all projects, or of the one that is named; raises NotFound or Gone."""
+    require(Lane.LONG)
     key = request.args.get("project", "")
     with reading():
         project = visible_by_key(actor(), key) if key else None

@@ -14,6 +14,7 @@ from flask import Response, request
 from app.core.clock import iso
 from app.core.db import reading
 from app.core.errors import NotFound
+from app.core.lanes import Lane, require
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import listing
 from app.tickets.listing import Row
@@ -56,6 +57,7 @@ def export_all(kind: str) -> Response:
 
 
 def _file(project: SeenProject | None, kind: str) -> Response:
+    require(Lane.LONG)
     if kind not in TYPES:
         raise NotFound("route", request.path)
     batches = _batches(asked(request.args, everywhere=project is None), project)

@@ -13,7 +13,7 @@ from threading import Lock
 from flask import current_app
 
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.context import out_of_turn
+from app.core.lanes import Lane, require
 from app.tickets import changes
 from app.tickets.board import Shape
 from app.web.choices import shows_exact_times
@@ -87,12 +87,13 @@ def keep(found: Look, make: Callable[[], str]) -> Piece:
 
     Where others make the same ones, wait for theirs: eight at once would take eight times as long.
     """
+    # To make them takes longer than the event loop may be held.
+    require(Lane.POOL)
     lock = _making[hash(found.key) % len(_making)]
     has_turn = lock.acquire(blocking=False)
     is_first = has_turn
     if not has_turn:
-        with out_of_turn.get()():
-            has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
+        has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
     try:
         theirs = None if is_first else look(found.key[0]).columns
         if theirs is not None:
