@@ -73,9 +73,9 @@ class Answer(NamedTuple):
     body: bytes | Iterator[bytes]
 
 
-def refusal(code: str, message: str) -> tuple[list[tuple[str, str]], bytes]:
+def refusal(error: DomainError) -> tuple[list[tuple[str, str]], bytes]:
     """The headers and the error envelope of an answer for which the application is not asked."""
-    body = orjson.dumps({"error": {"code": code, "message": message}})
+    body = orjson.dumps({"error": {"code": error.code, "message": error.message}})
     headers = [
         ("Content-Type", "application/json; charset=utf-8"),
         ("Content-Length", str(len(body))),
@@ -150,7 +150,7 @@ class Application:
             answer = await self._answered(environ, body)
         except Exception:
             log.exception("a request was not answered")
-            answer = Answer(500, *refusal(DomainError.code, "Something went wrong on our side."))
+            answer = Answer(500, *refusal(DomainError("Something went wrong on our side.")))
         if isinstance(body, FailedBody):
             # What was not received would be taken for the next request.
             answer.headers.append(CLOSE)
@@ -259,7 +259,7 @@ class Application:
             client = self._client(environ)
             if self._unread[client] + len(body) > UNREAD_BYTES:
                 error = Unavailable()
-                headers, small = refusal(error.code, error.message)
+                headers, small = refusal(error)
                 await _begin(send, error.status, headers)
                 await send({"type": "http.response.body", "body": small})
                 return

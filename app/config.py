@@ -83,7 +83,7 @@ class Settings:
     # WORKERS: server processes. Absent: one per processor core that this process may use, four at
     # most.
     workers: int = field(default_factory=_cores)
-    # THREADS: requests that one process works on at a time.
+    # THREADS: requests that may wait for the database and that one process works on at a time.
     threads: int = 4
 
     # Argon2id's cost (reliability.md, section 3). Not for the environment: a weaker one is for

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from app.asgi import UNREAD_SECONDS, Application, refusal
 from app.config import Settings
+from app.core.errors import RequestMalformed
 from app.core.processes import end_with
 
 # For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
@@ -189,18 +190,7 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Say in the envelope why what was sent is no request, and end the connection."""
-        code, message = REFUSALS[self.refusal]
-        headers, body = refusal(code, message)
+        headers, body = refusal(RequestMalformed(self.refusal))
         head = "".join(f"{name}: {value}\r\n" for name, value in headers)
         self.transport.write(b"".join([STATUS_LINE[self.refusal], head.encode(), b"\r\n", body]))
         self.transport.close()
-
-
-REFUSALS = {
-    HTTPStatus.BAD_REQUEST: ("request.malformed", "This is no HTTP request."),
-    HTTPStatus.REQUEST_URI_TOO_LONG: ("request.uri_too_long", "The address is too long."),
-    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: (
-        "request.headers_too_large",
-        "The headers are too long.",
-    ),
-}

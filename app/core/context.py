@@ -24,7 +24,7 @@ undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 # Whether webhooks are told of what is recorded: an import may leave them in peace.
 webhooks_are_told: ContextVar[bool] = ContextVar("webhooks_are_told", default=True)
 
-# In the WSGI environment: the answer is to be sent while it is made (app/worker.py).
+# In the WSGI environment: the answer is to be sent while it is made (app/asgi.py).
 STREAMED = "docket.streamed"
 
 

@@ -221,6 +221,17 @@ class RequestTooLarge(DomainError):
         super().__init__("The request body is too large.", {"limit_bytes": limit})
 
 
+class RequestMalformed(DomainError):
+    """What a client sent is no HTTP request, or its head is too long; no operation was reached."""
+
+    code = "request.malformed"
+
+    def __init__(self, status: int = 400) -> None:
+        messages = {414: "The address is too long.", 431: "The headers are too long."}
+        super().__init__(messages.get(status, "This is no HTTP request."))
+        self.status = status
+
+
 class RequestTimeout(DomainError):
     """A request body that did not arrive in time."""
 

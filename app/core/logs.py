@@ -89,5 +89,5 @@ def configure(level: str) -> None:
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None
     # These print request lines, which hold credentials; our own line replaces them.
-    for name in ("werkzeug", "granian.access", "urllib3"):
+    for name in ("werkzeug", "uvicorn.access", "urllib3"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -54,9 +54,14 @@ BARE: tuple[Refusal, ...] = (
     errors.CurrentPasswordInvalid,
     errors.PasswordTooShort,
     errors.PasswordUnchanged,
+    errors.RequestTimeout,
     DomainError,
     errors.Unavailable,
 )
+
+
+# What is answered where no operation is reached.
+OF_NO_OPERATION: tuple[Refusal, ...] = (errors.MethodNotAllowed, errors.RequestMalformed)
 
 
 def component_name(refusal: Refusal) -> str:
@@ -66,7 +71,7 @@ def component_name(refusal: Refusal) -> str:
 
 def components() -> dict[str, Json]:
     """``Error``, the envelope of every failure, and one refinement of it for each code."""
-    known: tuple[Refusal, ...] = (*DETAILS, *BARE, errors.MethodNotAllowed)
+    known: tuple[Refusal, ...] = (*DETAILS, *BARE, *OF_NO_OPERATION)
     codes = sorted({refusal.code for refusal in known})
     made = {
         "Error": _object(
@@ -127,7 +132,10 @@ def _of_route(route: Route) -> Iterator[tuple[int, Refusal]]:
 
 def _of_form(route: Route) -> Iterator[tuple[int, Refusal]]:
     if route.writes:
+        yield 408, errors.RequestTimeout
         yield 413, errors.RequestTooLarge
+        # Of too many bodies that arrive slowly.
+        yield 429, errors.RateLimited
     if route.body is not None or route.query is not None:
         yield 422, errors.RequestInvalid
     judged = route.body is not None and route.body is not EmptyBody

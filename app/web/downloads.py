@@ -1,4 +1,4 @@
-"""Files that are sent while they are made, so that their length costs no memory (app/gate.py)."""
+"""Files that are sent while they are made, so that their length costs no memory (app/asgi.py)."""
 
 import logging
 from collections.abc import Iterator

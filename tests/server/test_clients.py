@@ -95,31 +95,31 @@ def test_more_slow_bodies_than_an_address_may_have_are_refused(served):
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "code"),
+    ("sent", "status"),
     [
-        (b"GARBAGE\r\n\r\n", 400, "request.malformed"),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400, "request.malformed"),
-        (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n", 414, "request.uri_too_long"),
+        (b"GARBAGE\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400),
+        (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n", 414),
         (
             b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * 70_000 + b"\r\n\r\n",
             431,
-            "request.headers_too_large",
         ),
         (
             b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: x\r\n" * 11_000,
             431,
-            "request.headers_too_large",
         ),
     ],
 )
-def test_what_is_no_request_is_told_so_in_the_envelope(served, sent, status, code):
-    with closing(served.connect(sent)) as connection:
-        with closing(http.client.HTTPResponse(connection)) as answer:
-            answer.begin()
-            assert answer.status == status
-            assert json.loads(answer.read())["error"]["code"] == code
-            assert answer.headers["X-Request-Id"]
-            assert "Server" not in answer.headers
+def test_what_is_no_request_is_told_so_in_the_envelope(served, sent, status):
+    with (
+        closing(served.connect(sent)) as connection,
+        closing(http.client.HTTPResponse(connection)) as answer,
+    ):
+        answer.begin()
+        assert answer.status == status
+        assert json.loads(answer.read())["error"]["code"] == "request.malformed"
+        assert answer.headers["X-Request-Id"]
+        assert "Server" not in answer.headers
 
 
 def test_no_answer_names_the_server_library(served):
