@@ -13,13 +13,14 @@ from flask_migrate import Migrate
 from app import cli, doors
 from app.accounts import identity, traces
 from app.application import Docket
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
 from app.core.at_hand import asked, notes
 from app.core.context import request_id
 from app.core.db import db
 from app.core.engines import engine_options, prepare
+from app.core.errors import RequestMisdirected
 from app.core.json_provider import OrjsonProvider
 from app.core.response_headers import add_missing
 from app.core.spare_connections import end_left
@@ -95,7 +96,12 @@ def _install_requests(app: Flask) -> None:
         noted.actor = ANONYMOUS
         noted.request_id = ids.new_id()
         request_id.set(noted.request_id)
-        rule = asked().url_rule
+        request = asked()
+        host = request.environ.get("HTTP_HOST")
+        is_asked_here = host is None or settings_at_hand().own_address.is_host(host)
+        if not is_asked_here and request.blueprint != health.name:
+            raise RequestMisdirected
+        rule = request.url_rule
         lanes.enter_rule(rule.rule if rule is not None else "")
 
     app.after_request(traces.finish)

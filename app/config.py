@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 
 from app import environment as read
 from app.core.at_hand import application
+from app.core.own_address import OwnAddress
 from app.environment import Environment, SettingsError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +52,10 @@ class Settings:
     # BASE_URL: the address at which people and bots reach Docket, such as
     # https://tickets.example.org. Absent: http://HOST:PORT.
     base_url: str
+    has_base_url: bool = True
+    # ALLOWED_HOSTS: host names besides that of BASE_URL that requests may be addressed to,
+    # comma-separated; IP addresses and localhost always may.
+    allowed_hosts: tuple[str, ...] = ()
     # APP_NAME: the name that pages show and that other servers see in User-Agent.
     app_name: str = "Docket"
     # TRUSTED_PROXIES: how many reverse proxies stand in front; that many entries at the end of
@@ -112,6 +117,8 @@ class Settings:
                 environ, "SECRET_KEY", instance_dir / "secret_key" if sqlite else None
             ),
             base_url=read.base_url(environ, "BASE_URL", _own_address(host, port)),
+            has_base_url=bool(read.text(environ, "BASE_URL")),
+            allowed_hosts=read.hosts(environ, "ALLOWED_HOSTS"),
             app_name=read.line(environ, "APP_NAME", "Docket", 60),
             trusted_proxies=read.whole(environ, "TRUSTED_PROXIES", 0, 0, 10),
             max_request_bytes=read.whole(
@@ -161,6 +168,12 @@ class Settings:
     def database_path(self) -> Path | None:
         """The file of a SQLite database."""
         return Path(make_url(self.database_url).database or "") if self.is_sqlite else None
+
+    @property
+    def own_address(self) -> OwnAddress:
+        """Which hosts and origins are this installation's own."""
+        own = self.base_url if self.has_base_url else None
+        return OwnAddress(own, self.port, self.allowed_hosts)
 
     @property
     def is_https(self) -> bool:

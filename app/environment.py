@@ -61,6 +61,17 @@ def networks(environ: Environment, name: str) -> str:
     return value
 
 
+def hosts(environ: Environment, name: str) -> tuple[str, ...]:
+    """A comma-separated list of host names without ports, in lower case."""
+    found = tuple(filter(None, (part.strip().lower() for part in text(environ, name).split(","))))
+    for one in found:
+        if not _HOST.fullmatch(one) or ":" in one:
+            raise SettingsError(
+                f"{name} must list host names such as tickets.example.org, not {one[:60]!r}."
+            )
+    return found
+
+
 def pem_file(environ: Environment, name: str) -> Path | None:
     """A readable file of certificates in PEM form, if one is named."""
     value = text(environ, name)

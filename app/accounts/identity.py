@@ -25,7 +25,6 @@ from app.rest.routing import Client
 COOKIE = "app_session"
 KEY_HEADER = "X-API-Key"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 # Run for every request, so made once.
@@ -112,21 +111,7 @@ def is_cross_site(request: Request) -> bool:
     if fetch_site is not None:
         return fetch_site not in ("same-origin", "none")
     origin = request.headers.get("Origin")
-    return origin is not None and origin.rstrip("/") not in own_origins(request)
-
-
-def own_origins(request: Request) -> set[str]:
-    """The service's own origin: BASE_URL's, and what the request was addressed to locally."""
-    settings = settings_at_hand()
-    proto = _forwarded(request, "X-Forwarded-Proto")
-    scheme = proto if proto in DEFAULT_PORTS else request.scheme
-    return {_origin(settings.base_url), _origin(f"{scheme}://{request.host}")}
-
-
-def _origin(address: str) -> str:
-    """As browsers write it: without the port that the scheme implies."""
-    scheme, _, host = address.partition("://")
-    return f"{scheme}://{host.removesuffix(DEFAULT_PORTS[scheme])}"
+    return origin is not None and not settings_at_hand().own_address.is_origin(origin)
 
 
 def client(request: Request) -> Client:

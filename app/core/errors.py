@@ -232,6 +232,18 @@ class RequestMalformed(DomainError):
         self.status = status
 
 
+class RequestMisdirected(DomainError):
+    """A request addressed to a host name that is not this service's."""
+
+    code = "request.misdirected"
+    status = 421
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This host name is not one of this service: name it in BASE_URL or ALLOWED_HOSTS."
+        )
+
+
 class RequestTimeout(DomainError):
     """A request body that did not arrive in time."""
 

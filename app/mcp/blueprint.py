@@ -36,7 +36,6 @@ from app.mcp.messages import (
     result,
 )
 from app.mcp.methods import Asked, method_of
-from app.mcp.origins import is_foreign
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +82,8 @@ def _unavailable(error: Unavailable) -> Response:
 
 def _answer(door: Door, request: Request, token: str) -> Response:
     settings = settings_at_hand()
-    if is_foreign(request.headers.get("Origin"), settings.base_url):
+    origin = request.headers.get("Origin")
+    if origin is not None and not settings.own_address.is_origin(origin):
         raise ProtocolError(INVALID_REQUEST, "This origin may not call.", status=403)
     if request.method != "POST":
         refused = ProtocolError(INVALID_REQUEST, "Send a POST.", status=405)

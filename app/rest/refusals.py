@@ -55,6 +55,7 @@ BARE: tuple[Refusal, ...] = (
     errors.PasswordTooShort,
     errors.PasswordUnchanged,
     errors.RequestTimeout,
+    errors.RequestMisdirected,
     DomainError,
     errors.Unavailable,
 )
@@ -127,7 +128,7 @@ def _of_route(route: Route) -> Iterator[tuple[int, Refusal]]:
         yield 409, errors.Conflict
     for refusal in route.errors:
         yield (422 if refusal is errors.InvalidField else refusal.status), refusal
-    yield from ((500, DomainError), (503, errors.Unavailable))
+    yield from ((421, errors.RequestMisdirected), (500, DomainError), (503, errors.Unavailable))
 
 
 def _of_form(route: Route) -> Iterator[tuple[int, Refusal]]:

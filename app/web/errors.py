@@ -33,6 +33,11 @@ WORDS = {
         "Shorten a text and send it again. A large file comes in by the command "
         "flask import-issues, or in parts: what is there already is not made twice.",
     ),
+    421: Words(
+        "This is another address",
+        "Docket is not known by the host name in your address bar. Whoever runs it can name it in "
+        "the setting BASE_URL or ALLOWED_HOSTS.",
+    ),
     422: Words("Something is not right", ""),
     429: Words("Too many attempts", "", "/login", "Back to log in"),
     500: Words(

@@ -45,7 +45,9 @@ def speak_of_secrets(cast):
         (f"///mcp//bot/{token}/mcp", 404),
         (f"//mcp/bot/{token}", 404),
     ):
-        assert cast.nobody.post(path).status_code == status
+        # Two slashes would be taken for the host.
+        answer = cast.nobody.post(path, headers={"Host": "localhost"})
+        assert answer.status_code == status
     call = {"name": "search", "arguments": {"q": token, "password": PASSWORD}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     ok(cast.nobody.post(f"//mcp/bot/{token}/mcp", message))

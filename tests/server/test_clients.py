@@ -16,7 +16,7 @@ from tests.support.serving import end, serving, start, until
 
 MANY = 500
 LIMIT = 65_536
-LOGIN = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+LOGIN = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +98,14 @@ def test_more_slow_bodies_than_an_address_may_have_are_refused(served):
     ("sent", "status"),
     [
         (b"GARBAGE\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n", 400),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n", 414),
         (
-            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * 70_000 + b"\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"A: " + b"x" * 70_000 + b"\r\n\r\n",
             431,
         ),
         (
-            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: x\r\n" * 11_000,
+            b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"A: x\r\n" * 11_000,
             431,
         ),
     ],
@@ -135,7 +135,9 @@ def test_a_head_that_never_ends_is_cut_off(tmp_path):
             with closing(served.connect(sent)) as connection, suppress(ConnectionError):
                 assert connection.recv(1) == b""
         # A connection that was used is kept for as long, whatever is sent but a whole head.
-        with closing(served.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) as connection:
+        with closing(
+            served.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        ) as connection:
             assert read_status(connection) == 200
             connection.sendall(b"\r\n")
             with suppress(ConnectionError):
@@ -155,7 +157,7 @@ def test_an_abusive_address_hurts_no_other(tmp_path):
     settings = {"MAX_REQUEST_BYTES": 4 * 2**20, "WORKERS": 2}
     served = start(tmp_path / "instance", command=command, **settings)
     half = LOGIN + b"Content-Length: 4000000\r\n\r\n" + b"x" * 50_000
-    greedy = b"GET /assets/0/htmx.js HTTP/1.1\r\nHost: x\r\n\r\n" * 20
+    greedy = b"GET /assets/0/htmx.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20
 
     def other(method, path, body=None):
         connection = http.client.HTTPConnection(
@@ -228,7 +230,7 @@ def test_odd_addresses_are_not_found(served, path):
 
 
 def test_headers_of_unbounded_length_are_refused(served):
-    sent = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 1_000_000 + b"\r\n\r\n"
+    sent = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 1_000_000 + b"\r\n\r\n"
     with closing(served.connect()) as connection:
         try:
             connection.sendall(sent)

@@ -30,8 +30,8 @@ def test_no_credential_is_written(tmp_path, level):
         served.request("GET", "/api/v1/tickets", Cookie=f"app_session={SESSION}")
         for broken in (
             f"GET {mcp} HTTP/9.9\r\n\r\n",
-            f"BREW {mcp} HTTP/1.1\r\nHost: x\r\nX-API-Key: {TOKEN}\r\n\r\n",
-            f"POST {mcp} HTTP/1.1\r\nHost: x\r\nContent-Length: minus\r\n\r\n",
+            f"BREW {mcp} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {TOKEN}\r\n\r\n",
+            f"POST {mcp} HTTP/1.1\r\nHost: localhost\r\nContent-Length: minus\r\n\r\n",
             f"{TOKEN}\r\n\r\n",
         ):
             with closing(served.connect(broken.encode())) as connection:

@@ -113,9 +113,11 @@ def test_a_service_manager_that_signals_every_process_still_finishes_requests(tm
 
 def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_path):
     with serving(tmp_path / "instance") as served:
-        idle = served.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle = served.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert idle.recv(15) == b"HTTP/1.1 200 OK"
-        stalled = served.connect(b"POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Le")
+        stalled = served.connect(
+            b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Le"
+        )
         until(lambda: is_healthy(served))
         assert served.stop() == 0
         idle.close()

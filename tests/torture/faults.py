@@ -206,7 +206,7 @@ def slow_clients(stage: Stage, count: int = 500) -> Figures:
     """Clients that send half a request and stop: nobody else waits for them."""
     assert stage.served is not None
     assert stage.site is not None
-    half = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
+    half = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     took = []
     with ExitStack() as held:
         for _ in range(count):

@@ -1,0 +1,75 @@
+"""Which hosts and origins are this service's own; a name that an attacker chose is neither.
+
+Without this check, a page of an attacker whose host name suddenly resolves to this machine (DNS
+rebinding) could talk to Docket as if it were a page of Docket.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+LOCALHOST = "localhost"
+LONGEST_HOST = 255
+PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddress:
+    """The address of an installation: ``base_url`` where it was set, else the port it serves."""
+
+    base_url: str | None
+    port: int
+    # Further host names that requests may be addressed to.
+    allowed_hosts: tuple[str, ...] = ()
+
+    def is_host(self, header: str) -> bool:
+        """Whether a request may be addressed to this ``Host``."""
+        return len(header) <= LONGEST_HOST and _is_host(self, header)
+
+    def is_origin(self, header: str) -> bool:
+        """Whether pages of this ``Origin`` are the service's own."""
+        return len(header) <= LONGEST_HOST and _is_origin(self, header)
+
+
+@lru_cache(maxsize=256)
+def _is_host(own: OwnAddress, header: str) -> bool:
+    found = _parts(f"http://{header}")
+    if found is None:
+        return False
+    name = found[1]
+    if own.base_url is not None and name == urlsplit(own.base_url).hostname:
+        return True
+    return name == LOCALHOST or _is_ip(name) or name in own.allowed_hosts
+
+
+@lru_cache(maxsize=256)
+def _is_origin(own: OwnAddress, header: str) -> bool:
+    found = _parts(header)
+    if own.base_url is not None:
+        return found is not None and found == _parts(own.base_url)
+    return (
+        found is not None and found[2] == own.port and (found[1] == LOCALHOST or _is_ip(found[1]))
+    )
+
+
+def _parts(address: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address that has nothing else."""
+    try:
+        split = urlsplit(address)
+        port = split.port
+    except ValueError:
+        return None
+    is_whole = split.scheme in PORTS and split.hostname and address.isascii()
+    more = (split.path.strip("/"), split.query, split.fragment, split.username, split.password)
+    if not is_whole or any(more) or split.hostname is None:
+        return None
+    return split.scheme, split.hostname, port if port is not None else PORTS[split.scheme]
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
