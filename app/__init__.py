@@ -29,7 +29,7 @@ from app.mcp.door import Door
 from app.mcp.registry import Catalog
 from app.rest import errors, openapi
 from app.rest.blueprint import blueprint
-from app.rest.dispatch import Identity
+from app.rest.dispatch import Identity, check_credentials
 from app.rest.health import health
 from app.rest.wsgi import HideTokens
 from app.web import install as install_web
@@ -153,6 +153,13 @@ def _install_doors(app: Flask) -> None:
         client=identity.client,
         cross_site=identity.is_cross_site,
     )
+
+    @app.before_request
+    def judge_credentials() -> None:
+        """A wrong key is refused where there is no such address or method, too."""
+        if asked().url_rule is None:
+            check_credentials(who, "unrouted")
+
     registry = doors.routes()
     app.config["ROUTES"] = registry
     app.register_blueprint(blueprint(registry, who))

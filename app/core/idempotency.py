@@ -9,19 +9,21 @@ answer is sealed under a key made of the presented Idempotency-Key and SECRET_KE
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from sqlalchemy import Index, LargeBinary, UniqueConstraint, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core import ids, sealing
 from app.core.clock import HOUR_MS, now_ms
 from app.core.columns import Id, Moment, id_key, short_text
-from app.core.db import Base, is_postgresql, session
-from app.core.errors import Conflict, InvalidField
+from app.core.db import Base, is_postgresql, savepoint, session
+from app.core.errors import Conflict, DomainError, Forbidden, InvalidField, NotFound
 
 KEY_LENGTH = 128
 
@@ -128,6 +130,26 @@ def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> Answer:
         raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
     opened = orjson.loads(sealing.open_sealed(row.sealed, f"idempotency:{key}"))
     return Answer(row.status, opened["body"].encode(), opened["headers"])
+
+
+class _Undone(Exception):
+    """Ends a savepoint whose work is not wanted."""
+
+
+def judge_replay(work: Callable[[], object]) -> None:
+    """Refuse to replay an answer to a request that its actor may no longer make.
+
+    The request is made once more and undone. Raises Forbidden and NotFound; what else it meets is
+    what it did itself, the first time.
+    """
+    try:
+        with savepoint():
+            work()
+            raise _Undone
+    except (Forbidden, NotFound):
+        raise
+    except (_Undone, DomainError, IntegrityError):
+        pass
 
 
 def keep(claimed: Claim, answer: Answer) -> None:

@@ -27,8 +27,8 @@ from app.mcp import eras
 from app.mcp.calls import Invocation
 from app.mcp.door import Door
 from app.mcp.messages import (
+    CALL,
     INTERNAL_ERROR,
-    INVALID_PARAMS,
     INVALID_REQUEST,
     Message,
     ProtocolError,
@@ -43,7 +43,6 @@ log = logging.getLogger(__name__)
 ENVIRON_KEY = "docket.mcp_token"
 RULE = "/mcp/bot/<token>/mcp"
 METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
-CALL = "tools/call"
 JSON = "application/json"
 
 
@@ -176,15 +175,14 @@ def _call(
 ) -> Response:
     name, sent = message.params.get("name"), message.params.get("arguments")
     status = 400 if modern else 200
-    if not isinstance(name, str) or not (sent is None or isinstance(sent, dict)):
-        _authenticate(door, token)
-        raise ProtocolError(
-            INVALID_PARAMS,
-            "tools/call takes name, a string, and arguments, an object.",
-            status=status,
-            request_id=message.id,
-        )
-    invocation = Invocation(door, token, name, sent or {}, settings.idempotency_key_ttl_hours)
+    invocation = Invocation(
+        door,
+        token,
+        name if isinstance(name, str) else "",
+        sent if isinstance(sent, dict) else {},
+        settings.idempotency_key_ttl_hours,
+        is_well_formed=isinstance(name, str) and (sent is None or isinstance(sent, dict)),
+    )
     try:
         content = invocation.run()
     except InvalidCredentials as error:

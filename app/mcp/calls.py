@@ -31,27 +31,37 @@ class Invocation:
 
     door: Door
     token: str
+    # As sent, or empty where that is no text.
     name: str
     sent: dict[str, Any]
     ttl_hours: int
+    is_well_formed: bool = True
     actor: Actor = field(default=ANONYMOUS)
 
     def run(self) -> dict[str, Any]:
         """Call the tool and log it; a refusal of the domain is a result too.
 
-        Raises InvalidCredentials, Unavailable, and ProtocolError for a tool that is not there.
+        Raises InvalidCredentials, Unavailable, and ProtocolError for a call that is not well formed
+        or a tool that is not there.
         """
         started = time.perf_counter()
         tool = self.door.catalog.tools.get(self.name)
         status, message = tool_log.OK, None
         try:
-            if tool is None:
+            if tool is None or not self.is_well_formed:
                 with reading():
                     self._resolve()
+            if not self.is_well_formed:
+                status = "invalid_params"
+                raise ProtocolError(
+                    INVALID_PARAMS, "tools/call takes name, a string, and arguments, an object."
+                )
+            if tool is None:
+                status = "unknown_tool"
                 raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {self.name[:128]}", status=200)
             return result(self._work_of(tool))
         except ProtocolError as error:
-            status, message = "unknown_tool", error.message
+            message = error.message
             raise
         except (InvalidCredentials, Unavailable):
             self.actor = ANONYMOUS
@@ -107,6 +117,7 @@ class Invocation:
             self.ttl_hours,
         )
         if isinstance(claimed, idempotency.Answer):
+            idempotency.judge_replay(lambda: tool.view(ToolCall(actor, given)))
             replayed: dict[str, Any] = orjson.loads(claimed.body)
             return replayed
         made = _echoing(tool.view(ToolCall(actor, given)), echoed)

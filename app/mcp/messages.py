@@ -15,6 +15,9 @@ RESOURCE_NOT_FOUND = -32002
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 
+# The method of a tool's call.
+CALL = "tools/call"
+
 RequestId = int | str | None
 
 
@@ -80,6 +83,9 @@ def parse(raw: bytes) -> Message:
     identifier: RequestId = found.get("id")
     params = found.get("params")
     if params is None:
+        params = {}
+    if method == CALL and not isinstance(params, dict):
+        # Refused once its bot is known, as each call is logged.
         params = {}
     if not isinstance(params, dict):
         raise ProtocolError(INVALID_PARAMS, "params must be an object.", request_id=identifier)

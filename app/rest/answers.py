@@ -26,6 +26,8 @@ class Answer:
     status: int = 200
     location: str | None = None
     etag: str | None = None
+    # Whether the body is that of the ETag, where it shows more than what the ETag is made of.
+    is_current: Callable[[], bool] | None = None
     cookies: tuple["Cookie", ...] = ()
 
 

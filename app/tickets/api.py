@@ -1,5 +1,7 @@
 """REST endpoints of tickets. What hangs on a ticket is in ``api_parts.py``."""
 
+from functools import partial
+
 from app.core.errors import Conflict
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.routing import Api, Call
@@ -83,7 +85,9 @@ def create_ticket(call: Call) -> Answer:
 def get_ticket(call: Call) -> Answer:
     """Fetch a ticket by UUID or display id."""
     found = reading.get_ticket(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(found.json, etag=found.etag)
+    # A renamed state, label, parent or user leaves the ETag as it is.
+    is_current = partial(queries.shows_nothing_newer, found.row.id)
+    return Answer(found.json, etag=found.etag, is_current=is_current)
 
 
 @api.route(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, null, select
+from sqlalchemy import bindparam, func, null, select
 from sqlalchemy.orm import aliased
 
 from app.accounts.builders import user_summary
@@ -105,6 +105,32 @@ BODILESS = LISTED.with_only_columns(
     maintain_column_froms=True,
 )
 
+# When a ticket, and each thing that it shows beside its own row, was changed last.
+_CHANGED = Prepared(
+    select(
+        Ticket.updated_at,
+        WorkflowState.updated_at.label("state"),
+        Assignee.updated_at.label("assignee"),
+        Reporter.updated_at.label("reporter"),
+        Parent.updated_at.label("parent"),
+        ParentState.updated_at.label("parent_state"),
+        select(func.max(Label.updated_at))
+        .select_from(TicketLabel)
+        .join(Label, Label.id == TicketLabel.label_id)
+        .where(TicketLabel.ticket_id == Ticket.id)
+        .correlate(Ticket)
+        .scalar_subquery()
+        .label("labels"),
+    )
+    .select_from(Ticket)
+    .join(Reporter, Reporter.id == Ticket.reporter_user_id)
+    .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+    .outerjoin(Assignee, Assignee.id == Ticket.assignee_user_id)
+    .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
+    .outerjoin(ParentState, ParentState.id == Parent.state_id)
+    .where(Ticket.id == bindparam("ticket_id"))
+)
+
 # In the order in which labels are shown.
 _LABELS = Prepared(
     select(Label.name_key, Label.id, Label.name, Label.color, TicketLabel.ticket_id)
@@ -147,6 +173,12 @@ def build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
         else ticket_by_id(row.id)
         for row in rows
     ]
+
+
+def shows_nothing_newer(ticket_id: str) -> bool:
+    """Whether all that the ticket shows of others is as old as its own row, and so its ETag."""
+    own, *others = _CHANGED.first(ticket_id=ticket_id)
+    return all(other is None or other <= own for other in others)
 
 
 def whole(row: Sequence[Any]) -> dict[str, Any]:

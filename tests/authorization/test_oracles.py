@@ -168,6 +168,40 @@ def test_a_replay_is_refused_to_whoever_may_no_longer_write(app):
     refused(smith.post(path, body, headers=key), 401, "auth.invalid_credentials")
 
 
+@pytest.mark.parametrize("door", ["rest", "mcp"])
+def test_a_replay_is_judged_by_the_allowlist_of_now(app, door):
+    world = build(app)
+    smith, ada = world.callers["smith"], world.callers["ada"]
+    places = world.places
+    project, others = places["other"]["project"], places["own"]["project"]
+    key = {"Idempotency-Key": "one key"}
+
+    def create():
+        if door == "rest":
+            return smith.post(f"/projects/{project}/tickets", {"title": "Keyed"}, headers=key)
+        arguments = {"project": project, "title": "Keyed", "idempotency_key": "one key"}
+        return Agent(smith).send("tools/call", {"name": "create_ticket", "arguments": arguments})
+
+    def number_of_next():
+        return ok(ada.post(f"/projects/{project}/tickets", {"title": "Next"}), 201)["ticket_number"]
+
+    first, before = create(), number_of_next()
+    assert create().text == first.text
+    ok(ada.patch(f"/bots/{smith.user_id}", {"project_ids": [others]}))
+    answer = create()
+    if door == "rest":
+        refused(answer, 403, "auth.forbidden", reason="project_not_in_allowlist")
+    else:
+        assert answer.json["result"]["isError"]
+        assert "Keyed" not in answer.text
+    ok(ada.patch(f"/bots/{smith.user_id}", {"project_ids": [others, project]}))
+    again = create()
+    assert again.status_code == first.status_code
+    assert "Keyed" in again.text
+    # To judge it made nothing.
+    assert number_of_next() == before + 1
+
+
 def test_a_tag_of_something_hidden_is_no_oracle(world):
     """Conditional requests on what cannot be seen are answered as on what is not there."""
     for thing, path in (("ticket", "/tickets/{}"), ("page", "/wiki/pages/{}")):

@@ -11,6 +11,7 @@ from sqlalchemy import text as sql
 from app.core.db import reading, session
 from app.mcp import tool_log
 from app.mcp.tool_log import ARGUMENTS_BYTES, shown
+from tests.support.agent import Agent
 from tests.support.story import events, invalid, malformed, ok, refused, walk
 
 
@@ -46,6 +47,37 @@ def test_failed_calls_are_logged_with_their_code(cast, smith):
     assert form["result_status"] == "request.validation_error"
     assert unknown["status"] == "error"
     assert len(unknown["tool_name"]) == 128
+
+
+@pytest.mark.parametrize("modern", [False, True])
+@pytest.mark.parametrize(
+    ("params", "name"),
+    [
+        ({"arguments": []}, ""),
+        ({"name": 5}, ""),
+        ({}, ""),
+        (None, ""),
+        ({"name": "get_self", "arguments": [1]}, "get_self"),
+        ({"name": "get_self", "arguments": "x"}, "get_self"),
+        ({"name": "x" * 5000, "arguments": 1}, "x" * 128),
+    ],
+)
+def test_calls_with_bad_params_are_logged_too(app, cast, params, name, modern):
+    agent = Agent(cast.smith, modern=modern)
+    answer = agent.send("tools/call", params)
+    assert answer.json["error"]["code"] == -32602
+    (row,) = rows(cast)
+    assert (row["tool_name"], row["result_status"]) == (name, "invalid_params")
+    (event,) = events(app, event_type="bot.tool_invoked")
+    assert event.payload["tool_name"] == name
+    assert event.tool_invocation_log_id == row["id"]
+
+
+def test_a_call_whose_params_are_no_object_is_logged_too(cast, smith):
+    answer = smith.post({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": []})
+    assert (answer.json["id"], answer.json["error"]["code"]) == (7, -32602)
+    assert [row["tool_name"] for row in rows(cast)] == [""]
+    cast.ada.get("//audit/tools")
 
 
 def test_reading_a_resource_is_audited(app, smith):

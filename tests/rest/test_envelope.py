@@ -6,7 +6,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.core.ids import as_uuid
 from app.rest.errors import Internal
-from tests.support.story import make_ticket, malformed, ok, refused
+from tests.support.story import event_types, make_ticket, malformed, ok, refused
 
 PATHS = ["/nowhere", "/", "/tickets/", "/tickets/x/y/z", "/projects/%00/tickets/", "//tickets"]
 
@@ -23,6 +23,23 @@ def test_an_unknown_route_is_not_found(cast, path):
 def test_an_unknown_address_outside_the_api_is_not_found(client, path):
     response = client.get(path)
     refused(response, 404, "resource.not_found", resource="route", id=path)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE", "PUT"])
+@pytest.mark.parametrize(
+    "path", ["/api/v1/nowhere", "/api/v1/auth/login", "/api/v1/auth/me", "/no"]
+)
+def test_a_bad_key_is_told_before_an_unknown_route_or_method(app, cast, client, method, path):
+    known = (method, path) in {("POST", "/api/v1/auth/login"), ("GET", "/api/v1/auth/me")}
+    bad = client.open(path, method=method, headers={"X-API-Key": "app_bad"})
+    if not known:
+        refused(bad, 401, "auth.invalid_credentials")
+        assert event_types(app).count("auth.bot.failure") == 1
+        good = client.open(path, method=method, headers=cast.smith.headers)
+        assert good.status_code in (404, 405)
+        client.set_cookie("app_session", "x")
+        both = client.open(path, method=method, headers={"X-API-Key": "app_bad"})
+        refused(both, 401, "auth.ambiguous_credentials")
 
 
 def test_every_json_answer_ends_its_line(cast, client):

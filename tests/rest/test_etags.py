@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from app.core.clock import now_ms
+from tests.support.serving import until
 from tests.support.story import events, make_label, make_ticket, ok, refused
 
 
@@ -78,6 +80,57 @@ def test_if_none_match_answers_304(cast, path):
         assert response.headers["Cache-Control"] == "private, no-cache"
     for header in strangers(tag):
         assert cast.ada.get(path, headers={"If-None-Match": header}).status_code == 200, header
+
+
+def later():
+    """A request after the millisecond of what was done before."""
+    moment = now_ms()
+    until(lambda: now_ms() > moment)
+
+
+@pytest.mark.parametrize("renamed", ["state", "label", "parent", "its state", "assignee"])
+def test_no_304_hides_what_was_renamed(cast, renamed):
+    epic = make_ticket(cast.ada, cast.open_project, type="epic")
+    label = make_label(cast.ada, cast.open_project, "odd")
+    ticket = make_ticket(
+        cast.ada,
+        cast.open_project,
+        type="story",
+        parent_ticket_id=epic["id"],
+        label_ids=[label["id"]],
+        assignee_user_id=cast.smith.user_id,
+    )
+    states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+    moved = next(one for one in states if one["id"] != ticket["state"]["id"])
+    ok(cast.ada.post(f"/tickets/{epic['id']}/transition", {"state_id": moved["id"]}))
+    later()
+    path = f"/tickets/{ticket['id']}"
+    ok(cast.ada.patch(path, {"title": "Anew"}))
+    before = cast.ada.get(path)
+    header = {"If-None-Match": before.headers["ETag"]}
+    assert cast.ada.get(path, headers=header).status_code == 304
+    later()
+    workflow = f"/projects/{cast.open_project}/workflow-states"
+    change, body = {
+        "state": (
+            f"{workflow}/{ticket['state']['id']}",
+            {"name": "N"},
+        ),
+        "label": (f"/projects/{cast.open_project}/labels/{label['id']}", {"name": "N"}),
+        "parent": (f"/tickets/{epic['id']}", {"title": "N"}),
+        "its state": (
+            f"{workflow}/{moved['id']}",
+            {"name": "N"},
+        ),
+        "assignee": (f"/bots/{cast.smith.user_id}", {"display_name": "N"}),
+    }[renamed]
+    ok(cast.ada.patch(change, body))
+    after = cast.ada.get(path, headers=header)
+    assert after.status_code == 200
+    assert after.json != before.json
+    # The version is the row's own, so what was read before may still be changed.
+    assert after.headers["ETag"] == before.headers["ETag"]
+    ok(cast.ada.patch(path, {"title": "Last"}, headers={"If-Match": before.headers["ETag"]}))
 
 
 def test_if_none_match_hides_nothing_from_the_checks(cast, path):
