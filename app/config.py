@@ -45,7 +45,7 @@ class Settings:
     # DATABASE_URL: postgresql://user:password@host/name, or sqlite:////path/to/file. Absent: the
     # SQLite database docket.db in INSTANCE_DIR.
     database_url: str = field(repr=False)
-    # SECRET_KEY: seals what is stored and keys the login limits; at least 16 characters. Absent
+    # SECRET_KEY: seals what is stored and keys the login limits; at least 32 characters. Absent
     # with SQLite: made on the first start and kept in INSTANCE_DIR/secret_key. Required with
     # PostgreSQL, the same for every server.
     secret_key: str = field(repr=False)

@@ -4,7 +4,7 @@ from click import Command
 from flask import Blueprint
 
 from app.accounts.api import api as accounts
-from app.accounts.cli import setup_admin
+from app.accounts.cli import setup_admin, setup_code
 from app.accounts.pages import pages as account_pages
 from app.activity.api import api as activity
 from app.activity.pages import pages as audit_pages
@@ -114,6 +114,7 @@ def commands() -> list[Command]:
     """The commands of all domains."""
     return [
         setup_admin,
+        setup_code,
         users,
         bot_commands,
         project_commands,

@@ -21,7 +21,9 @@ from sqlalchemy.exc import ArgumentError
 Environment = Mapping[str, str]
 
 POSTGRESQL = "postgresql+psycopg"
-SHORTEST_SECRET = 16
+SHORTEST_SECRET = 32
+# Fewer different characters than this are no secret.
+LEAST_VARIED_SECRET = 6
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
@@ -184,7 +186,7 @@ def _sqlite(name: str, url: URL) -> str:
 
 
 def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
-    """The secret key, at least 16 characters; made once and kept in ``kept_in`` where absent.
+    """The secret key, at least 32 characters; made once and kept in ``kept_in`` where absent.
 
     Raises SettingsError where it is absent and ``kept_in`` is None.
     """
@@ -198,6 +200,11 @@ def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
         name = f"{name} (kept in {kept_in})"
     if len(value) < SHORTEST_SECRET:
         raise SettingsError(f"{name} must have at least {SHORTEST_SECRET} characters.")
+    if len(set(value)) < LEAST_VARIED_SECRET:
+        raise SettingsError(
+            f"{name} must be hard to guess: it has fewer than {LEAST_VARIED_SECRET} "
+            "different characters."
+        )
     return value
 
 

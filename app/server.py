@@ -30,6 +30,7 @@ from sqlalchemy.exc import OperationalError
 
 from app import schema
 from app.accounts.models import User, UserType
+from app.accounts.setup import code
 from app.asgi import STOPPING
 from app.config import Settings
 from app.core.db import db, reading, run_write, session
@@ -221,6 +222,7 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
             continue
         if needs_setup:
             click.echo(f"{settings.app_name} is ready. Set it up at {settings.base_url}/setup")
+            click.echo(f"From another machine this takes the setup code {code(settings)}")
         else:
             click.echo(f"{settings.app_name} is ready at {settings.base_url}")
         return

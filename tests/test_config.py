@@ -13,7 +13,7 @@ import pytest
 from app import config
 from app.config import ROOT, VERSION, Settings, SettingsError
 
-SECRET = "sixteen letters!"
+SECRET = "thirty-two characters, at least!!"
 
 
 @pytest.fixture
@@ -108,7 +108,11 @@ def test_user_agent_is_one_token(read):
             {"LOG_LEVEL": "loud"},
             "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, not 'LOUD'.",
         ),
-        ({"SECRET_KEY": "short"}, "SECRET_KEY must have at least 16 characters."),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY must have at least 32 characters."),
+        ({"SECRET_KEY": "thirty-one characters, too few"}, "SECRET_KEY must have at least 32"),
+        ({"SECRET_KEY": "abcab" * 20}, "SECRET_KEY must be hard to guess: it has fewer than 6"),
+        ({"ALLOWED_HOSTS": "a.example,b c"}, "ALLOWED_HOSTS must list host names such as"),
+        ({"ALLOWED_HOSTS": "a.example:80"}, "ALLOWED_HOSTS must list host names such as"),
         (
             {"DATABASE_URL": "mysql://u@h/d"},
             "DATABASE_URL must begin with postgresql:// or sqlite:///.",

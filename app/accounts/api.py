@@ -20,9 +20,11 @@ from app.core.clock import iso
 from app.core.errors import (
     Conflict,
     CurrentPasswordInvalid,
+    Forbidden,
     InvalidCredentials,
     InvalidField,
     NotFound,
+    PasswordTooCommon,
     PasswordTooShort,
     PasswordUnchanged,
     RateLimited,
@@ -35,7 +37,9 @@ api = Api("auth")
 
 
 def _peer(client: Client | None) -> Peer:
-    return Peer(client.address, client.user_agent) if client is not None else Peer("", "")
+    if client is None:
+        return Peer("", "")
+    return Peer(client.address, client.user_agent, client.is_local)
 
 
 def _logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
@@ -90,18 +94,29 @@ def me(call: Call) -> Answer:
     status=204,
     own_transactions=True,
     requested_by=True,
-    errors=(CurrentPasswordInvalid, PasswordTooShort, PasswordUnchanged, InvalidField),
+    errors=(
+        CurrentPasswordInvalid,
+        PasswordTooShort,
+        PasswordTooCommon,
+        PasswordUnchanged,
+        InvalidField,
+        RateLimited,
+    ),
 )
 def change_password(call: Call) -> Answer:
     """Change one's own password; the current session stays, all others end."""
-    users.change_password(call.actor, **call.body, settings=settings_at_hand())
+    users.change_password(
+        call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()
+    )
     return NO_CONTENT
 
 
 @api.route("GET", "/setup/status", "setup.status", calls=setup.setup_status, returns=SetupStatusOut)
 def setup_status(call: Call) -> Answer:
     """Say whether the first admin is still to be made: whether no human exists."""
-    return Answer({"needs_setup": setup.setup_status(call.actor)})
+    needs_setup = setup.setup_status(call.actor)
+    needs_code = needs_setup and not _peer(call.client).is_local
+    return Answer({"needs_setup": needs_setup, "needs_code": needs_code})
 
 
 @api.route(
@@ -113,10 +128,13 @@ def setup_status(call: Call) -> Answer:
     returns=LoginOut,
     status=201,
     own_transactions=True,
-    errors=(PasswordTooShort, InvalidField, Conflict),
+    errors=(PasswordTooShort, PasswordTooCommon, InvalidField, Forbidden, Conflict),
 )
 def set_up_admin(call: Call) -> Answer:
-    """Create the first admin and log the caller in; refused once a human exists."""
+    """Create the first admin and log the caller in; refused once a human exists.
+
+    From another machine, or through a proxy, it takes the setup code, which the server printed.
+    """
     opened = setup.set_up_admin(
         call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()
     )
@@ -154,7 +172,7 @@ def list_users(call: Call) -> Answer:
     returns=HumanOut,
     status=201,
     own_transactions=True,
-    errors=(PasswordTooShort, InvalidField, Conflict),
+    errors=(PasswordTooShort, PasswordTooCommon, InvalidField, Conflict),
 )
 def create_user(call: Call) -> Answer:
     """Create a human."""
@@ -171,7 +189,7 @@ def create_user(call: Call) -> Answer:
     body=UserPatch,
     returns=HumanOut,
     own_transactions=True,
-    errors=(PasswordTooShort, InvalidField, NotFound, Conflict),
+    errors=(PasswordTooShort, PasswordTooCommon, InvalidField, NotFound, Conflict),
 )
 def update_user(call: Call) -> Answer:
     """Change a human's display name, activity or password.

@@ -46,3 +46,19 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
     except DomainError as error:
         raise click.ClickException(error.message) from error
     click.echo(f"Created {user.username}. Log in at {settings_at_hand().base_url}/")
+
+
+@click.command("setup-code")
+@with_appcontext
+def setup_code() -> None:
+    """Show the code with which the first admin is made from another machine.
+
+    Exit codes: 0 shown, 1 a human exists already.
+    """
+    schema.upgrade()
+    try:
+        with reading():
+            setup.check_open()
+    except DomainError as error:
+        raise click.ClickException(error.message) from error
+    click.echo(setup.code(settings_at_hand()))

@@ -24,6 +24,14 @@ from app.rest.routing import Client
 
 COOKIE = "app_session"
 KEY_HEADER = "X-API-Key"
+PROXY_HEADERS = (
+    "Forwarded",
+    "Via",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Real-Ip",
+)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -118,7 +126,17 @@ def client(request: Request) -> Client:
     """The peer behind the trusted proxies; X-Forwarded-For counts only as far as it is trusted."""
     forwarded = _forwarded(request, "X-Forwarded-For")
     address = (_as_address(forwarded) if forwarded else None) or request.remote_addr or ""
-    return Client(address, request.headers.get("User-Agent", "")[:200])
+    return Client(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
+
+
+def _is_local(request: Request) -> bool:
+    """Whether the request comes from this machine, and no proxy says that it passed it on."""
+    if any(name in request.headers for name in PROXY_HEADERS):
+        return False
+    try:
+        return ipaddress.ip_address(request.remote_addr or "").is_loopback
+    except ValueError:
+        return False
 
 
 def _forwarded(request: Request, header: str) -> str:

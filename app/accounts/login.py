@@ -122,7 +122,7 @@ def _record_failure(name: str, judged: _Judged) -> None:
         Actor(ActorKind.HUMAN, user_id=judged.user_id, username=name) if known else ANONYMOUS,
         "auth.login.failure",
         Target("user", judged.user_id),
-        username=name,
+        username=names.as_logged(name),
         reason=judged.failure or "wrong_password",
     )
 

@@ -8,10 +8,13 @@ from sqlalchemy import select
 from app.accounts.models import User
 from app.core import text
 from app.core.db import session
-from app.core.errors import Conflict
+from app.core.errors import Conflict, InvalidField
+from app.core.redaction import REDACTED
 
 USERNAME_LENGTH = 64
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{1,63}")
+# Words that stand for somebody else where a user is named.
+RESERVED = frozenset({"me", "none", "next", "unassigned"})
 USERNAME_HINT = (
     "username is 2 to 64 of a-z, 0-9, dot, hyphen and underscore, a letter or digit first."
 )
@@ -20,7 +23,15 @@ USERNAME_HINT = (
 def new_username(value: str) -> str:
     """A username as it may be created (bots and humans alike); raises InvalidField."""
     text.checked(value, "username", USERNAME_LENGTH)
-    return text.matching(value, "username", USERNAME_PATTERN, USERNAME_HINT)
+    found = text.matching(value, "username", USERNAME_PATTERN, USERNAME_HINT)
+    if found in RESERVED:
+        raise InvalidField("username", "reserved", f"{found} is a reserved word.")
+    return found
+
+
+def as_logged(name: str) -> str:
+    """What may be written down of a typed username: people type their password there, too."""
+    return name if USERNAME_PATTERN.fullmatch(name) else REDACTED
 
 
 def looked_up(value: str) -> str:

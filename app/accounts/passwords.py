@@ -15,8 +15,9 @@ from functools import lru_cache
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
+from app.accounts import common_passwords
 from app.config import Settings
-from app.core.errors import InvalidField, PasswordTooShort, Unavailable
+from app.core.errors import InvalidField, PasswordTooCommon, PasswordTooShort, Unavailable
 from app.core.lanes import Lane, require
 from app.core.text import checked
 
@@ -58,11 +59,16 @@ def check_form(password: str, field: str) -> None:
         raise InvalidField(field, "lone_surrogate") from error
 
 
-def check_new(password: str, field: str = "password") -> None:
-    """The rules of a new password; raises PasswordTooShort (400) or InvalidField (422)."""
+def check_new(password: str, username: str, app_name: str, field: str = "password") -> None:
+    """The rules of a new password.
+
+    Raises PasswordTooShort or PasswordTooCommon (400), or InvalidField (422).
+    """
     check_form(password, field)
     if len(password) < SHORTEST:
         raise PasswordTooShort
+    if common_passwords.is_common(password, (username, app_name, "docket")):
+        raise PasswordTooCommon
 
 
 def hash_new(password: str, cost: Cost) -> str:

@@ -90,12 +90,18 @@ class SetupBody(CreateSchema):
     username = Text(required=True, metadata={"pattern": "^[a-z0-9][a-z0-9._-]{1,63}$"})
     password = Text(required=True, metadata={"minLength": 12, "maxLength": 1024})
     display_name = Text(metadata={"maxLength": 200})
+    setup_code = Text(
+        metadata={
+            "description": "What the server printed at its start; needed from another machine."
+        }
+    )
 
 
 class SetupStatusOut(Schema):
-    """Whether the first admin is still to be made."""
+    """Whether the first admin is still to be made, and whether this takes the setup code."""
 
     needs_setup = Flag(required=True)
+    needs_code = Flag(required=True)
 
 
 class ChangePasswordBody(StrictSchema):

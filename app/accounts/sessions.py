@@ -19,10 +19,14 @@ _ITSELF = select(User.id).where(User.id == bindparam("user_id"))
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a login: the address that counts, and the user agent."""
+    """Who is at the other end of a login: the address that counts, and the user agent.
+
+    One that is local is on this machine, with nothing in between.
+    """
 
     address: str
     user_agent: str
+    is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 A human who exists, active or not, ends it for good (interface.md, rule 6).
 """
 
+import base64
+import hashlib
+import hmac
 from dataclasses import dataclass
 
 from sqlalchemy import exists, select
@@ -15,7 +18,7 @@ from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.db import reading, run_write, session
-from app.core.errors import Conflict
+from app.core.errors import Conflict, Forbidden
 from app.core.locks import Lock, hold
 
 
@@ -46,13 +49,20 @@ def set_up_admin(
     username: str,
     password: str,
     display_name: str | None = None,
+    setup_code: str | None = None,
     peer: Peer,
     settings: Settings,
 ) -> OpenedSession:
     """Make the first admin and log them in; opens its own units of work.
 
-    Raises Conflict ``invariant_violation`` once a human exists, PasswordTooShort, InvalidField.
+    Whoever is not on this machine must know the setup code. Raises Conflict ``invariant_violation``
+    once a human exists, Forbidden ``setup_code_required``, PasswordTooShort, PasswordTooCommon,
+    InvalidField.
     """
+    with reading():
+        check_open()
+    if not peer.is_local and not _is_code(setup_code or "", settings):
+        raise Forbidden("setup_code_required")
     prepared = _prepare(username, password, display_name, settings)
 
     def work() -> OpenedSession:
@@ -60,6 +70,19 @@ def set_up_admin(
         return login.start_session(user, peer, settings)
 
     return run_write(work)
+
+
+def code(settings: Settings) -> str:
+    """The setup code, the same in every process and after each start: 80 bits, in four groups."""
+    made = hmac.new(settings.secret_key.encode(), b"setup code", hashlib.sha256).digest()
+    text_of_it = base64.b32encode(made[:10]).decode().lower()
+    return "-".join(text_of_it[start : start + 4] for start in range(0, 16, 4))
+
+
+def _is_code(given: str, settings: Settings) -> bool:
+    """Whether this is the setup code, however it is spaced."""
+    kept = "".join(character for character in given.lower() if character.isalnum())
+    return hmac.compare_digest(kept.encode(), code(settings).replace("-", "").encode())
 
 
 def create_admin(
@@ -78,7 +101,7 @@ def _prepare(
         check_open()
     username = names.new_username(username)
     shown = text.line(display_name, "display_name") if display_name is not None else username
-    passwords.check_new(password)
+    passwords.check_new(password, username, settings.app_name)
     return NewHuman(username, shown, passwords.hash_new(password, passwords.cost_of(settings)))
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 from sqlalchemy import or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from app.accounts import names
 from app.accounts.models import LoginBucket
 from app.audit.service import Target, record
 from app.core import ids
@@ -208,7 +209,7 @@ def _record(outcome: Exhausted, username: str) -> None:
                 ANONYMOUS,
                 "auth.login.rate_limited",
                 Target("user"),
-                username=username,
+                username=names.as_logged(username),
                 bucket=bucket.kind,
                 retry_after_seconds=outcome.retry_after_seconds,
             )

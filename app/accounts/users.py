@@ -4,16 +4,23 @@ from typing import Any
 
 from sqlalchemy import exists, select
 
-from app.accounts import holds, lookup, names, passwords, sessions
+from app.accounts import holds, lookup, names, passwords, sessions, throttle
 from app.accounts.builders import user_json
 from app.accounts.login import human_actor
 from app.accounts.models import BotToken, User, UserType
-from app.audit.service import Target, record
+from app.accounts.sessions import Peer
+from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.db import reading, run_write, session
-from app.core.errors import Conflict, CurrentPasswordInvalid, NotFound, PasswordUnchanged
+from app.core.errors import (
+    Conflict,
+    CurrentPasswordInvalid,
+    NotFound,
+    PasswordUnchanged,
+    Unavailable,
+)
 from app.core.ids import as_uuid
 from app.core.locks import Lock, hold
 from app.core.pagination import Page, page
@@ -98,7 +105,7 @@ def create_user(
     """
     username = names.new_username(username)
     shown = text.line(display_name, "display_name") if display_name is not None else username
-    passwords.check_new(password)
+    passwords.check_new(password, username, settings.app_name)
     with reading():
         names.check_free(username)
     hashed = passwords.hash_new(password, passwords.cost_of(settings))
@@ -118,13 +125,13 @@ def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: 
     InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human.
     """
     with reading():
-        _human(user_id)
+        known_as = _human(user_id).username
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     password = fields.pop("password", None)
     hashed = None
     if password is not None:
-        passwords.check_new(password)
+        passwords.check_new(password, known_as, settings.app_name)
         hashed = passwords.hash_new(password, passwords.cost_of(settings))
     return run_write(lambda: _update(actor, user_id, fields, hashed))
 
@@ -174,20 +181,32 @@ def _set_password(user: User, hashed: str) -> None:
 
 @operation(Access.HUMAN)
 def change_password(
-    actor: Actor, *, current_password: str, new_password: str, settings: Settings
+    actor: Actor, *, current_password: str, new_password: str, peer: Peer, settings: Settings
 ) -> int:
     """Change one's own password; this session stays, all others end: how many is returned.
 
-    The current password is judged first. Raises CurrentPasswordInvalid, PasswordTooShort,
-    InvalidField, PasswordUnchanged. Opens its own units of work.
+    The current password is judged first, and wrong ones count like logins. Raises RateLimited,
+    CurrentPasswordInvalid, PasswordTooShort, PasswordTooCommon, InvalidField, PasswordUnchanged.
+    Opens its own units of work.
     """
     cost = passwords.cost_of(settings)
     passwords.check_form(current_password, "current_password")
     with reading():
         stored = session.scalar(select(User.password_hash).where(User.id == actor.id))
-    if not passwords.verify(stored, current_password, cost):
+    name = actor.username or ""
+    buckets = throttle.buckets_of(settings.secret_key, peer.address, name)
+    attempt = throttle.reserve(buckets, name)
+    try:
+        is_right = passwords.verify(stored, current_password, cost)
+    except Unavailable:
+        # Nothing was judged, so nothing counts.
+        run_write(lambda: throttle.give_back(attempt))
+        raise
+    if not is_right:
+        record_separately(actor, "auth.password.failure", Target("user", actor.id), username=name)
         raise CurrentPasswordInvalid
-    passwords.check_new(new_password, "new_password")
+    run_write(lambda: throttle.give_back(attempt))
+    passwords.check_new(new_password, name, settings.app_name, "new_password")
     if new_password == current_password:
         raise PasswordUnchanged
     hashed = passwords.hash_new(new_password, cost)

@@ -85,6 +85,7 @@ EVENTS: dict[str, EventType] = _events(
     ("auth.login.rate_limited", "username bucket retry_after_seconds"),
     ("auth.logout", "username"),
     ("auth.session.expired", "reason"),
+    ("auth.password.failure", "username"),
     ("auth.bot.success", "token_prefix"),
     ("auth.bot.failure", "operation token_prefix"),
     ("auth.bot.write_attempt_in_read_mode", "operation"),

@@ -4,6 +4,8 @@ from flask import Request
 
 from app.core.errors import RequestTooLarge
 
+# What is for everybody takes no more from a stranger.
+PUBLIC_BYTES = 64 * 1024
 _DRAINED = 256 * 1024
 
 

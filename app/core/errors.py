@@ -64,6 +64,7 @@ FORBIDDEN_MESSAGES = {
     "cross_site_request": "The request comes from another site.",
     "missing_requested_by": "Send the header X-Requested-By: web.",
     "not_author": "Only its author may change a comment.",
+    "setup_code_required": "Send the setup code that the server printed at its start.",
 }
 
 
@@ -123,6 +124,19 @@ class PasswordTooShort(DomainError):
         super().__init__("A password has at least 12 characters.")
 
 
+class PasswordTooCommon(DomainError):
+    """A new password that is guessed first, or that contains the username or the app's name."""
+
+    code = "validation.password_too_common"
+    status = 400
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This password is easy to guess: it is a common one, or holds the username or the "
+            "name of this service."
+        )
+
+
 class PasswordUnchanged(DomainError):
     """A new password that equals the current one."""
 
@@ -134,14 +148,31 @@ class PasswordUnchanged(DomainError):
 
 
 class RequestInvalid(DomainError):
-    """The form of the body or query does not fit; ``errors`` lists ``{loc, msg, type}``."""
+    """The form of the body or query does not fit; ``errors`` lists ``{loc, msg, type}``.
+
+    At most ``MOST`` are listed, each with a path of bounded length; ``more`` says how many are not.
+    """
 
     code = "request.validation_error"
     status = 422
+    MOST: ClassVar[int] = 50
+    LONGEST: ClassVar[int] = 128
 
-    def __init__(self, errors: list[Details]) -> None:
-        super().__init__("The request is not valid.", {"errors": errors})
-        self.errors = errors
+    def __init__(self, errors: list[Details], more: int = 0) -> None:
+        """``more`` were found besides these ``errors``."""
+        listed = [
+            {**error, "loc": [_clipped(part, self.LONGEST) for part in error["loc"]]}
+            for error in errors[: self.MOST]
+        ]
+        more += len(errors) - len(listed)
+        super().__init__(
+            "The request is not valid.", {"errors": listed, **({"more": more} if more else {})}
+        )
+        self.errors = listed
+
+
+def _clipped(part: Any, longest: int) -> Any:
+    return part if not isinstance(part, str) or len(part) <= longest else f"{part[:longest]}…"
 
 
 def one_error(loc: list[Any], msg: str, kind: str) -> RequestInvalid:

@@ -44,9 +44,13 @@ def load(
     names = {parameter.also: name for name, parameter in known.items() if parameter.also}
     problems: list[Details] = []
     given: dict[str, Any] = {}
+    surplus = 0
     for name, value in sent.items():
         own = names.get(name, name)
         if own not in known or own in given:
+            if len(problems) >= RequestInvalid.MOST:
+                surplus += 1
+                continue
             problems.append(_unknown(name, known, elsewhere or {}))
             continue
         try:
@@ -61,7 +65,7 @@ def load(
         if parameter.required and name not in given and not _was_sent(parameter, sent)
     ]
     if problems:
-        raise RequestInvalid(problems)
+        raise RequestInvalid(problems, surplus)
     _check_limit(known, given)
     return given
 

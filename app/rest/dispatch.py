@@ -17,7 +17,7 @@ from app.config import Settings, settings_at_hand
 from app.core import idempotency, strict_json, text
 from app.core.actor import ANONYMOUS, Access, Actor
 from app.core.at_hand import asked, notes
-from app.core.body import read_body
+from app.core.body import PUBLIC_BYTES, read_body
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated, one_error
 from app.core.etag import matches
@@ -53,7 +53,10 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     identity.precheck(request)
     if route.access is not Access.PUBLIC and not identity.presented(request):
         raise Unauthenticated
-    raw = read_body(request, settings.max_request_bytes) if route.writes else b""
+    limit = settings.max_request_bytes
+    if route.access is Access.PUBLIC:
+        limit = min(limit, PUBLIC_BYTES)
+    raw = read_body(request, limit) if route.writes else b""
     exchange = Exchange(route, identity, settings, request, path, raw)
     try:
         rendered = exchange.run()

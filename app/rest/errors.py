@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from flask import Flask, Request, Response, current_app, request
+from flask import Flask, Request, Response, request
 from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
@@ -30,7 +30,7 @@ def as_domain_error(error: HTTPException) -> errors.DomainError:
     if isinstance(error, MethodNotAllowed):
         return errors.MethodNotAllowed(list(error.valid_methods or []))
     if error.code == 413:
-        return errors.RequestTooLarge(current_app.config["MAX_CONTENT_LENGTH"])
+        return errors.RequestTooLarge(request.max_content_length or 0)
     if error.code == 404:
         return errors.NotFound("route", request.path)
     return errors.one_error(

@@ -20,6 +20,8 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"(-?)([0-9]+)")
 # No integer of ours is longer, and every one of so many digits is out of each range.
 _DIGITS = 18
+# No list of ours needs more.
+MOST_ITEMS = 10_000
 
 
 class Problem(str):
@@ -136,6 +138,8 @@ class Items(fields.List[Any]):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
             raise wrong("This must be an array.")
+        if len(value) > MOST_ITEMS:
+            raise wrong(f"This has at most {MOST_ITEMS} items.", "too_long")
         found: list[Any] = super()._deserialize(value, attr, data, **kwargs)
         return found
 
@@ -255,10 +259,15 @@ def _loaded(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[s
     immutable: tuple[str, ...] = getattr(known, "immutable", ())
     named = [field for field in immutable if field in data]
     given = {key: value for key, value in data.items() if key not in named}
+    # Each that is reported costs more than a stranger should be able to ask for.
+    surplus = [key for key in given if key not in known.fields][RequestInvalid.MOST :]
+    for key in surplus:
+        del given[key]
     try:
         loaded: dict[str, Any] = known.load(given)
     except ValidationError as error:
-        raise RequestInvalid(list(_flatten(error.messages, [place]))) from error
+        problems = list(_flatten(error.messages, [place]))
+        raise RequestInvalid(problems, len(surplus)) from error
     if named:
         raise InvalidField(named[0], "immutable", f"{named[0]} cannot be changed.")
     return loaded

@@ -36,7 +36,14 @@ _PROBLEM = _object(
 # The form of ``details``, for each code that has any.
 DETAILS: dict[Refusal, Json] = {
     errors.Forbidden: _object(reason=_TEXT),
-    errors.RequestInvalid: _object(errors={"type": "array", "items": _PROBLEM, "minItems": 1}),
+    errors.RequestInvalid: {
+        "type": "object",
+        "required": ["errors"],
+        "properties": {
+            "errors": {"type": "array", "items": _PROBLEM, "minItems": 1, "maxItems": 50},
+            "more": {"type": "integer", "description": "How many further ones are not listed."},
+        },
+    },
     errors.InvalidField: _object(field=_TEXT, reason=_TEXT),
     errors.NotFound: _NAMED,
     errors.Gone: _NAMED,
@@ -53,6 +60,7 @@ BARE: tuple[Refusal, ...] = (
     errors.ReadOnlyBot,
     errors.CurrentPasswordInvalid,
     errors.PasswordTooShort,
+    errors.PasswordTooCommon,
     errors.PasswordUnchanged,
     errors.RequestTimeout,
     errors.RequestMisdirected,

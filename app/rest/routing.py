@@ -28,10 +28,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What is known of the peer: its address behind the trusted proxies, and its user agent."""
+    """What is known of the peer: its address behind the trusted proxies, and its user agent.
+
+    One that is local is on this machine, with nothing in between.
+    """
 
     address: str
     user_agent: str
+    is_local: bool = False
 
 
 View = Callable[[Call], Answer]

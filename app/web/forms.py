@@ -20,7 +20,9 @@ from app.core.errors import (
     Conflict,
     CurrentPasswordInvalid,
     DomainError,
+    Forbidden,
     InvalidField,
+    PasswordTooCommon,
     PasswordTooShort,
     PasswordUnchanged,
     RequestInvalid,
@@ -163,8 +165,10 @@ def explain(form: Form, error: DomainError) -> bool:
     details = error.details or {}
     if isinstance(error, CurrentPasswordInvalid):
         form.refuse("current_password", error.message)
-    elif isinstance(error, PasswordTooShort | PasswordUnchanged):
+    elif isinstance(error, PasswordTooShort | PasswordTooCommon | PasswordUnchanged):
         form.refuse("password" if "password" in form.shown else "new_password", error.message)
+    elif isinstance(error, Forbidden) and details["reason"] == "setup_code_required":
+        form.refuse("setup_code", error.message)
     elif isinstance(error, RequestInvalid):
         for problem in error.errors:
             form.refuse(str(problem["loc"][-1]), problem["msg"])

@@ -14,6 +14,7 @@ from app.audit.service import record_refusal
 from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor
 from app.core.at_hand import asked, notes
+from app.core.body import PUBLIC_BYTES
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.core.response_headers import add_missing
@@ -48,6 +49,10 @@ class Client(Protocol):
     def user_agent(self) -> str:
         """What it calls itself."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine, with nothing in between."""
+
 
 class Who(Protocol):
     """How pages learn who calls; passed in by ``create_app``."""
@@ -79,17 +84,20 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         if request.blueprint not in pages:
             return None
         noted.operation_id = request.endpoint
+        view = app.view_functions[request.endpoint or ""]
+        is_public = getattr(view, "is_public", False)
+        if is_public:
+            request.max_content_length = request.max_form_memory_size = PUBLIC_BYTES
         _refuse_nul(request)
         who.precheck(request)
         if request.method not in SAFE_METHODS and who.cross_site(request):
             raise Forbidden("cross_site_request")
-        view = app.view_functions[request.endpoint or ""]
-        if getattr(view, "is_public", False) and not getattr(view, "wants_actor", False):
+        if is_public and not getattr(view, "wants_actor", False):
             return None
         # What is only shown is of the snapshot in which its reader was let in.
         with reading(goes_on=request.method in SAFE_METHODS):
             noted.actor = who.resolve(request)
-        if not noted.actor.is_human and not getattr(view, "is_public", False):
+        if not noted.actor.is_human and not is_public:
             raise Unauthenticated
         return None
 

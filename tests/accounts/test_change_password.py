@@ -127,3 +127,42 @@ def test_of_changes_at_once_in_one_session_one_wins(app, admin):
     assert answers.count(204) == 1
     assert answers.count((400, "auth.current_password_invalid")) == 5
     assert try_login(app.test_client(), "ada", f"{NEW} {answers.index(204)}").status_code == 200
+
+
+def test_wrong_passwords_count_like_logins_and_are_audited(app, admin):
+    for _ in range(5):
+        assert error(change(admin, current_password="wrong")) == (
+            400,
+            "auth.current_password_invalid",
+        )
+    events_ = [event for event in events(app) if event.event_type == "auth.password.failure"]
+    assert [event.payload for event in events_] == [{"username": "ada"}] * 5
+    assert {event.actor_user_id for event in events_} == {admin.get(ME).json["id"]}
+    answer = change(admin)
+    assert error(answer) == (429, "rate_limit.exceeded")
+    assert int(answer.headers["Retry-After"]) > 0
+    # They are the windows of the login.
+    assert error(try_login(app.test_client(), "ada")) == (429, "rate_limit.exceeded")
+
+
+def test_right_passwords_do_not_count(admin):
+    for number in range(7):
+        old, new = (
+            f"{word} horse battery" for word in (("one", "two") if number % 2 else ("two", "one"))
+        )
+        body = {"current_password": PASSWORD if number == 0 else old, "new_password": new}
+        assert admin.post(CHANGE, json=body, headers=WEB).status_code == 204
+
+
+@pytest.mark.parametrize("new", ["password1234", "I am ADALOVELACE", "docket is fine"])
+def test_passwords_that_are_guessed_first_are_refused(app, admin, new):
+    person = new_human(admin, "adalovelace")
+    mine = logged_in(app, "adalovelace")
+    refusal = (400, "validation.password_too_common")
+    assert error(change(mine, new_password=new)) == refusal
+    path = f"{API}/users/{person['id']}"
+    assert error(admin.patch(path, json={"password": new})) == refusal
+    made = admin.post(f"{API}/users", json={"username": "adalovelace", "password": new})
+    assert error(made) == refusal
+    page = mine.post("/profile/password", data={"current_password": PASSWORD, "new_password": new})
+    assert (page.status_code, "easy to guess" in page.text) == (422, True)

@@ -284,3 +284,19 @@ def test_me_shows_the_actor_of_either_kind(app, admin, client, path):
     assert answer.status_code == 200
     assert answer.json == bot
     assert error(app.test_client().get(API + path)) == (401, "auth.unauthenticated")
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [("grace", "grace"), ("correct horse", "<redacted>"), ("P4ss!word", "<redacted>")],
+)
+def test_what_is_no_username_is_not_written_down(app, admin, typed, kept):
+    """People type their password into the wrong field."""
+    for _ in range(6):
+        try_login(app.test_client(), typed)
+    told = {
+        event.payload["username"]
+        for event in events(app)
+        if event.event_type in ("auth.login.failure", "auth.login.rate_limited")
+    }
+    assert told == {kept}

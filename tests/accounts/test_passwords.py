@@ -58,12 +58,12 @@ def test_other_parameters_make_a_hash_outdated():
 @pytest.mark.parametrize("length", [0, 1, 11])
 def test_short_password_is_refused(length):
     with pytest.raises(PasswordTooShort):
-        passwords.check_new("a" * length)
+        passwords.check_new("a" * length, "ada", "Docket")
 
 
 @pytest.mark.parametrize("length", [12, 1024])
 def test_lengths_at_the_bounds_are_accepted(length):
-    passwords.check_new("ä" * length)
+    passwords.check_new(("wölkchen am himmel " * 60)[:length], "ada", "Docket")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_lengths_at_the_bounds_are_accepted(length):
 )
 def test_what_can_be_no_password_is_refused(password, reason):
     with pytest.raises(InvalidField) as refused:
-        passwords.check_new(password, "new_password")
+        passwords.check_new(password, "ada", "Docket", "new_password")
     assert refused.value.details == {"field": "new_password", "reason": reason}
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from sqlalchemy import delete, func, insert, select
 
@@ -33,9 +35,58 @@ def humans(app):
 
 
 def test_setup_is_needed_until_a_human_exists(app, client):
-    assert client.get(STATUS).json == {"needs_setup": True}
+    assert client.get(STATUS).json == {"needs_setup": True, "needs_code": False}
     set_up(app)
-    assert client.get(STATUS).json == {"needs_setup": False}
+    assert client.get(STATUS).json == {"needs_setup": False, "needs_code": False}
+
+
+ELSEWHERE = [
+    ({"REMOTE_ADDR": "192.0.2.7"}, {}),
+    ({"REMOTE_ADDR": "::ffff:192.0.2.7"}, {}),
+    ({}, {"X-Forwarded-For": "127.0.0.1"}),
+    ({}, {"Forwarded": "for=127.0.0.1"}),
+    ({}, {"X-Real-Ip": "127.0.0.1"}),
+    ({}, {"X-Forwarded-Proto": "https"}),
+]
+
+
+@pytest.mark.parametrize(("environ", "headers"), ELSEWHERE)
+def test_from_elsewhere_the_setup_takes_the_code(app, client, environ, headers):
+    asked = {"environ_base": environ, "headers": headers}
+    assert client.get(STATUS, **asked).json == {"needs_setup": True, "needs_code": True}
+    code = app.test_cli_runner().invoke(args=["setup-code"]).output.strip()
+    assert re.fullmatch(r"([a-z2-7]{4}-){3}[a-z2-7]{4}", code)
+    for wrong in (None, "", code[:-1], "é" * 16, "x" * 10_000):
+        body = BODY if wrong is None else {**BODY, "setup_code": wrong}
+        answer = client.post(SETUP, json=body, **asked)
+        assert error(answer) == (403, "auth.forbidden")
+        assert details(answer) == {"reason": "setup_code_required"}
+    page = client.get("/setup", **asked).text
+    assert 'name="setup_code"' in page
+    refused = client.post("/setup", data={**BODY, "setup_code": "x"}, **asked)
+    assert refused.status_code == 422
+    assert "setup code" in refused.text
+    assert humans(app) == 0
+    spaced = code.upper().replace("-", " ")
+    assert client.post(SETUP, json={**BODY, "setup_code": spaced}, **asked).status_code == 201
+    assert client.get(STATUS, **asked).json == {"needs_setup": False, "needs_code": False}
+    assert app.test_cli_runner().invoke(args=["setup-code"]).exit_code == 1
+
+
+def test_on_this_machine_the_page_asks_for_no_code(client):
+    assert "setup_code" not in client.get("/setup").text
+
+
+@pytest.mark.parametrize("username", ["me", "none", "next", "unassigned"])
+def test_words_that_stand_for_somebody_else_are_no_usernames(client, admin, username):
+    made = {"username": username, "password": PASSWORD}
+    answers = [
+        admin.post(f"{API}/users", json=made),
+        admin.post(f"{API}/bots", json={"username": username, "mode": "read"}),
+    ]
+    for answer in answers:
+        assert error(answer) == (422, "validation.invalid_field")
+        assert details(answer) == {"field": "username", "reason": "reserved"}
 
 
 def test_bots_do_not_count_as_humans(app, client):
@@ -45,7 +96,7 @@ def test_bots_do_not_count_as_humans(app, client):
         "rate_limit_per_minute": 60, "created_at": 1, "updated_at": 1,
     }  # fmt: skip
     write(app, insert(User).values(**row))
-    assert client.get(STATUS).json == {"needs_setup": True}
+    assert client.get(STATUS).json == {"needs_setup": True, "needs_code": False}
     answer = client.post(SETUP, json={**BODY, "username": "bot-test-1"})
     assert error(answer) == (409, "resource.conflict")
     assert details(answer) == {"reason": "duplicate_key", "field": "username"}
@@ -98,7 +149,7 @@ def test_deactivated_human_counts(app, client):
     new_human(admin, "grace")
     write(app, delete(UserSession))
     write(app, User.__table__.update().values(is_active=False))
-    assert client.get(STATUS).json == {"needs_setup": False}
+    assert client.get(STATUS).json == {"needs_setup": False, "needs_code": False}
     assert error(client.post(SETUP, json=BODY)) == (409, "resource.conflict")
 
 

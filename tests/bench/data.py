@@ -15,7 +15,7 @@ from tests.bench.filling import PASSWORD, USERNAME, World, fill
 from tests.support.postgres import start_cluster
 from tests.support.serving import Served
 
-SECRET = "for one benchmark only"
+SECRET = "for one benchmark only, and long enough"
 
 
 @dataclass(frozen=True)

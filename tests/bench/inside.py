@@ -52,7 +52,7 @@ def main() -> None:
         settings = Settings(
             instance_dir=Path(made),
             database_url=url,
-            secret_key="for one benchmark only",
+            secret_key="for one benchmark only, and long enough",
             base_url="http://localhost",
         )
         # Log lines are written, as in a server, but not shown.

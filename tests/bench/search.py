@@ -60,7 +60,7 @@ def main() -> None:
         settings = Settings(
             instance_dir=directory,
             database_url=given or f"sqlite:///{directory / 'docket.db'}",
-            secret_key="for one benchmark only",
+            secret_key="for one benchmark only, and long enough",
             base_url="http://localhost",
             log_level="WARNING",
         )

@@ -18,7 +18,7 @@ def fresh(request, tmp_path):
         return
     cluster, name = request.getfixturevalue("cluster"), unused_name()
     url = cluster.create_database(name)
-    settings = {"DATABASE_URL": url, "SECRET_KEY": "a secret key for tests only"}
+    settings = {"DATABASE_URL": url, "SECRET_KEY": "a secret key of the tests, long enough"}
     with serving(tmp_path / "instance", **settings) as running:
         yield running
     cluster.drop_database(name)

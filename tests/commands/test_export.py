@@ -167,7 +167,9 @@ def test_another_secret_key_is_told(filled, flask, tmp_path):
     there = tmp_path / "there"
     there.mkdir()
     url = f"sqlite:///{there / 'docket.db'}"
-    app = create_app(settings_for(url, there, secret_key="another key of these tests"))
+    app = create_app(
+        settings_for(url, there, secret_key="another secret key of the tests, as long")
+    )
     runner = app.test_cli_runner()
     refused = runner.invoke(args=["import-export", str(tmp_path / "out")])
     assert (refused.exit_code, "another SECRET_KEY" in refused.output) == (1, True)

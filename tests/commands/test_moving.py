@@ -15,7 +15,7 @@ from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, serving
 from tests.support.workspace import Owner, owner_of
 
-KEY = "a secret key of the tests"
+KEY = "a secret key of the tests, long enough"
 
 
 def command(instance, *args, code=0, **settings):
@@ -173,7 +173,7 @@ def test_a_secret_key_of_another_installation_is_told(used, tmp_path):
     instance, _ = used
     file, other = tmp_path / "copy.db", tmp_path / "other"
     command(instance, "backup", str(file))
-    another = {"SECRET_KEY": "another key of the tests"}
+    another = {"SECRET_KEY": "another secret key of the tests, as long"}
     said = command(other, "restore-backup", str(file), **another)
     assert "not the backup's: the secrets of its webhooks (1) stay sealed" in said
     said = command(other, "doctor", code=1, **another)

@@ -120,3 +120,10 @@ def test_a_page_has_1_to_100_rows():
     for wrong in (0, 101, -1):
         with pytest.raises(InvalidField):
             load(PAGE, {"limit": wrong})
+
+
+def test_of_many_problems_fifty_are_listed():
+    with pytest.raises(RequestInvalid) as refused:
+        load([], {f"field{number}": 1 for number in range(400)})
+    assert len(refused.value.details["errors"]) == 50
+    assert refused.value.details["more"] == 350

@@ -142,7 +142,7 @@ def test_a_revision_that_fails_leaves_nothing_behind(new_app, monkeypatch):
 
 def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):
     """Processes, since Alembic keeps its state in one place for all threads."""
-    settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "s" * 16}
+    settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "a secret key of the tests, long enough"}
     started = [
         subprocess.Popen(
             [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"],

@@ -43,7 +43,7 @@ if BEFORE:
         monkeypatch.setattr(serving, "ROOT", release)
         name = unused_name()
         url = cluster.create_database(name)
-        settings = {"DATABASE_URL": url, "SECRET_KEY": "a secret key for tests only"}
+        settings = {"DATABASE_URL": url, "SECRET_KEY": "a secret key of the tests, long enough"}
         command = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
         served = serving.start(tmp_path / "instance", command=command, **settings)
         try:

@@ -165,3 +165,34 @@ def test_a_chunked_body_is_read_to_its_end(cast, tickets, limit):
 def test_credentials_are_judged_before_size(cast, tickets, limit):
     body = b" " * (limit + 1)
     refused(post(cast.nobody, tickets, body), 401, "auth.unauthenticated")
+
+
+def test_of_many_problems_fifty_are_listed(cast):
+    body = {f"field{number}": 1 for number in range(400)}
+    answer = cast.ada.post("/projects", body)
+    details = refused(answer, 422, "request.validation_error")["details"]
+    assert len(details["errors"]) == 50
+    # Those that are missing were found as well.
+    assert details["more"] == 400 + 2 - 50
+    few = cast.ada.post("/projects", {"odd": 1})
+    assert "more" not in refused(few, 422, "request.validation_error")["details"]
+
+
+def test_a_path_to_a_problem_has_bounds(cast):
+    answer = cast.ada.post("/projects", {"x" * 100_000: 1})
+    assert len(answer.data) < 2_000
+
+
+def test_a_list_has_bounds(cast):
+    body = {"title": "T", "label_ids": [1] * 20_000}
+    answer = cast.ada.post(f"/projects/{cast.open_project}/tickets", body)
+    (problem,) = refused(answer, 422, "request.validation_error")["details"]["errors"]
+    assert (problem["loc"], problem["type"]) == (["body", "label_ids"], "too_long")
+
+
+@pytest.mark.parametrize("path", ["/auth/login", "/setup/admin"])
+def test_what_is_for_everybody_takes_little(cast, path):
+    sent = {"data": b"{" + b" " * 65_536, "content_type": "application/json"}
+    answer = cast.nobody.call("POST", path, **sent)
+    assert refused(answer, 413, "request.too_large")["details"] == {"limit_bytes": 65_536}
+    assert cast.nobody.client.post("/login", data={"username": "x" * 65_536}).status_code == 413

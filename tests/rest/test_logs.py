@@ -51,8 +51,8 @@ def speak_of_secrets(cast):
     call = {"name": "search", "arguments": {"q": token, "password": PASSWORD}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     ok(cast.nobody.post(f"//mcp/bot/{token}/mcp", message))
-    ok(cast.ada.post("/users", {"username": "canary", "password": PASSWORD}), 201)
-    login = {"username": "canary", "password": PASSWORD}
+    ok(cast.ada.post("/users", {"username": "bird", "password": PASSWORD}), 201)
+    login = {"username": "bird", "password": PASSWORD}
     session = cast.nobody.post("/auth/login", login).headers["Set-Cookie"].split("=")[1]
     cookie = session.split(";")[0]
     ok(cast.nobody.post("/auth/login", login | {"password": NEW_PASSWORD}), 401)

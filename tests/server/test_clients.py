@@ -221,7 +221,7 @@ def test_a_body_that_breaks_off_changes_nothing(served):
     with closing(served.connect(sent)):
         pass
     time.sleep(0.3)
-    assert served.request("GET", "/api/v1/setup/status").json == {"needs_setup": True}
+    assert served.request("GET", "/api/v1/setup/status").json["needs_setup"] is True
 
 
 @pytest.mark.parametrize("path", ["/%E2%82%AC", "/%FF", "/%00", "/a%2Fb", "/api/v1/%E2%82%AC"])

@@ -18,7 +18,7 @@ from tests.support.serving import serving, start, until
 from tests.support.workspace import Owner, owner_of
 
 EVENTS = int(os.environ.get("EVENTS", "60"))
-KEY = "a secret key of the tests"
+KEY = "a secret key of the tests, long enough"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.support.workspace import SETUP, owner_of
 
 SERVERS = 4
 TICKETS = 40
-KEY = "a secret key of the tests"
+KEY = "a secret key of the tests, long enough"
 
 
 @pytest.fixture

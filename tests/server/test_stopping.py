@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.serving import refused_start, serving, start, until, unused_port
 
+KEY = "a secret key of the tests, long enough"
 ADMIN = {"username": "ada", "password": "correct horse battery"}
 
 
@@ -209,7 +210,11 @@ def test_a_worker_does_not_outlive_its_parent_and_the_next_server_takes_over(tmp
 
 def test_postgresql_may_have_several_workers(tmp_path, cluster):
     url = cluster.create_database("served")
-    settings = {"DATABASE_URL": url, "SECRET_KEY": "s" * 16, "WORKERS": 2}
+    settings = {
+        "DATABASE_URL": url,
+        "SECRET_KEY": "a secret key of the tests, long enough",
+        "WORKERS": 2,
+    }
     served = start(tmp_path / "instance", **settings)
     try:
         assert len(served.workers()) == 2
@@ -221,7 +226,12 @@ def test_postgresql_may_have_several_workers(tmp_path, cluster):
 
 def test_a_database_out_of_reach_is_said_in_a_sentence(tmp_path):
     url = "postgresql://nobody:hidden-password@127.0.0.1:1/docket"
-    said = refused_start(tmp_path, unused_port(), DATABASE_URL=url, SECRET_KEY="s" * 16)
+    said = refused_start(
+        tmp_path,
+        unused_port(),
+        DATABASE_URL=url,
+        SECRET_KEY="a secret key of the tests, long enough",
+    )
     assert said.startswith("Error: The database is out of reach: ")
     assert "hidden-password" not in said
 

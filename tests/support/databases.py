@@ -28,7 +28,7 @@ def settings_for(database_url: str, directory: Path, **changes: Any) -> Settings
     given: dict[str, Any] = {
         "instance_dir": directory,
         "database_url": database_url,
-        "secret_key": "a secret key for tests only",
+        "secret_key": "a secret key of the tests, long enough",
         "base_url": "http://localhost",
         "log_level": "WARNING",
         "threads": 8,

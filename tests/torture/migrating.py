@@ -59,7 +59,7 @@ def _fill(stage: Stage, url: str, revision: str, rows: Rows) -> dict[str, list[s
 
 def _upgrade(stage: Stage, url: str, statement: int = 0) -> int:
     """The exit code of an upgrade that is killed at a statement; it ends well if it has fewer."""
-    given = {"DATABASE_URL": url, "SECRET_KEY": "k" * 32}
+    given = {"DATABASE_URL": url, "SECRET_KEY": "a secret key of the tests, long enough"}
     settings = environment(stage.directory / "beside", stage.port, **given)
     return subprocess.run(
         (*UPGRADE, str(statement)), env=settings, cwd=ROOT, check=False

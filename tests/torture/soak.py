@@ -116,7 +116,7 @@ def furnished(kind: str, directory: Path, tickets: int) -> Iterator[tuple[Any, .
             Settings(
                 instance_dir=directory,
                 database_url=url,
-                secret_key="k" * 32,
+                secret_key="a secret key of the tests, long enough",
                 base_url="http://localhost",
                 log_level="WARNING",
             )
@@ -126,7 +126,7 @@ def furnished(kind: str, directory: Path, tickets: int) -> Iterator[tuple[Any, .
             world = fill(app.config["SETTINGS"], tickets)
         settings = {
             "DATABASE_URL": url,
-            "SECRET_KEY": "k" * 32,
+            "SECRET_KEY": "a secret key of the tests, long enough",
             "LOG_LEVEL": "WARNING",
             "WORKERS": "",
             "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",

@@ -158,7 +158,7 @@ def staged(kind: str, directory: Path) -> Iterator[Stage]:
             url,
             settings
             | {
-                "SECRET_KEY": "k" * 32,
+                "SECRET_KEY": "a secret key of the tests, long enough",
                 "LOG_LEVEL": "WARNING",
                 "WORKERS": 2,
                 # Shorter leases, so that what a kill interrupted is taken up soon.

@@ -11,4 +11,4 @@ pages = Blueprint("accounts_pages", __name__)
 def peer() -> Peer:
     """The other end of this request."""
     client = guard.client()
-    return Peer(client.address, client.user_agent)
+    return Peer(client.address, client.user_agent, client.is_local)

@@ -49,7 +49,7 @@ def setup_page() -> Response:
     """Ask for the first account; once a human exists there is only the login."""
     if not _needs_setup():
         return go("/login")
-    return page("accounts/setup.html", form=Form())
+    return page("accounts/setup.html", form=Form(), needs_code=not peer().is_local)
 
 
 @pages.post("/setup")
@@ -67,7 +67,8 @@ def set_up() -> Response:
         ),
     )
     if not done:
-        return page("accounts/setup.html", form=form, status=422)
+        needs_code = not peer().is_local
+        return page("accounts/setup.html", form=form, needs_code=needs_code, status=422)
     return _enter(opened[0], "/start")
 
 

@@ -4,7 +4,7 @@ from flask import Response, request
 
 from app.accounts import own_sessions, preferences, users
 from app.accounts.builders import user_json
-from app.accounts.pages.blueprint import pages
+from app.accounts.pages.blueprint import pages, peer
 from app.accounts.schemas import ChangePasswordBody, UserPatch
 from app.config import settings_at_hand
 from app.core.db import reading
@@ -77,7 +77,7 @@ def save_password() -> Response:
     done = attempt(
         form,
         lambda: ended.append(
-            users.change_password(actor(), **form.data, settings=settings_at_hand())
+            users.change_password(actor(), **form.data, peer=peer(), settings=settings_at_hand())
         ),
     )
     if not done:
