@@ -55,7 +55,7 @@ class Settings:
     has_base_url: bool = True
     # ALLOWED_HOSTS: host names besides that of BASE_URL that requests may be addressed to,
     # comma-separated; IP addresses and localhost always may.
-    allowed_hosts: tuple[str, ...] = ()
+    allowed_hosts: str = ""
     # APP_NAME: the name that pages show and that other servers see in User-Agent.
     app_name: str = "Docket"
     # TRUSTED_PROXIES: how many reverse proxies stand in front; that many entries at the end of
@@ -173,7 +173,7 @@ class Settings:
     def own_address(self) -> OwnAddress:
         """Which hosts and origins are this installation's own."""
         own = self.base_url if self.has_base_url else None
-        return OwnAddress(own, self.port, self.allowed_hosts)
+        return OwnAddress(own, self.port, tuple(self.allowed_hosts.split(",")))
 
     @property
     def is_https(self) -> bool:

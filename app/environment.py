@@ -63,15 +63,15 @@ def networks(environ: Environment, name: str) -> str:
     return value
 
 
-def hosts(environ: Environment, name: str) -> tuple[str, ...]:
-    """A comma-separated list of host names without ports, in lower case."""
-    found = tuple(filter(None, (part.strip().lower() for part in text(environ, name).split(","))))
+def hosts(environ: Environment, name: str) -> str:
+    """A comma-separated list of host names without ports, in lower case and without blanks."""
+    found = [part.strip().lower() for part in text(environ, name).split(",") if part.strip()]
     for one in found:
         if not _HOST.fullmatch(one) or ":" in one:
             raise SettingsError(
                 f"{name} must list host names such as tickets.example.org, not {one[:60]!r}."
             )
-    return found
+    return ",".join(found)
 
 
 def pem_file(environ: Environment, name: str) -> Path | None:
