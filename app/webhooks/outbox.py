@@ -8,16 +8,15 @@ it come, is dropped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import bindparam, exists, func, or_, select, update
+from sqlalchemy import bindparam, exists, func, or_, select
 
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
 from app.core.db import session
 from app.core.locks import Lock, database_ms, hold
-from app.webhooks import attempts, deliveries
+from app.webhooks import attempts, deliveries, pending
 from app.webhooks.attempts import Attempt, Event, Outcome
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
@@ -99,7 +98,7 @@ def claim(owner: str, most: int) -> list[Claimed]:
             event = events[entry.audit_event_id]
             claimed.append(_take(entry, webhook, owner, lease_until, event))
         else:
-            drop_pending(OutboxEntry.webhook_id == webhook.id)
+            pending.end(webhook.id, pending.SWITCHED_OFF)
     session.flush()
     return claimed
 
@@ -120,19 +119,6 @@ def _take(
     entry.lease_until = lease_until
     attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt)
     return Claimed(entry.id, owner, attempt)
-
-
-def drop_pending(*conditions: Any) -> None:
-    """Finish what waits, without an attempt and so without a row in the log.
-
-    Whoever calls it holds ``Lock.OUTBOX``, so that nobody takes such an entry meanwhile.
-    """
-    session.execute(
-        update(OutboxEntry)
-        .where(_PENDING, *conditions)
-        .values(state=OutboxState.FINISHED.value, finished_at=now_ms())
-        .execution_options(synchronize_session=False)
-    )
 
 
 def complete(claimed: Claimed, outcome: Outcome, actor: Actor = SYSTEM) -> bool:

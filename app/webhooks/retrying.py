@@ -23,7 +23,7 @@ from app.core.db import reading, run_write, session
 from app.core.errors import Conflict, Unavailable
 from app.core.lanes import Lane, require
 from app.core.locks import Lock, hold
-from app.webhooks import attempts, deliveries, outbox, service
+from app.webhooks import attempts, deliveries, outbox, pending, service
 from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.limits import limits
@@ -121,7 +121,7 @@ def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, 
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
         return _test(webhook, number, delivery.request_id), None
-    outbox.drop_pending(
+    pending.drop(
         OutboxEntry.audit_event_id == delivery.audit_event_id,
         OutboxEntry.webhook_id == webhook.id,
     )

@@ -105,6 +105,9 @@ def _post(attempt: Attempt, limits: Limits, guard: Guard) -> int:
             allow_redirects=False,
             stream=True,
         ) as response:
+            if guard.has_fired:
+                # The connection was shut down within the headers, which then look whole.
+                raise TimeoutError
             status = int(response.status_code)
             _discard(response)
             return status

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from app.audit.service import Target, record
 from app.core import ids, sealing
@@ -15,9 +15,9 @@ from app.core.ids import as_uuid
 from app.core.locks import Lock, hold
 from app.core.pagination import Page, page
 from app.core.versions import apply_changes, touch
-from app.webhooks import rules
+from app.webhooks import pending, rules
 from app.webhooks.builders import webhook_json
-from app.webhooks.models import OutboxEntry, OutboxState, Webhook
+from app.webhooks.models import Webhook
 
 
 def find(webhook_id: str, *, lock: bool = False) -> Webhook:
@@ -120,6 +120,9 @@ def update_webhook(
     Raises NotFound, InvalidField, and Conflict ``invariant_violation`` for a rotation without a
     secret.
     """
+    if fields.get("is_active") is False:
+        # First of all locks, as everywhere.
+        hold(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
     secret = fields.pop("secret", None)
     if rotate_secret and secret is None:
@@ -135,6 +138,8 @@ def update_webhook(
         touch(webhook)
     changed = apply_changes(webhook, fields)
     session.flush()
+    if "is_active" in changed and not webhook.is_active:
+        pending.end(webhook.id, pending.SWITCHED_OFF)
     if changed:
         record(actor, "webhook.updated", target(webhook.id), changes=changed)
     if secret is not None:
@@ -148,12 +153,7 @@ def delete_webhook(actor: Actor, webhook_id: str) -> None:
     # First of all locks, as everywhere; nobody takes an entry of it from here on.
     hold(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
-    session.execute(
-        delete(OutboxEntry).where(
-            OutboxEntry.webhook_id == webhook.id,
-            OutboxEntry.state == OutboxState.PENDING.value,
-        )
-    )
+    pending.end(webhook.id, pending.DELETED)
     session.delete(webhook)
     session.flush()
     record(actor, "webhook.deleted", target(webhook.id), url=webhook.url)

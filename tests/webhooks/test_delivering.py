@@ -263,16 +263,23 @@ def test_a_webhook_switched_off_or_deleted_gets_nothing_more(
     webhook = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
     receiver.wait_for(1)
+    until(lambda: deliveries(webhook))
+    assert deliveries(webhook)[0]["status"] == "retrying"
     ok(cast.ada.patch(f"/webhooks/{webhook['id']}", {"is_active": False}))
+    (row,) = deliveries(webhook)
+    assert (row["status"], row["next_retry_at"]) == ("failed", None)
+    assert row["error_message"] == "webhook was switched off"
     time.sleep(1.5)
     assert len(receiver.received) == 1
     other = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
     receiver.wait_for(2)
+    until(lambda: deliveries(other))
     ok(cast.ada.delete(f"/webhooks/{other['id']}"), 204)
     time.sleep(1.5)
     assert len(receiver.received) == 2
-    assert len(deliveries(other)) == 1
+    (row,) = deliveries(other)
+    assert (row["status"], row["error_message"]) == ("failed", "webhook was deleted")
 
 
 def test_a_rotated_secret_signs_what_comes_after(cast, worker, receiver, subscribe):
