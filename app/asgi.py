@@ -9,10 +9,12 @@ import io
 import logging
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import Context
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote_to_bytes
@@ -23,7 +25,7 @@ from flask import Flask, Request
 from app.accounts import identity, throttle
 from app.config import Settings
 from app.core import ids
-from app.core.context import STREAMED
+from app.core.context import FAILED, STREAMED
 from app.core.errors import (
     DomainError,
     RateLimited,
@@ -50,6 +52,13 @@ PIECE = 64 * 1024
 # Of such answers so many bytes wait for one client address.
 UNREAD_BYTES = 32 * 1024 * 1024
 
+# So many failures of an address in a minute are answered at once; of so many addresses is noted.
+FREE_FAILURES = 60
+FAILING_ADDRESSES = 10_000
+LONGEST_WAIT_SECONDS = 5.0
+# Whoever is on this machine is no stranger.
+LOOPBACK = ("127.", "::/")
+
 # Tells whether the process lives, so it must not wait for requests that wait for the database.
 LIVENESS = "/healthz"
 STOPPING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
@@ -71,6 +80,8 @@ class Answer(NamedTuple):
     status: int
     headers: list[tuple[str, str]]
     body: bytes | Iterator[bytes]
+    # To a credential that is none, or an address where nothing is.
+    is_failure: bool = False
 
 
 def refusal(error: DomainError) -> tuple[list[tuple[str, str]], bytes]:
@@ -120,6 +131,8 @@ class Application:
         }
         self._slow: Counter[str] = Counter()
         self._unread: Counter[str] = Counter()
+        self._failing: Counter[str] = Counter()
+        self._failing_since = 0.0
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one connection of the protocol: the lifespan, or a request."""
@@ -151,6 +164,8 @@ class Application:
         except Exception:
             log.exception("a request was not answered")
             answer = Answer(500, *refusal(DomainError("Something went wrong on our side.")))
+        if answer.is_failure:
+            await self._slow_down(environ)
         if isinstance(body, FailedBody):
             # What was not received would be taken for the next request.
             answer.headers.append(CLOSE)
@@ -222,7 +237,7 @@ class Application:
             work = partial(self._call, {**environ, "wsgi.input": body})
             try:
                 if lane is Lane.LOOP:
-                    return run(lane, work)
+                    return _alone(lane, work)
                 return await self._in_thread(lane, work)
             except LaneRequired as elsewhere:
                 body.seek(0)
@@ -230,7 +245,7 @@ class Application:
 
     async def _in_thread(self, lane: Lane, work: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pools[lane], run, lane, work)
+        return await loop.run_in_executor(self._pools[lane], _alone, lane, work)
 
     def _call(self, environ: Environ) -> Answer:
         begun: list[Any] = []
@@ -242,13 +257,13 @@ class Application:
         if environ.get(STREAMED):
             return Answer(begun[0], begun[1], iter(parts))
         try:
-            return Answer(begun[0], begun[1], b"".join(parts))
+            return Answer(begun[0], begun[1], b"".join(parts), FAILED in environ)
         finally:
             _close(parts)
 
     async def _sent(self, answer: Answer, environ: Environ, receive: Receive, send: Send) -> None:
         """Send the answer; raises TimeoutError where nobody reads it."""
-        status, headers, body = answer
+        status, headers, body = answer.status, answer.headers, answer.body
         if not isinstance(body, bytes):
             await _begin(send, status, headers)
             await self._stream(body, receive, send)
@@ -288,6 +303,21 @@ class Application:
         finally:
             left.cancel()
             await self._in_thread(Lane.LONG, partial(_close, pieces))
+
+    async def _slow_down(self, environ: Environ) -> None:
+        """Wait the longer the more failures the address had in this minute.
+
+        The wait holds no thread, and comes after the answer is made: a good credential never waits.
+        """
+        now = time.monotonic()
+        if now - self._failing_since > 60 or len(self._failing) >= FAILING_ADDRESSES:
+            self._failing.clear()
+            self._failing_since = now
+        client = self._client(environ)
+        self._failing[client] += 1
+        surplus = self._failing[client] - FREE_FAILURES
+        if surplus > 0 and not client.startswith(LOOPBACK):
+            await asyncio.sleep(min(surplus * 0.02, LONGEST_WAIT_SECONDS))
 
     def _client(self, environ: Environ) -> str:
         """The address behind the trusted proxies, or its network."""
@@ -334,6 +364,11 @@ def has_body(environ: Environ) -> bool:
     """Whether the headers announce one."""
     length = environ.get("CONTENT_LENGTH", "0")
     return length.strip("0") != "" or "HTTP_TRANSFER_ENCODING" in environ
+
+
+def _alone(lane: Lane, work: Callable[[], T]) -> T:
+    """Work in a context of its own: what others left in theirs, even the start, is not seen."""
+    return Context().run(run, lane, work)
 
 
 async def _left(receive: Receive) -> None:

@@ -115,6 +115,7 @@ def app(database):
     database.empty()
     # Boards are kept with the rows that were there; no server lives to see all of them go.
     database.app.extensions.pop("docket_boards", None)
+    database.app.extensions.pop("docket_failure_windows", None)
     return database.app
 
 

@@ -2,13 +2,15 @@
 
 import asyncio
 import io
+from contextvars import ContextVar
 from dataclasses import replace
 
 import pytest
+from flask import has_app_context
 
 from app import asgi
 from app.asgi import Application, environ_of
-from app.core.context import STREAMED
+from app.core.context import FAILED, STREAMED
 from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
 
@@ -341,3 +343,56 @@ def test_a_body_that_failed_says_why_however_it_is_read():
             read()
     with pytest.raises(RequestTimeout):
         io.BufferedReader(failed).read(1)
+
+
+def fail(environ):
+    environ[FAILED] = True
+
+
+def test_who_fails_again_and_again_is_answered_ever_later(application, monkeypatch):
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    served = application(Wsgi(before=fail))
+    monkeypatch.setattr(asgi.asyncio, "sleep", sleep)
+    for _ in range(asgi.FREE_FAILURES):
+        assert ask(served, Client(), method="GET").status == 200
+    assert waits == []
+    for _ in range(400):
+        ask(served, Client(), method="GET")
+    assert waits[0] < waits[1] < waits[-1] == asgi.LONGEST_WAIT_SECONDS
+    # What succeeds does not wait, from the same address.
+    waits.clear()
+    monkeypatch.setattr(served, "_app", Wsgi())
+    ask(served, Client(), method="GET")
+    assert waits == []
+
+
+def test_of_those_who_fail_so_many_are_remembered(application, monkeypatch):
+    monkeypatch.setattr(asgi, "FAILING_ADDRESSES", 10)
+    served = application(Wsgi(before=fail))
+    for number in range(50):
+        asked = {**scope(method="GET"), "client": (f"192.0.2.{number}", 1)}
+        client = Client()
+        asyncio.run(served(asked, client.receive, client.send))
+    assert len(served._failing) <= 10
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_request_sees_nothing_of_others(application, app, method):
+    """The parent process starts workers within an application context, whose ``g`` is shared."""
+    left = ContextVar("left", default="nothing")
+    seen = []
+
+    def before(environ):
+        seen.append((left.get(), has_app_context()))
+        left.set("something")
+
+    served = application(Wsgi(before=before))
+    with app.app_context():
+        left.set("of the start")
+        for _ in range(9):
+            ask(served, Client(), method=method)
+    assert set(seen) == {("nothing", False)}

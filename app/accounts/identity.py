@@ -12,11 +12,11 @@ from typing import Any
 from flask import Request
 from sqlalchemy import bindparam, select
 
-from app.accounts import holds, tokens
+from app.accounts import failure_windows, holds, throttle, tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.config import Settings, settings_at_hand
 from app.core.actor import ANONYMOUS, Actor, ActorKind
-from app.core.at_hand import notes
+from app.core.at_hand import asked, notes
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import Prepared
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
@@ -206,8 +206,11 @@ def bot_as_actor(user_id: str) -> tuple[Actor, bool]:
 
 def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:
     error = InvalidCredentials()
-    error.audit_event = "auth.bot.failure"
-    error.audit_payload = {"token_prefix": prefix}
+    network = throttle.network_of(client(asked()).address)
+    error.audit_if = failure_windows.claim_of(network, prefix)
+    if error.audit_if is not None:
+        error.audit_event = failure_windows.EVENT
+        error.audit_payload = {"token_prefix": prefix}
     if found is not None:
         notes().actor = Actor(kind=ActorKind.BOT, user_id=found.user_id, username=found.username)
     return error

@@ -103,6 +103,19 @@ class UserSession(Base):
     expires_at: Mapped[int] = mapped_column(Moment)
 
 
+class FailureWindow(Base):
+    """A minute of failed credentials of one client address and token prefix."""
+
+    __tablename__ = "auth_failure_windows"
+    __table_args__ = (Index(None, "began_at"),)
+
+    key_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    token_prefix: Mapped[str | None] = mapped_column(short_text(8))
+    began_at: Mapped[int] = mapped_column(Moment)
+    # Failures after the first, which has a row of its own in the audit log.
+    further: Mapped[int]
+
+
 class LoginBucket(Base):
     """The attempts of one address or username within the sliding window."""
 

@@ -6,6 +6,7 @@ from typing import Any
 # In braces stand keys of the payload; ``{target}`` is the display id of the event's ticket.
 SENTENCES: dict[str, str] = {
     "auth.login.success": "logged in",
+    "auth.password.failure": "gave a wrong current password as {username}",
     "auth.login.failure": "failed to log in as {username} ({reason})",
     "auth.login.rate_limited": "was kept from logging in as {username}: too many attempts",
     "auth.logout": "logged out",

@@ -87,7 +87,7 @@ EVENTS: dict[str, EventType] = _events(
     ("auth.session.expired", "reason"),
     ("auth.password.failure", "username"),
     ("auth.bot.success", "token_prefix"),
-    ("auth.bot.failure", "operation token_prefix"),
+    ("auth.bot.failure", "operation token_prefix count"),
     ("auth.bot.write_attempt_in_read_mode", "operation"),
     ("auth.bot.write_attempt_outside_allowlist", "operation project_id"),
     ("user.created", "username display_name"),

@@ -149,7 +149,7 @@ def record_refusal(actor: Actor, error: DomainError, operation: str) -> None:
 
 def refused(actor: Actor, error: DomainError, operation: str) -> None:
     """Audit a refused attempt in the transaction at hand, if it is one to be audited."""
-    if error.audit_event is None:
+    if error.audit_event is None or (error.audit_if is not None and not error.audit_if()):
         return
     target = Target("user", actor.user_id)
     if isinstance(error, OutsideAllowlist):

@@ -26,6 +26,8 @@ webhooks_are_told: ContextVar[bool] = ContextVar("webhooks_are_told", default=Tr
 
 # In the WSGI environment: the answer is to be sent while it is made (app/asgi.py).
 STREAMED = "docket.streamed"
+# In the WSGI environment: the request had a credential that is none, or went to no address.
+FAILED = "docket.failed"
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 Edges translate: REST into the envelope, pages into a message, commands into a line and exit code 1.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 Details = dict[str, Any]
@@ -16,6 +17,8 @@ class DomainError(Exception):
     # The event that records this refusal, where the specification wants refusals audited.
     audit_event: str | None = None
     audit_payload: Details | None = None
+    # In the transaction of that event: whether it is to be written.
+    audit_if: "Callable[[], bool] | None" = None
 
     def __init__(self, message: str, details: Details | None = None) -> None:
         super().__init__(message)

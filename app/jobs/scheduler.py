@@ -10,8 +10,10 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.schedulers.background import BackgroundScheduler
 from flask import Flask
 
+from app.accounts import failure_windows
 from app.config import Settings
 from app.core.context import request_id
+from app.core.db import run_write
 from app.core.errors import Unavailable
 from app.jobs.sweepers import SWEEPERS
 from app.jobs.sweeping import INTERVAL_MINUTES, sweep
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1
 # Between two looks at what nobody settled in the index.
 SETTLING_SECONDS = 15
+# Between two looks at which minutes of failed credentials are over.
+FAILURES_SECONDS = 20
 # The first sweep, after the start.
 FIRST_SWEEP_SECONDS = 60
 
@@ -48,6 +52,7 @@ class Jobs:
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         self._scheduler.add_job(self._worker.look, "interval", seconds=POLL_SECONDS)
         self._scheduler.add_job(self._settler.look, "interval", seconds=SETTLING_SECONDS)
+        self._scheduler.add_job(self._tell_failures, "interval", seconds=FAILURES_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
                 self._sweep,
@@ -68,6 +73,14 @@ class Jobs:
         self._scheduler.shutdown(wait=False)
         self._settler.stop()
         self._worker.stop()
+
+    def _tell_failures(self) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            try:
+                run_write(failure_windows.tell)
+            except Unavailable:
+                log.warning("failed credentials were not counted: the database is unavailable")
 
     def _sweep(self, name: str) -> None:
         with self._app.app_context():

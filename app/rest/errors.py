@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from app.core import errors
-from app.core.context import request_id
+from app.core.context import FAILED, request_id
 from app.core.failures import is_outage
 from app.rest.answers import error_response
 
@@ -49,9 +49,12 @@ def install(app: Flask, page: ErrorPage) -> None:
         return page(error) if wants_page(request) else error_response(error)
 
     def on_domain_error(error: errors.DomainError) -> Response:
+        if isinstance(error, errors.InvalidCredentials):
+            request.environ[FAILED] = True
         return answer(error)
 
     def on_http_error(error: HTTPException) -> Response:
+        request.environ[FAILED] = True
         return answer(as_domain_error(error))
 
     def on_exception(error: Exception) -> Response:

@@ -21,7 +21,7 @@ _INTEGER = re.compile(r"(-?)([0-9]+)")
 # No integer of ours is longer, and every one of so many digits is out of each range.
 _DIGITS = 18
 # No list of ours needs more.
-MOST_ITEMS = 10_000
+MOST_ITEMS = 100_000
 
 
 class Problem(str):

@@ -52,17 +52,16 @@ def test_refused_token_is_recorded_with_its_prefix_only_if_well_formed(app, admi
     assert event.request_id == answer.headers["X-Request-Id"]
 
 
-def test_every_refusal_is_recorded_and_a_known_bot_is_named(app, admin):
+def test_a_refusal_is_recorded_and_a_known_bot_is_named(app, admin):
     bot, token = new_bot(admin)
     revoke(admin, bot)
     for _ in range(3):
         me_by_key(app, token)
-    failures = events(app, "auth.bot.failure")
-    assert len(failures) == 3
-    for event in failures:
-        assert (event.actor_kind, event.actor_user_id) == ("bot", bot["id"])
-        assert event.payload["token_prefix"] == token[4:12]
-        assert token[12:] not in str(event.payload)
+    # The others of its minute are one row, later.
+    (event,) = events(app, "auth.bot.failure")
+    assert (event.actor_kind, event.actor_user_id) == ("bot", bot["id"])
+    assert event.payload["token_prefix"] == token[4:12]
+    assert token[12:] not in str(event.payload)
 
 
 def test_invalid_key_is_refused_on_public_routes_too(app, admin, client):
@@ -75,7 +74,7 @@ def test_invalid_key_is_refused_on_public_routes_too(app, admin, client):
         f"{API}/auth/login", json={"username": "ada", "password": "x"}, headers=headers
     )
     assert error(answer) == (401, "auth.invalid_credentials")
-    assert len(events(app, "auth.bot.failure")) == 2
+    assert len(events(app, "auth.bot.failure")) == 1
     assert events(app, "auth.login.failure") == []
 
 

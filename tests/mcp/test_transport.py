@@ -55,7 +55,8 @@ def test_a_bad_token_reads_the_envelope_of_rest(smith, app, token):
         response = smith.caller.client.post(f"/mcp/bot/{token}/mcp", json=message)
         assert response.status_code == 401
         assert response.get_json()["error"]["code"] == "auth.invalid_credentials"
-    assert len(events(app, event_type="auth.bot.failure")) == 3
+    # The others of its minute are one row, later.
+    assert len(events(app, event_type="auth.bot.failure")) == 1
 
 
 def test_a_revoked_token_and_an_inactive_bot_are_refused_at_once(cast, smith):

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import BigInteger, Column, LargeBinary, Table
 
-from app.accounts.models import LoginBucket, UserSession
+from app.accounts.models import FailureWindow, LoginBucket, UserSession
 from app.commands.copying import tables
 from app.core.clock import iso
 from app.core.idempotency import IdempotencyRecord
@@ -23,7 +23,8 @@ DATA = "data"
 
 # What ends by itself within days and belongs to one running installation.
 PASSING = frozenset(
-    model.__tablename__ for model in (UserSession, LoginBucket, IdempotencyRecord, SweeperLease)
+    model.__tablename__
+    for model in (UserSession, LoginBucket, FailureWindow, IdempotencyRecord, SweeperLease)
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
