@@ -18,6 +18,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, abort, current_app, request
 from markupsafe import Markup
 
+from app.web import packing
 from app.web.scripts import join
 
 STATIC = Path(__file__).resolve().parent.parent.parent / "static"
@@ -104,7 +105,7 @@ def serve(version: str, name: str) -> Response:
     one: Asset | None = current_app.extensions["docket_assets"].get(name)
     if one is None:
         abort(404)
-    zipped = "gzip" in request.headers.get("Accept-Encoding", "")
+    zipped = packing.takes_gzip(request.headers.get("Accept-Encoding", ""))
     response = Response(one.packed if zipped else one.content, mimetype=one.media_type)
     if zipped:
         response.headers["Content-Encoding"] = "gzip"

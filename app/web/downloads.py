@@ -1,29 +1,59 @@
 """Files that are sent while they are made, so that their length costs no memory (app/asgi.py)."""
 
 import logging
+import time
 from collections.abc import Iterator
 
-from flask import Response, request
+from flask import Request, Response, request
 from flask.ctx import AppContext
 from flask.globals import app_ctx
 
+from app.core.actor import Actor
+from app.core.at_hand import application, asked
 from app.core.context import STREAMED
+from app.core.db import reading
+from app.web.guard import Who, actor
 
 log = logging.getLogger(__name__)
+
+
+# A file that takes longer is broken off.
+DEADLINE_SECONDS = 15 * 60.0
+
+
+class Ended(Exception):
+    """The session of whoever reads has ended, or the time of the file is over."""
 
 
 def streamed(pieces: Iterator[bytes], mimetype: str, name: str) -> Response:
     """An answer that hands these pieces out as a file of this name.
 
-    What fails in them only breaks the answer off, so whoever calls this makes the first of them
-    before: where the database is away, that can be said on a page.
+    Before each, the session is judged anew: whoever was logged out, deactivated or expired
+    meanwhile is sent nothing more. What fails in them only breaks the answer off, so whoever calls
+    this makes the first of them before: where the database is away, that can be said on a page.
     """
     context: AppContext = app_ctx._get_current_object()  # type: ignore[attr-defined]  # of Flask's proxies
-    response = Response(_to_its_end(pieces, context), mimetype=mimetype)
+    judged = _judged(pieces, asked(), actor())
+    response = Response(_to_its_end(judged, context), mimetype=mimetype)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "no-store"
     request.environ[STREAMED] = True
     return response
+
+
+def _judged(pieces: Iterator[bytes], request: Request, reader: Actor) -> Iterator[bytes]:
+    """The pieces, while their reader may have them; raises Ended."""
+    who: Who = application().extensions["docket_who"]
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        with reading():
+            present = who.resolve(request)
+        if present.user_id != reader.user_id or time.monotonic() > deadline:
+            raise Ended
+        piece = next(pieces, None)
+        if piece is None:
+            return
+        yield piece
 
 
 def _to_its_end(pieces: Iterator[bytes], context: AppContext) -> Iterator[bytes]:

@@ -132,7 +132,7 @@ def _refuse_nul(request: Request) -> None:
 def _may_pack(response: Response) -> bool:
     """Not where the page shows a secret beside what an attacker could choose."""
     packable = response.status_code == 200 and not notes().get("shows_secret")
-    return packable and "gzip" in asked().headers.get("Accept-Encoding", "")
+    return packable and packing.takes_gzip(asked().headers.get("Accept-Encoding", ""))
 
 
 def public(

@@ -8,15 +8,28 @@ page.
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from flask import Response
 from isal import isal_zlib
 from isal.isal_zlib import crc32, crc32_combine
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
 
 from app.core.reply import Reply
 
 HTML = "text/html; charset=utf-8"
 PACKED = {"Content-Encoding": "gzip", "Vary": "HX-Request, Accept-Encoding"}
+
+
+# Browsers send the same header with each request.
+@lru_cache(maxsize=64)
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether a client that sends this header takes gzip; what it names counts before ``*``."""
+    wanted = {name.lower(): weight for name, weight in parse_accept_header(accept_encoding, Accept)}
+    return float(wanted.get("gzip", wanted.get("*", 0))) > 0
+
+
 # Below this, packing costs more than it saves; a page with pieces is packed in any case.
 WORTH_PACKING = 2048
 # What stands between two pieces is often short, and compressing takes three microseconds at least.

@@ -3,8 +3,12 @@
 import csv
 import io
 import re
+import time
 
 import pytest
+
+from app.web import downloads
+from tests.support.story import ok
 
 
 def rows(text: str) -> list[str]:
@@ -293,6 +297,26 @@ def test_a_file_is_sent_in_pieces(ada, make, monkeypatch, kind, pieces):
         make(f"No. {number}")
     answer = ada.get(f"/tickets.{kind}")
     assert [piece.count(b"\n") for piece in answer.iter_encoded()] == pieces
+
+
+@pytest.mark.parametrize("ended", ["deactivated", "logged out", "too late"])
+def test_a_file_ends_with_the_session_of_its_reader(app, ada, cast, make, monkeypatch, ended):
+    monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
+    for number in range(9):
+        make(f"No. {number}")
+    pieces = ada.get("/tickets.csv").iter_encoded()
+    assert b"No. 8" in next(pieces)
+    make("Written after")
+    if ended == "deactivated":
+        ok(cast.bo.patch(f"/users/{cast.ada.user_id}", {"is_active": False}))
+    elif ended == "logged out":
+        ada.post("/logout")
+    else:
+        monkeypatch.setattr(downloads, "DEADLINE_SECONDS", 0)
+        later = time.monotonic() + 3600
+        monkeypatch.setattr(downloads.time, "monotonic", lambda: later)
+    with pytest.raises(downloads.Ended):
+        list(pieces)
 
 
 def test_files_are_for_people(stranger):

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from app.web.packing import PiecedPage, pack, piece
+from app.web.packing import PiecedPage, pack, piece, takes_gzip
 
 LONG = "".join(f"Line {number} of a long text.\n" for number in range(5000))
 
@@ -33,3 +33,25 @@ def test_what_was_added_to_a_page_is_packed_too():
     page.set_data(page.get_data() + b"two")
     pack(page)
     assert gzip.decompress(page.get_data()) == b"one " + LONG.encode() + b"two"
+
+
+@pytest.mark.parametrize(
+    ("header", "takes"),
+    [
+        ("", False),
+        ("gzip", True),
+        ("GZIP", True),
+        ("gzip, deflate, br", True),
+        ("gzip;q=0", False),
+        ("gzip;q=0.0, *", False),
+        ("gzip; q=0.1", True),
+        ("*", True),
+        ("*;q=0", False),
+        ("identity", False),
+        ("br, *;q=0", False),
+        ("gzipped", False),
+        ("gzip;q=nonsense", False),
+    ],
+)
+def test_gzip_is_sent_to_those_alone_who_take_it(header, takes):
+    assert takes_gzip(header) is takes
