@@ -38,6 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 log = logging.getLogger("docket.access")
 
 EVERYWHERE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
+BEHIND_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -110,6 +111,8 @@ def _install_requests(app: Flask) -> None:
     @app.after_request
     def headers(response: Response) -> Response:
         missing = {"X-Request-Id": notes().request_id, **EVERYWHERE}
+        if settings_at_hand().is_https:
+            missing |= BEHIND_TLS
         if response.mimetype == "application/json" or response.status_code == 204:
             missing["Cache-Control"] = "no-store"
         add_missing(response, missing)

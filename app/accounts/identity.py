@@ -6,6 +6,7 @@ expired session) is written afterwards by ``app.accounts.traces``.
 """
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from app.rest.routing import Client
 
 COOKIE = "app_session"
 KEY_HEADER = "X-API-Key"
+_WITH_PORT = re.compile(r"\[(?P<v6>[0-9A-Fa-f:.]+)\](:[0-9]+)?|(?P<v4>[0-9.]+):[0-9]+")
 PROXY_HEADERS = (
     "Forwarded",
     "Via",
@@ -149,6 +151,10 @@ def _forwarded(request: Request, header: str) -> str:
 
 
 def _as_address(text: str) -> str | None:
+    """The address in an entry of X-Forwarded-For, which some proxies follow by a port."""
+    with_port = _WITH_PORT.fullmatch(text)
+    if with_port is not None:
+        text = with_port["v6"] or with_port["v4"]
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

@@ -51,9 +51,10 @@ class Diff:
 def compare(old: str, new: str) -> Diff:
     """The diff of two texts."""
     before, after = _lines(old), _lines(new)
-    budget = Budget()
     made = Diff()
-    every = runs(before, after, budget)
+    every = runs(before, after, Budget())
+    # The words have a budget of their own; what is beyond it is marked by lines.
+    budget = Budget()
     for index, run in enumerate(every):
         if run.same:
             made.blocks += _kept(before, run, index == 0, index == len(every) - 1)
@@ -111,6 +112,8 @@ Pieces = list[tuple[str, bool]]
 
 def _marked(removed: str, added: str, budget: Budget) -> tuple[Pieces, Pieces] | None:
     """Both texts with their changed words marked; None where they have too little in common."""
+    if budget.is_spent:
+        return None
     old, new = _WORD.findall(removed), _WORD.findall(added)
     if len(old) > WORDS or len(new) > WORDS:
         return None

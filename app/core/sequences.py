@@ -5,21 +5,30 @@ cell by cell only while a budget lasts. Beyond it a stretch counts as replaced: 
 wrong.
 """
 
+import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Cells of comparison tables that one diff may fill, and that one block may.
 CELLS = 1_500_000
 BLOCK_CELLS = 250_000
+# Of the processor, for one comparison.
+SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class Budget:
-    """How many cells may still be filled."""
+    """How many cells may still be filled, and until when, by the processor time of this thread."""
 
     cells: int = CELLS
+    ends_at: float = field(default_factory=lambda: time.thread_time() + SECONDS)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the time is over."""
+        return time.thread_time() > self.ends_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,8 @@ def _matches(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[tup
     waiting = [(0, len(old), 0, len(new))]
     while waiting:
         old_from, old_to, new_from, new_to = waiting.pop()
+        if budget.is_spent:
+            break
         start = (old_from, new_from)
         while old_from < old_to and new_from < new_to and old[old_from] == new[new_from]:
             old_from, new_from = old_from + 1, new_from + 1

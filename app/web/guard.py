@@ -35,7 +35,6 @@ PAGE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-STRICT = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class Client(Protocol):
@@ -104,7 +103,10 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
     @app.after_request
     def headers(response: Response) -> Response:
         if response.mimetype == "text/html":
-            add_missing(response, PAGE_HEADERS | STRICT if is_secure() else PAGE_HEADERS)
+            if notes().get("shows_secret"):
+                # Compressed on the way, its length would tell of the secret.
+                response.headers["Cache-Control"] = "no-store, no-transform"
+            add_missing(response, PAGE_HEADERS)
             if _may_pack(response):
                 packing.pack(response)
             elif isinstance(response, packing.PiecedPage):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core import sequences
 from app.core.diff import compare
 from app.core.merging import BETWEEN, MINE, THEIRS, merge
 from app.core.sequences import runs
@@ -127,3 +128,22 @@ def test_merging_loses_no_line(base, mine, theirs):
     kept = set(base.split("\n"))
     assert set(mine.split("\n")) - kept <= set(merged)
     assert set(theirs.split("\n")) - kept <= set(merged)
+
+
+def test_without_time_for_words_whole_lines_are_marked(monkeypatch):
+    monkeypatch.setattr(sequences, "SECONDS", -1.0)
+    made = compare("same\none two three\nend", "same\none two four\nend")
+    assert (made.added, made.removed) == (3, 3)
+    assert {piece for block in made.blocks for line in block.new for piece in line.pieces} == {
+        ("same", True),
+        ("one two four", True),
+        ("end", True),
+    }
+
+
+def test_the_longest_texts_are_compared_in_bounded_time():
+    lines = [str(number) for number in range(100_000)]
+    began = time.thread_time()
+    compare("\n".join(lines), "\n".join(reversed(lines)))
+    compare(" ".join(lines[:19_000]), " ".join(reversed(lines[:19_000])))
+    assert time.thread_time() - began < 6

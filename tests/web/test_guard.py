@@ -1,6 +1,7 @@
 """In front of every page: login, other sites, and what the browser is told."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
@@ -124,3 +125,15 @@ def test_a_packed_page_is_the_page(ada):
     packed = ada.get("/help", **{"Accept-Encoding": "gzip"})
     assert gzip.decompress(packed.data).decode() == ada.get("/help").text
     assert packed.headers["Content-Length"] == str(len(packed.data))
+
+
+@pytest.mark.parametrize("path", ["/login", "/api/v1/setup/status", "/healthz", "/nowhere"])
+@pytest.mark.parametrize("is_https", [True, False])
+def test_every_answer_behind_tls_says_so(app, client, monkeypatch, path, is_https):
+    settings = app.config["SETTINGS"]
+    if is_https:
+        monkeypatch.setitem(
+            app.config, "SETTINGS", replace(settings, base_url="https://docket.example")
+        )
+    answer = client.get(path)
+    assert ("Strict-Transport-Security" in answer.headers) is is_https
