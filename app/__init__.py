@@ -24,6 +24,7 @@ from app.core.errors import RequestMisdirected
 from app.core.json_provider import OrjsonProvider
 from app.core.response_headers import add_missing
 from app.core.spare_connections import end_left
+from app.markdown import budget
 from app.mcp import blueprint as mcp
 from app.mcp.door import Door
 from app.mcp.registry import Catalog
@@ -97,6 +98,7 @@ def _install_requests(app: Flask) -> None:
         noted.actor = ANONYMOUS
         noted.request_id = ids.new_id()
         request_id.set(noted.request_id)
+        budget.begin_request()
         request = asked()
         host = request.environ.get("HTTP_HOST")
         is_asked_here = host is None or settings_at_hand().own_address.is_host(host)
@@ -107,6 +109,7 @@ def _install_requests(app: Flask) -> None:
 
     app.after_request(traces.finish)
     app.teardown_request(lambda _error: end_left())
+    app.teardown_request(lambda _error: budget.end_request())
 
     @app.after_request
     def headers(response: Response) -> Response:

@@ -9,17 +9,32 @@ from xml.etree.ElementTree import Element
 import nh3
 from bleach.sanitizer import Cleaner
 from markdown import Markdown
+from markdown.blockprocessors import BlockProcessor
 from markdown.extensions.sane_lists import SaneListExtension
 from markdown.extensions.tables import TableExtension
 
 from app.markdown.addresses import judged
 from app.markdown.allowed import ALLOWED, INLINE, REL, SCHEMES
+from app.markdown.budget import check
 from app.markdown.values import Profile
 
 _here = threading.local()
 
 # What is read before the library sees the text (layout.py, spans.py), or must not be read at all.
 _UNUSED_BLOCKS = ("code", "setextheader", "reference")
+
+
+class _Clock(BlockProcessor):
+    """Looks at the time before each block, and takes none."""
+
+    def test(self, parent: Element, block: str) -> bool:
+        """Never; raises TooSlow."""
+        check()
+        return False
+
+    def run(self, parent: Element, blocks: list[str]) -> bool:
+        """Do nothing."""
+        return False
 
 
 def blocks(source: str, profile: Profile) -> Element:
@@ -40,6 +55,8 @@ def _parser(profile: Profile) -> Markdown:
     )
     for name in _UNUSED_BLOCKS:
         parser.parser.blockprocessors.deregister(name)
+    # Before all others.
+    parser.parser.blockprocessors.register(_Clock(parser.parser), "clock", 1000)
     return parser
 
 

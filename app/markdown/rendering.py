@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from app.core.cache import Cache
 from app.markdown import library
+from app.markdown.budget import Budget, TooSlow
 from app.markdown.filling import filled, wiki_link
 from app.markdown.marks import clean
 from app.markdown.source import Long, Source, links_of, read_any
@@ -46,8 +47,8 @@ def render(
     (``#setup``) follow it.
 
     A text that is too long to be laid out (``source.read_any``) is shown as its source, with its
-    wiki links. So is one, without links, on which a library fails; then ``failed`` is set and
-    nothing is kept.
+    wiki links. So is one, without links, on which a library fails, and one that takes too long
+    (``budget``); then ``failed`` is set. What fails otherwise is not kept.
     """
     key = _key(text.encode("utf-8", "surrogatepass"), profile.encode())
     links, reading = _links(key, text, profile)
@@ -60,13 +61,19 @@ def render(
     if isinstance(reading, Long):
         done = Html(_as_source(reading, targets), links=links, is_source=True)
     else:
+        own = Budget()
         try:
-            done = _rendered(reading, profile, links, targets, anchor_prefix)
+            with own:
+                done = _rendered(reading, profile, links, targets, anchor_prefix)
         except Exception as error:
             # Whatever a library raises must not break a page.
             name = type(error).__name__
             source = _as_source(Long(clean(text)), Targets())
-            return Html(source, links=links, is_source=True, failed=True, error=name)
+            failed = Html(source, links=links, is_source=True, failed=True, error=name)
+            if isinstance(error, TooSlow) and own.is_its_own:
+                # It would take as long again.
+                _laid_out.put(key, failed, 200 + 2 * len(source))
+            return failed
     html = Laid(done.html)
     html.made_of = key.hex()
     done = replace(done, html=html)

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element
 
 from app.markdown.addresses import is_external
 from app.markdown.allowed import REL
+from app.markdown.budget import check
 from app.markdown.emphasis import emphasised
 from app.markdown.marks import (
     LINE,
@@ -74,6 +75,7 @@ def write(page: Page, root: Element, shaped: Callable[[str], str]) -> str:
 
 
 def _shape(page: Page, batch: list[int], shaped: Callable[[str], str]) -> None:
+    check()
     if batch:
         parts = shaped(BETWEEN.join(page.out[at] for at in batch)).split(BETWEEN)
         for at, part in zip(batch, parts, strict=True):
@@ -81,6 +83,7 @@ def _shape(page: Page, batch: list[int], shaped: Callable[[str], str]) -> None:
 
 
 def _element(page: Page, element: Element) -> None:
+    check()
     tag = element.tag
     if tag in _HEADINGS:
         _heading(page, tag, element.text or "")

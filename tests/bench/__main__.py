@@ -73,7 +73,7 @@ def _measured(
                 for operation in operations(world, cookie_of(served))
                 if asked.only in operation.name
             ]
-            lines = _rotate(served, bare, chosen, asked)
+            lines = _rotate(kind, served, bare, chosen, asked)
         memory = _memory(served.process.pid)
         versus = _beside_the_sdk(served, chosen, asked)
         table = report.Table(kind, workers, lines, memory, versus)
@@ -82,10 +82,10 @@ def _measured(
 
 
 def _rotate(
-    served: Served, bare: int, chosen: list[Operation], asked: argparse.Namespace
+    kind: str, served: Served, bare: int, chosen: list[Operation], asked: argparse.Namespace
 ) -> list[report.Line]:
     """Each round asks for every operation once, and between them for the yardstick."""
-    yardstick = Operation("bare Flask route", 1.0, [wrk.Request("/")])
+    yardstick = Operation("bare Flask route", (1.0, 1.0), [wrk.Request("/")])
     found: dict[str, list[wrk.Figures]] = {one.name: [] for one in (yardstick, *chosen)}
     shares: dict[str, list[float]] = {yardstick.name: [1.0], **{one.name: [] for one in chosen}}
 
@@ -119,7 +119,7 @@ def _rotate(
             operation.name,
             _median(found[operation.name]),
             statistics.median(shares[operation.name]),
-            operation.target,
+            operation.floors[kind != "sqlite"],
         )
         for operation in (yardstick, *chosen)
     ]

@@ -12,7 +12,7 @@ NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 @dataclass(frozen=True)
 class Line:
-    """One operation: its figures, which share of the yardstick's requests that is, and should be.
+    """One operation: its figures, which share of the yardstick's requests that is, and must be.
 
     The share is the median of the rounds, each beside the yardstick of its own moment, so it need
     not be that of the two figures which are shown.
@@ -21,7 +21,7 @@ class Line:
     name: str
     figures: Figures
     share: float
-    target: float
+    floor: float
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ def text(table: Table) -> str:
     """For the terminal."""
     row = "{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>10}"
     shown = [
-        row.format(NAMES[table.database], "req/s", "share", "target", "p50 ms", "p99 ms", "failed")
+        row.format(NAMES[table.database], "req/s", "share", "floor", "p50 ms", "p99 ms", "failed")
     ]
     shown += [
         row.format(
             line.name,
             f"{line.figures.per_second:.0f}",
             f"{line.share:.3f}",
-            f"{line.target:.2f}",
+            f"{line.floor:.3f}",
             f"{line.figures.p50:.2f}",
             f"{line.figures.p99:.2f}",
             line.figures.failures,
@@ -86,12 +86,12 @@ def write(path: Path, arguments: str, machine: str, tickets: int, tables: list[T
     ]
     for table in tables:
         rows = [
-            f"| {NAMES[table.database]} | requests/s | share | target | p50 ms | p99 ms |",
+            f"| {NAMES[table.database]} | requests/s | share | floor | p50 ms | p99 ms |",
             "|---|---|---|---|---|---|",
         ]
         rows += [
             f"| {line.name} | {line.figures.per_second:.0f} | {line.share:.3f} | "
-            f"{line.target:.2f} | {line.figures.p50:.2f} | {line.figures.p99:.2f} |"
+            f"{line.floor:.3f} | {line.figures.p50:.2f} | {line.figures.p99:.2f} |"
             for line in table.lines
         ]
         parts.append("\n".join(rows))

@@ -98,7 +98,8 @@ def test_a_comment_or_note_takes_under_a_second(pattern):
         def work(number, profile=profile):
             # Never the same text again, which would come out of the cache.
             done = render(repeated(pattern, COMMENT - number), profile)
-            assert not done.failed
+            # What takes longer than it may is shown as its source.
+            assert done.error in (None, "TooSlow")
 
         assert processor_seconds(work, 1) < 1, profile
 
