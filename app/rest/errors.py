@@ -1,7 +1,7 @@
 """Every failure of a JSON address ends here, in the documented envelope; nothing leaks."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from flask import Flask, Request, Response, request
@@ -28,7 +28,7 @@ def wants_page(asked: Request) -> bool:
 def as_domain_error(error: HTTPException) -> errors.DomainError:
     """The refusal that an HTTP error of the framework stands for."""
     if isinstance(error, MethodNotAllowed):
-        return errors.MethodNotAllowed(list(error.valid_methods or []))
+        return errors.MethodNotAllowed(_documented(error.valid_methods or []))
     if error.code == 413:
         return errors.RequestTooLarge(request.max_content_length or 0)
     if error.code == 404:
@@ -36,6 +36,24 @@ def as_domain_error(error: HTTPException) -> errors.DomainError:
     return errors.one_error(
         ["body"], error.description or "The request is not valid.", "invalid_value"
     )
+
+
+def _documented(methods: Iterable[str]) -> list[str]:
+    """The methods that are described for the address at hand.
+
+    HEAD goes where GET does, undescribed. An address with fewer variables than another that fits as
+    well is described by itself, so the other's methods are none of its own.
+    """
+    adapter = current_app.create_url_adapter(request)
+    if adapter is None:
+        return []
+    rules = {
+        method: adapter.match(method=method, return_rule=True)[0]
+        for method in methods
+        if method != "HEAD"
+    }
+    fewest = min((len(rule.arguments) for rule in rules.values()), default=0)
+    return [method for method, rule in rules.items() if len(rule.arguments) == fewest]
 
 
 class Internal(errors.DomainError):

@@ -38,6 +38,14 @@ def test_no_two_paths_differ_in_the_names_of_their_variables_alone(content):
     assert len(shapes) == len(set(shapes))
 
 
+def test_allow_names_the_methods_that_are_described(cast, content):
+    for path, methods in content["paths"].items():
+        answer = cast.ada.call("OPTIONS", re.sub(r"\{[^}]+\}", "some", path))
+        told = answer.headers["Allow"].split(", ")
+        assert told == answer.get_json()["error"]["details"]["allowed"], path
+        assert told == sorted(method.upper() for method in methods), path
+
+
 def test_each_path_declares_exactly_its_variables(content):
     for path, _, operation in operations(content):
         declared = [one["name"] for one in operation["parameters"] if one.get("in") == "path"]
