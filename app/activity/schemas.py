@@ -21,8 +21,9 @@ class AuditEventOut(Schema):
     The form of `payload` follows from `event_type`.
     """
 
+    # Generators of clients take a union right in an allOf for the whole of the event.
     refined: ClassVar[dict[str, Any]] = {
-        "allOf": [{"$ref": "#/components/schemas/AuditEventPayload"}]
+        "allOf": [{"anyOf": [{"$ref": "#/components/schemas/AuditEventPayload"}]}]
     }
 
     id = Identifier(required=True)

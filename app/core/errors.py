@@ -246,7 +246,7 @@ class RateLimited(DomainError):
 
 
 class RequestTooLarge(DomainError):
-    """A request body over MAX_REQUEST_BYTES (addition of decisions.md)."""
+    """A request body over MAX_REQUEST_BYTES."""
 
     code = "request.too_large"
     status = 413
@@ -289,7 +289,7 @@ class RequestTimeout(DomainError):
 
 
 class MethodNotAllowed(DomainError):
-    """The address exists, the method does not (addition of decisions.md)."""
+    """The address exists, the method does not."""
 
     code = "request.method_not_allowed"
     status = 405

@@ -29,9 +29,8 @@ PAGE: Json = {
 }
 
 ECHO: Json = {
-    "type": "object",
-    "description": "What a create echoes where the request sent it.",
-    "properties": {"client_request_id": {"type": "string"}},
+    "type": "string",
+    "description": "What the request sent, in the answer to that request alone.",
 }
 
 _ID: Json = {"type": ["string", "null"], "format": "uuid"}
@@ -138,6 +137,15 @@ class Components:
         for word, member in union.members.items():
             found = self.spec.components.schemas[schema_name(member)]
             found["properties"][union.discriminator] = {"type": "string", "const": str(word)}
+
+    def echo_in(self, schema: type[Schema]) -> None:
+        """Give what a create answers the ``client_request_id`` that dispatching puts there.
+
+        It is a property of the resource, so that clients have one type for it, whoever answers.
+        """
+        self.refer(schema)
+        found = self.spec.components.schemas[schema_name(schema)]
+        found["properties"]["client_request_id"] = ECHO
 
     def page_of(self, schema: type[Schema]) -> Json:
         """A reference to the list envelope around a schema."""

@@ -10,7 +10,7 @@ from app.config import Settings
 from app.core.etag import matches
 from app.rest import docs, operations, refusals
 from app.rest.answers import Rendered, as_json, respond
-from app.rest.components import ECHO, PAGE, Components, add_event_payloads
+from app.rest.components import PAGE, Components, add_event_payloads
 from app.rest.dispatch import Identity, check_credentials
 from app.rest.routing import Registry
 
@@ -49,8 +49,7 @@ def document(registry: Registry, settings: Settings) -> Json:
         servers=[{"url": "/api/v1"}],
         security=[],
     )
-    for name, written in {"Page": PAGE, "ClientRequestIdEcho": ECHO}.items():
-        components.add(name, written)
+    components.add("Page", PAGE)
     for name, written in refusals.components().items():
         components.add(name, written)
     add_event_payloads(components)

@@ -8,7 +8,7 @@ from marshmallow import Schema
 
 from app.core.actor import Access
 from app.rest import refusals
-from app.rest.components import Components, ref
+from app.rest.components import Components
 from app.rest.fields import CreateSchema, instance
 from app.rest.routing import Route
 
@@ -62,7 +62,9 @@ PARAMETERS: dict[str, Json] = {
         "name": "X-Requested-By",
         "in": "header",
         "required": True,
-        "schema": {"type": "string", "const": "web"},
+        # Not a const, for which generators of clients have no header.
+        "schema": {"type": "string", "enum": ["web"]},
+        "description": "Says that our own pages, or a client on purpose, sent the request.",
     },
 }
 
@@ -154,7 +156,8 @@ def _parameters(route: Route, components: Components) -> list[Json]:
             described = (
                 {"description": schema.pop("description")} if "description" in schema else {}
             )
-            found.append({"name": name, "in": "query", "schema": schema, **described})
+            required = {"required": True} if field.required else {}
+            found.append({"name": name, "in": "query", **required, "schema": schema, **described})
     flags = {
         "Idempotency-Key": route.idempotent,
         "If-Match": route.if_match,
@@ -218,10 +221,10 @@ def _success(meaning: str, headers: list[str], content: Json) -> Json:
 
 
 def _content(route: Route, components: Components) -> Json:
-    """The body of a success; a create echoes ``client_request_id`` beside the resource."""
+    """The body of a success."""
     if route.returns is None:
         return {}
     schema = (components.page_of if route.paginated else components.refer)(route.returns)
     if route.body is not None and issubclass(route.body, CreateSchema):
-        schema = {"allOf": [schema, ref("ClientRequestIdEcho")]}
+        components.echo_in(route.returns)
     return {"content": {"application/json": {"schema": schema}}}

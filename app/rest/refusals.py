@@ -1,11 +1,12 @@
 """The error envelope in the OpenAPI document, and which refusals each route can answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.core import errors
 from app.core.actor import Access
 from app.core.errors import DomainError
+from app.rest.components import ref
 from app.rest.fields import DeletedQuery, EmptyBody
 from app.rest.routing import Route
 
@@ -16,43 +17,75 @@ Refusal = type[DomainError]
 SOFT_DELETED = ("/projects/<", "/tickets/<", "/comments/<", "/wiki/pages/<", "/sticky-notes/<")
 
 
-def _object(*, required: bool = True, **properties: Json) -> Json:
-    made: Json = {"type": "object", "properties": properties}
-    return made | ({"required": list(properties)} if required else {})
+def _object(optional: Mapping[str, Json] | None = None, **required: Json) -> Json:
+    made: Json = {"type": "object", "required": list(required)}
+    return made | {"properties": {**required, **(optional or {})}}
 
 
-_TEXT: Json = {"type": "string"}
-_NAMED = _object(resource=_TEXT, id={"type": "string", "description": "As it was sent."})
+def _text(description: str) -> Json:
+    return {"type": "string", "description": description}
+
+
+def _reason(known: Iterable[str]) -> Json:
+    words = ", ".join(f"`{word}`" for word in sorted(known))
+    return _text(f"Why, in a word. More may come: {words}.")
+
+
+_NAMED = _object(
+    resource=_text("What was looked for, such as `ticket`."), id=_text("As it was sent.")
+)
 _PROBLEM = _object(
     loc={
         "type": "array",
         "items": {"type": ["string", "integer"]},
         "description": "`body` or `query`, then the path to the value.",
     },
-    msg=_TEXT,
-    type={"type": "string", "description": "A stable word, such as `missing`."},
+    msg=_text("A sentence."),
+    type=_text("A stable word, such as `missing`."),
 )
+
+# Why a change meets a state that forbids it, and what ``details`` holds beside the reason.
+CONFLICTS: dict[str, dict[str, Json]] = {
+    "already_converted": {"ticket_id": {"type": "string", "format": "uuid"}},
+    "assignee_mismatch": {"assignee": {"anyOf": [ref("UserSummary"), {"type": "null"}]}},
+    "delivery_already_succeeded": {},
+    "duplicate_key": {"field": _text("The field whose value is in use.")},
+    "etag_mismatch": {"etag": _text("The ETag of now.")},
+    "idempotency_mismatch": {},
+    "invariant_violation": {},
+    "state_in_use": {"ticket_count": {"type": "integer"}},
+}
+
+
+def _of_conflicts() -> Json:
+    beside = {
+        name: {"description": f"With `{reason}`. {form.get('description', '')}".strip()}
+        | {key: value for key, value in form.items() if key != "description"}
+        for reason, forms in CONFLICTS.items()
+        for name, form in forms.items()
+    }
+    return _object(beside, reason=_reason(CONFLICTS))
+
 
 # The form of ``details``, for each code that has any.
 DETAILS: dict[Refusal, Json] = {
-    errors.Forbidden: _object(reason=_TEXT),
-    errors.RequestInvalid: {
-        "type": "object",
-        "required": ["errors"],
-        "properties": {
-            "errors": {"type": "array", "items": _PROBLEM, "minItems": 1, "maxItems": 50},
-            "more": {"type": "integer", "description": "How many further ones are not listed."},
-        },
-    },
-    errors.InvalidField: _object(field=_TEXT, reason=_TEXT),
+    errors.Forbidden: _object(reason=_reason(errors.FORBIDDEN_MESSAGES)),
+    errors.RequestInvalid: _object(
+        {"more": {"type": "integer", "description": "How many further ones are not listed."}},
+        errors={"type": "array", "items": ref("RequestProblem"), "minItems": 1, "maxItems": 50},
+    ),
+    errors.InvalidField: _object(
+        field=_text("The name of the field, parameter or header."),
+        reason=_text("What is wrong with it, such as `too_long`. More may come."),
+    ),
     errors.NotFound: _NAMED,
     errors.Gone: _NAMED,
-    errors.Conflict: _object(reason=_TEXT),
+    errors.Conflict: _of_conflicts(),
     errors.RateLimited: _object(retry_after_seconds={"type": "integer", "minimum": 1}),
     errors.RequestTooLarge: _object(limit_bytes={"type": "integer"}),
 }
 
-# The codes without details; in development, server.internal has a trace_id.
+# The codes without details.
 BARE: tuple[Refusal, ...] = (
     errors.Unauthenticated,
     errors.InvalidCredentials,
@@ -68,6 +101,16 @@ BARE: tuple[Refusal, ...] = (
     errors.Unavailable,
 )
 
+# What every operation can answer, whatever it does. A refusal that comes before all others, for any
+# address, is added here and to BARE or DETAILS, and nowhere else.
+COMMON: tuple[Refusal, ...] = (
+    errors.RequestMisdirected,
+    errors.InvalidCredentials,
+    errors.AmbiguousCredentials,
+    DomainError,
+    errors.Unavailable,
+)
+
 
 # What is answered where no operation is reached.
 OF_NO_OPERATION: tuple[Refusal, ...] = (errors.MethodNotAllowed, errors.RequestMalformed)
@@ -78,47 +121,70 @@ def component_name(refusal: Refusal) -> str:
     return "InternalError" if refusal is DomainError else f"{refusal.__name__}Error"
 
 
+def _details_name(refusal: Refusal) -> str:
+    return component_name(refusal).removesuffix("Error") + "Details"
+
+
 def components() -> dict[str, Json]:
-    """``Error``, the envelope of every failure, and one refinement of it for each code."""
+    """``Error``, the envelope of every failure, and for each code an envelope of its own.
+
+    Every part has a name and stands alone, since generators of clients make a type of what has a
+    name, and few of them understand a refinement.
+    """
     known: tuple[Refusal, ...] = (*DETAILS, *BARE, *OF_NO_OPERATION)
-    codes = sorted({refusal.code for refusal in known})
-    made = {
-        "Error": _object(
-            error={
+    codes = ", ".join(f"`{code}`" for code in sorted({refusal.code for refusal in known}))
+    body = _object(
+        {
+            "details": {
                 "type": "object",
-                "required": ["code", "message"],
-                "properties": {
-                    "code": {
-                        "type": "string",
-                        "description": "What clients switch on. More codes may come: "
-                        + ", ".join(f"`{code}`" for code in codes)
-                        + ".",
-                    },
-                    "message": {"type": "string", "description": "A sentence, safe to show."},
-                    "details": {"type": "object", "description": "Its form depends on the code."},
-                },
+                "additionalProperties": True,
+                "description": "Its form depends on the code.",
             }
-        )
-        | {"description": "The body of every answer with a status of 400 or above."}
+        },
+        code=_text(f"What clients switch on. More codes may come: {codes}."),
+        message=_MESSAGE,
+    )
+    made = {
+        "Error": _object(error=ref("ErrorBody"))
+        | {"description": "The body of every answer with a status of 400 or above."},
+        "ErrorBody": body | {"description": "What went wrong."},
+        "RequestProblem": _PROBLEM | {"description": "A fault in the form of a request."},
+        "InternalDetails": _object({"trace_id": {"type": "string", "format": "uuid"}})
+        | {"description": "In development only: the request id that the log has beside the trace."},
     }
     for refusal in (*DETAILS, *BARE):
-        narrowed: Json = {"properties": {"code": {"const": refusal.code}}}
-        if refusal in DETAILS:
-            narrowed["properties"]["details"] = DETAILS[refusal]
-            narrowed["required"] = ["details"]
-        made[component_name(refusal)] = {
-            "description": (refusal.__doc__ or "").split(";")[0].strip()
-            if refusal is not DomainError
-            else "An unhandled exception.",
-            "allOf": [{"$ref": "#/components/schemas/Error"}],
-            "properties": {"error": narrowed},
+        made |= _components_of(refusal)
+    return made
+
+
+_MESSAGE = _text("A sentence, safe to show.")
+
+
+def _components_of(refusal: Refusal) -> dict[str, Json]:
+    name = component_name(refusal)
+    meaning = "An unhandled exception."
+    if refusal is not DomainError:
+        meaning = (refusal.__doc__ or "").split(";")[0].strip()
+    made = {name: _object(error=ref(f"{name}Body")) | {"description": meaning}}
+    parts: dict[str, Json] = {
+        "code": {"type": "string", "const": refusal.code},
+        "message": _MESSAGE,
+    }
+    optional = {}
+    if refusal in DETAILS:
+        parts["details"] = ref(_details_name(refusal))
+        made[_details_name(refusal)] = DETAILS[refusal] | {
+            "description": f"`details` of `{refusal.code}`."
         }
+    elif refusal is DomainError:
+        optional["details"] = ref("InternalDetails")
+    made[f"{name}Body"] = _object(optional, **parts) | {"description": meaning}
     return made
 
 
 def _of_route(route: Route) -> Iterator[tuple[int, Refusal]]:
     """Every (status, refusal) that this route can answer."""
-    yield from ((401, errors.InvalidCredentials), (401, errors.AmbiguousCredentials))
+    yield from ((refusal.status, refusal) for refusal in COMMON)
     if route.access is not Access.PUBLIC:
         yield 401, errors.Unauthenticated
     if route.access is Access.WRITE:
@@ -136,7 +202,6 @@ def _of_route(route: Route) -> Iterator[tuple[int, Refusal]]:
         yield 409, errors.Conflict
     for refusal in route.errors:
         yield (422 if refusal is errors.InvalidField else refusal.status), refusal
-    yield from ((421, errors.RequestMisdirected), (500, DomainError), (503, errors.Unavailable))
 
 
 def _of_form(route: Route) -> Iterator[tuple[int, Refusal]]:

@@ -31,7 +31,10 @@ class Scope(Text):
 UUID = Identifier()
 SCOPE = Scope(
     load_default=None,
-    metadata={"description": "A project's id, or `null` for global pages."},
+    metadata={
+        "description": "A project's id, or the word `null` for global pages.",
+        "anyOf": [{"type": "string", "format": "uuid"}, {"type": "string", "const": "null"}],
+    },
 )
 
 

@@ -6,13 +6,26 @@ import pytest
 
 from app.config import VERSION
 from tests.contract import compatibility
+from tests.support.story import malformed
 
 TICKET = "/tickets/{id_or_display_id}"
 
 
 def test_nothing_that_was_released_is_gone():
-    """A change that this refuses needs /api/v2, or another shape."""
-    assert compatibility.breaks(compatibility.released(), compatibility.today()) == []
+    """A change that this refuses needs /api/v2, or another shape.
+
+    Corrections of the document are named one by one, and those that are made are forgotten.
+    """
+    found = compatibility.breaks(compatibility.released(), compatibility.today())
+    assert set(found) == compatibility.CORRECTED
+
+
+def test_what_is_corrected_was_never_accepted(cast):
+    malformed(cast.ada.get("/search"), ["query", "q"], "missing")
+    malformed(cast.ada.get("/wiki/pages?project_id=ours"), ["query", "project_id"], "invalid_value")
+    read_only = cast.scout.post("/wiki/pages", {"title": "One"})
+    for refused in (cast.nobody.get("/audit"), read_only):
+        assert set(refused.get_json()["error"]) == {"code", "message"}
 
 
 def test_a_release_keeps_its_document():
@@ -51,6 +64,12 @@ def schema(document, name):
 def parameter(document, path, name):
     found = document["paths"][path]["get"]["parameters"]
     return next(one for one in found if one.get("name") == name)
+
+
+def become_a_schema_of_its_own(document):
+    properties = schema(document, "Ticket")["properties"]
+    document["components"]["schemas"]["Reporter"] = {"type": "string"}
+    properties["reporter"] = {"$ref": "#/components/schemas/Reporter"}
 
 
 def drop_branch(document):
@@ -118,12 +137,11 @@ BREAKS = {
     "has another pattern": lambda d: schema(d, "ProjectCreate")["properties"]["key"].update(
         pattern="^[A-Z]$"
     ),
-    "has another const": lambda d: schema(d, "NotFoundError")["properties"]["error"]["properties"][
-        "code"
-    ].update(const="missing"),
-    ".error.message is gone": lambda d: schema(d, "Error")["properties"]["error"]["properties"].pop(
-        "message"
+    "has another const": lambda d: schema(d, "NotFoundErrorBody")["properties"]["code"].update(
+        const="missing"
     ),
+    ".error.message is gone": lambda d: schema(d, "NotFoundErrorBody")["properties"].pop("message"),
+    "reporter cannot be object any more": become_a_schema_of_its_own,
     "cannot be #/components/schemas/WikiPageHit any more": drop_branch,
 }
 
@@ -155,4 +173,8 @@ def test_what_is_added_is_let_through():
     new["components"]["schemas"]["NoteHit"] = copy.deepcopy(schema(new, "TicketHit"))
     schema(new, "SearchHit")["oneOf"].append({"$ref": "#/components/schemas/NoteHit"})
     new["paths"]["/audit"]["get"]["x-access"] = "H,B/R"
+    new["components"]["schemas"]["Person"] = copy.deepcopy(schema(new, "UserSummary"))
+    ticket["properties"]["reporter"] = {"$ref": "#/components/schemas/Person"}
+    web = new["components"]["parameters"]["X-Requested-By"]
+    web["schema"] = {"type": "string", "const": "web"}
     assert compatibility.breaks(old, new) == []

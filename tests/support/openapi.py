@@ -78,7 +78,7 @@ def _close(schemas: dict[str, Any]) -> None:
     for name, schema in schemas.items():
         if name.startswith("AuditEventPayload."):
             schema["properties"]["payload"]["additionalProperties"] = False
-        elif not name.endswith(("Error", "ClientRequestIdEcho")) and "properties" in schema:
+        elif name != "ErrorBody" and "properties" in schema:
             schema["additionalProperties"] = False
 
 
