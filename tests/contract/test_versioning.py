@@ -6,6 +6,7 @@ import pytest
 
 from app.config import VERSION
 from tests.contract import compatibility
+from tests.contract.comparison import breaks
 from tests.support.story import malformed
 
 TICKET = "/tickets/{id_or_display_id}"
@@ -16,7 +17,7 @@ def test_nothing_that_was_released_is_gone():
 
     Corrections of the document are named one by one, and those that are made are forgotten.
     """
-    found = compatibility.breaks(compatibility.released(), compatibility.today())
+    found = breaks(compatibility.released(), compatibility.today())
     assert set(found) == compatibility.CORRECTED
 
 
@@ -150,7 +151,7 @@ BREAKS = {
 def test_what_a_client_would_notice_is_refused(sentence):
     changed = compatibility.today()
     BREAKS[sentence](changed)
-    found = compatibility.breaks(compatibility.today(), changed)
+    found = breaks(compatibility.today(), changed)
     assert any(sentence in one for one in found), found
 
 
@@ -177,4 +178,4 @@ def test_what_is_added_is_let_through():
     ticket["properties"]["reporter"] = {"$ref": "#/components/schemas/Person"}
     web = new["components"]["parameters"]["X-Requested-By"]
     web["schema"] = {"type": "string", "const": "web"}
-    assert compatibility.breaks(old, new) == []
+    assert breaks(old, new) == []
