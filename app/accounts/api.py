@@ -128,6 +128,8 @@ def setup_status(call: Call) -> Answer:
     returns=LoginOut,
     status=201,
     own_transactions=True,
+    leads_to=("users.update",),
+    key="user/id",
     errors=(PasswordTooShort, PasswordTooCommon, InvalidField, Forbidden, Conflict),
 )
 def set_up_admin(call: Call) -> Answer:
@@ -172,6 +174,7 @@ def list_users(call: Call) -> Answer:
     returns=HumanOut,
     status=201,
     own_transactions=True,
+    leads_to=("users.update",),
     errors=(PasswordTooShort, PasswordTooCommon, InvalidField, Conflict),
 )
 def create_user(call: Call) -> Answer:

@@ -3,27 +3,33 @@
 from marshmallow import Schema
 
 from app.accounts.models import BotMode, UserType
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 from app.rest.shapes import Nested, Stamp, Union
+
+USERNAME = like("ada", "A name to log in with; it stays.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
+DISPLAY_NAME = like("Ada", "A name to be shown; the username if absent.", maxLength=200)
+PASSWORD = like("correct horse battery", "12 characters or more.", minLength=12, maxLength=1024)
 
 
 class UserSummaryOut(Schema):
     """A user where another resource names one."""
 
-    id = Identifier(required=True)
-    type = Choice(UserType, required=True)
-    username = Text(required=True)
-    display_name = Text(required=True)
+    id = Identifier(required=True, metadata=like(samples.ADA))
+    type = Choice(UserType, required=True, metadata=like(UserType.HUMAN))
+    username = Text(required=True, metadata=like("ada"))
+    display_name = Text(required=True, metadata=like("Ada"))
 
 
 class HumanOut(Schema):
     """A human user."""
 
-    id = Identifier(required=True)
-    type = Choice(UserType, required=True)
-    username = Text(required=True)
-    display_name = Text(required=True)
-    is_active = Flag(required=True)
+    id = Identifier(required=True, metadata=like(samples.ADA))
+    type = Choice(UserType, required=True, metadata=like(UserType.HUMAN))
+    username = Text(required=True, metadata=like("ada"))
+    display_name = Text(required=True, metadata=like("Ada"))
+    is_active = Flag(required=True, metadata=like(True))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 
@@ -31,8 +37,8 @@ class HumanOut(Schema):
 class BotTokenOut(Schema):
     """Metadata of a bot's active token."""
 
-    id = Identifier(required=True)
-    prefix = Text(required=True)
+    id = Identifier(required=True, metadata=like(samples.CREDENTIAL))
+    prefix = Text(required=True, metadata=like("k3v7q2xw"))
     issued_at = Stamp(required=True)
     rotated_at = Stamp(required=True, allow_none=True)
     revoked_at = Stamp(required=True, allow_none=True)
@@ -42,17 +48,17 @@ class BotTokenOut(Schema):
 class BotOut(Schema):
     """A bot."""
 
-    id = Identifier(required=True)
-    type = Choice(UserType, required=True)
-    username = Text(required=True)
-    display_name = Text(required=True)
-    mode = Choice(BotMode, required=True)
-    project_ids = Items(Identifier(), required=True)
-    can_edit_global_wiki = Flag(required=True)
-    rate_limit_per_minute = Whole(required=True)
-    is_active = Flag(required=True)
+    id = Identifier(required=True, metadata=like(samples.BOT))
+    type = Choice(UserType, required=True, metadata=like(UserType.BOT))
+    username = Text(required=True, metadata=like("bot-ops-1"))
+    display_name = Text(required=True, metadata=like("bot-ops-1"))
+    mode = Choice(BotMode, required=True, metadata=like(BotMode.WRITE))
+    project_ids = Items(Identifier(), required=True, metadata=like([samples.PROJECT]))
+    can_edit_global_wiki = Flag(required=True, metadata=like(False))
+    rate_limit_per_minute = Whole(required=True, metadata=like(60))
+    is_active = Flag(required=True, metadata=like(True))
     active_token = Nested(BotTokenOut, required=True, allow_none=True)
-    created_by_user_id = Identifier(required=True, allow_none=True)
+    created_by_user_id = Identifier(required=True, allow_none=True, metadata=like(samples.ADA))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 
@@ -67,7 +73,7 @@ class UserOut(Union):
 class SessionOut(Schema):
     """When the session of a login ends at the latest."""
 
-    expires_at = Stamp(required=True)
+    expires_at = Stamp(required=True, metadata=like("2026-12-20T19:23:58.123Z"))
 
 
 class LoginOut(Schema):
@@ -80,43 +86,49 @@ class LoginOut(Schema):
 class LoginBody(StrictSchema):
     """Credentials of a human."""
 
-    username = Text(required=True)
-    password = Text(required=True)
+    username = Text(required=True, metadata=like("ada", "The name to log in with."))
+    password = Text(required=True, metadata=like("correct horse battery", "It, as it was set."))
 
 
 class SetupBody(CreateSchema):
     """The first admin."""
 
-    username = Text(required=True, metadata={"pattern": "^[a-z0-9][a-z0-9._-]{1,63}$"})
-    password = Text(required=True, metadata={"minLength": 12, "maxLength": 1024})
-    display_name = Text(metadata={"maxLength": 200})
+    username = Text(required=True, metadata=USERNAME)
+    password = Text(required=True, metadata=PASSWORD)
+    display_name = Text(metadata=DISPLAY_NAME)
     setup_code = Text(
-        metadata={
-            "description": "What the server printed at its start; needed from another machine."
-        }
+        metadata=like(
+            "k3tq-7xya-m2pd-w5lf",
+            description="What the server printed at its start; needed from another machine.",
+        )
     )
 
 
 class SetupStatusOut(Schema):
     """Whether the first admin is still to be made, and whether this takes the setup code."""
 
-    needs_setup = Flag(required=True)
-    needs_code = Flag(required=True)
+    needs_setup = Flag(required=True, metadata=like(False))
+    needs_code = Flag(required=True, metadata=like(False))
 
 
 class ChangePasswordBody(StrictSchema):
     """The current password and the one to replace it."""
 
-    current_password = Text(required=True)
-    new_password = Text(required=True, metadata={"minLength": 12, "maxLength": 1024})
+    current_password = Text(
+        required=True, metadata=like("correct horse battery", "The password of now.")
+    )
+    new_password = Text(
+        required=True,
+        metadata=PASSWORD | like("staple the battery, horse", "Another, of 12 characters or more."),
+    )
 
 
 class UserCreate(CreateSchema):
     """A new human."""
 
-    username = Text(required=True, metadata={"pattern": "^[a-z0-9][a-z0-9._-]{1,63}$"})
-    display_name = Text(metadata={"maxLength": 200})
-    password = Text(required=True, metadata={"minLength": 12, "maxLength": 1024})
+    username = Text(required=True, metadata=USERNAME)
+    display_name = Text(metadata=DISPLAY_NAME)
+    password = Text(required=True, metadata=PASSWORD)
 
 
 class UserPatch(StrictSchema):
@@ -124,6 +136,10 @@ class UserPatch(StrictSchema):
 
     immutable = ("id", "type", "username", "created_at", "updated_at")
 
-    display_name = Text(metadata={"maxLength": 200})
-    is_active = Flag()
-    password = Text(metadata={"minLength": 12, "maxLength": 1024})
+    display_name = Text(metadata=like("Ada", "The name to be shown.", maxLength=200))
+    is_active = Flag(
+        metadata={"description": "Whether they can log in. One human must stay active."}
+    )
+    password = Text(
+        metadata={"description": "12 characters or more.", "minLength": 12, "maxLength": 1024}
+    )

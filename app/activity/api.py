@@ -17,6 +17,7 @@ api = Api("audit")
     query=AuditQuery,
     returns=AuditEventOut,
     paginated=True,
+    leads_to=("audit.get",),
 )
 def list_events(call: Call) -> Answer:
     """List audit events, newest first."""
@@ -52,6 +53,7 @@ def get_event(call: Call) -> Answer:
     query=PageQuery,
     returns=AuditEventOut,
     paginated=True,
+    leads_to=("audit.get",),
 )
 def list_ticket_activity(call: Call) -> Answer:
     """List what happened to a ticket, newest first."""
@@ -68,6 +70,7 @@ def list_ticket_activity(call: Call) -> Answer:
     query=PageQuery,
     returns=AuditEventOut,
     paginated=True,
+    leads_to=("audit.get",),
 )
 def list_project_activity(call: Call) -> Answer:
     """List what happened in a project, newest first."""

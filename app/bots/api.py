@@ -30,6 +30,7 @@ def _with_token(issued: service.IssuedBot) -> dict[str, object]:
     query=PageQuery,
     returns=BotOut,
     paginated=True,
+    leads_to=("bots.get",),
 )
 def list_bots(call: Call) -> Answer:
     """List all bots with the metadata of their active tokens, newest first."""
@@ -45,6 +46,8 @@ def list_bots(call: Call) -> Answer:
     returns=BotWithTokenOut,
     status=201,
     idempotent=True,
+    leads_to=("bots.get", "bots.update", "bots.tokens.rotate"),
+    key="bot/id",
     errors=(InvalidField, Conflict),
 )
 def create_bot(call: Call) -> Answer:

@@ -5,28 +5,32 @@ from marshmallow import Schema
 from app.accounts.models import BotMode
 from app.accounts.schemas import BotOut
 from app.bots.rules import HIGHEST_RATE, LOWEST_RATE
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 from app.rest.shapes import Nested
 
-USERNAME = {"pattern": "^[a-z0-9][a-z0-9._-]{1,63}$", "example": "bot-triage-1"}
-NAME = {"minLength": 1, "maxLength": 200}
-PROJECT_IDS = {"description": "The projects it may see and write in; empty: all."}
-RATE = {
-    "description": "Stored, not enforced in v1.",
-    "minimum": LOWEST_RATE,
-    "maximum": HIGHEST_RATE,
-}
-TOKEN = {"pattern": "^app_[a-z2-7]{32}$", "description": "Shown only this once."}
+USERNAME = like("bot-ops-1", "Its name; it stays.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
+NAME = like("bot-ops-1", "A name to be shown.", minLength=1, maxLength=200)
+MODE = like(BotMode.WRITE, "Whether it may write, or only read.")
+PROJECT_IDS = like([samples.PROJECT], "The projects it may see and write in; empty: all.")
+GLOBAL_WIKI = like(False, "Whether it may write wiki pages that belong to no project.")
+RATE = like(60, "Stored, not enforced in v1.", minimum=LOWEST_RATE, maximum=HIGHEST_RATE)
+TOKEN = like(
+    "app_k3v7q2xwb5n4d6f2h3j7l5m4p6r2s3t7",
+    "Shown only this once.",
+    pattern="^app_[a-z2-7]{32}$",
+)
 
 
 class BotCreate(CreateSchema):
     """A new bot."""
 
     username = Text(required=True, metadata=USERNAME)
-    mode = Choice(BotMode, required=True)
-    display_name = Text(metadata=NAME)
+    mode = Choice(BotMode, required=True, metadata=MODE)
+    display_name = Text(metadata={**NAME, "description": "The username if absent."})
     project_ids = Items(Identifier(), metadata=PROJECT_IDS)
-    can_edit_global_wiki = Flag()
+    can_edit_global_wiki = Flag(metadata=GLOBAL_WIKI)
     rate_limit_per_minute = Whole(metadata=RATE)
 
 
@@ -44,11 +48,11 @@ class BotPatch(StrictSchema):
     )
 
     display_name = Text(metadata=NAME)
-    mode = Choice(BotMode)
+    mode = Choice(BotMode, metadata=MODE)
     project_ids = Items(Identifier(), metadata=PROJECT_IDS)
-    can_edit_global_wiki = Flag()
+    can_edit_global_wiki = Flag(metadata=GLOBAL_WIKI)
     rate_limit_per_minute = Whole(metadata=RATE)
-    is_active = Flag()
+    is_active = Flag(metadata=like(True, "Whether its token is accepted."))
 
 
 class BotWithTokenOut(Schema):

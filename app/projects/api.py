@@ -34,6 +34,7 @@ LABELS = f"{PROJECT}/labels"
     query=DeletedPageQuery,
     returns=ProjectOut,
     paginated=True,
+    leads_to=("projects.get", "projects.tickets.list"),
 )
 def list_projects(call: Call) -> Answer:
     """List the projects visible to the actor, newest first."""
@@ -48,6 +49,7 @@ def list_projects(call: Call) -> Answer:
     body=ProjectCreate,
     returns=ProjectOut,
     status=201,
+    leads_to=("projects.get", "projects.update", "tickets.create"),
     errors=(Conflict,),
 )
 def create_project(call: Call) -> Answer:
@@ -99,6 +101,7 @@ def delete_project(call: Call) -> Answer:
     query=PageQuery,
     returns=StateOut,
     paginated=True,
+    leads_to=("projects.workflow_states.update",),
 )
 def list_states(call: Call) -> Answer:
     """List a project's workflow states by position."""
@@ -113,6 +116,7 @@ def list_states(call: Call) -> Answer:
     body=StateCreate,
     returns=StateOut,
     status=201,
+    leads_to=("projects.workflow_states.update", "projects.workflow_states.delete"),
     errors=(Conflict,),
 )
 def create_state(call: Call) -> Answer:
@@ -177,6 +181,7 @@ def reorder_states(call: Call) -> Answer:
     query=PageQuery,
     returns=LabelOut,
     paginated=True,
+    leads_to=("projects.labels.update",),
 )
 def list_labels(call: Call) -> Answer:
     """List a project's labels, newest first."""
@@ -191,6 +196,7 @@ def list_labels(call: Call) -> Answer:
     body=LabelCreate,
     returns=LabelOut,
     status=201,
+    leads_to=("projects.labels.update", "projects.labels.delete"),
     errors=(Conflict,),
 )
 def create_label(call: Call) -> Answer:

@@ -3,23 +3,33 @@
 from marshmallow import Schema
 
 from app.projects.models import StateCategory
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import Choice, CreateSchema, Identifier, Items, StrictSchema, Text, Whole
 from app.rest.shapes import Stamp
 
-KEY = {"pattern": "^[A-Z][A-Z0-9]{1,9}$", "example": "OPS"}
-NAME = {"minLength": 1, "maxLength": 200}
-DESCRIPTION = {"maxLength": 16384}
-COLOR = {"pattern": "^#[0-9A-Fa-f]{6}$", "default": "#64748b"}
+KEY = like("OPS", "Display ids begin with it, as OPS-12 does.", pattern="^[A-Z][A-Z0-9]{1,9}$")
+NAME = like("Operations", "On one line.", minLength=1, maxLength=200)
+DESCRIPTION = like("What keeps the lights on.", "What it is about.", maxLength=16384)
+STATE_NAME = like("In progress", "On one line; unique in the project.", minLength=1, maxLength=200)
+CATEGORY = like(StateCategory.ACTIVE, "What the state means: only `done` ends a ticket.")
+LABEL_NAME = like("security", "On one line; unique in the project.", minLength=1, maxLength=200)
+COLOR = like(
+    "#64748b",
+    "Six hexadecimal digits behind a `#`.",
+    pattern="^#[0-9A-Fa-f]{6}$",
+    default="#64748b",
+)
 
 
 class ProjectOut(Schema):
     """A project."""
 
-    id = Identifier(required=True)
+    id = Identifier(required=True, metadata=like(samples.PROJECT))
     key = Text(required=True, metadata=KEY)
-    name = Text(required=True)
-    description = Text(required=True)
-    owner_user_id = Identifier(required=True)
+    name = Text(required=True, metadata=like("Operations"))
+    description = Text(required=True, metadata=like("What keeps the lights on."))
+    owner_user_id = Identifier(required=True, metadata=like(samples.ADA))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -31,7 +41,7 @@ class ProjectCreate(CreateSchema):
     key = Text(required=True, metadata=KEY)
     name = Text(required=True, metadata=NAME)
     description = Text(metadata=DESCRIPTION)
-    owner_user_id = Identifier()
+    owner_user_id = Identifier(metadata={"description": "A human; the caller if absent."})
 
 
 class ProjectPatch(StrictSchema):
@@ -41,17 +51,17 @@ class ProjectPatch(StrictSchema):
 
     name = Text(metadata=NAME)
     description = Text(metadata=DESCRIPTION)
-    owner_user_id = Identifier()
+    owner_user_id = Identifier(metadata=like(samples.ADA, "A human."))
 
 
 class StateOut(Schema):
     """A workflow state."""
 
-    id = Identifier(required=True)
-    project_id = Identifier(required=True)
-    name = Text(required=True)
-    position = Whole(required=True)
-    category = Choice(StateCategory, required=True)
+    id = Identifier(required=True, metadata=like(samples.STATE))
+    project_id = Identifier(required=True, metadata=like(samples.PROJECT))
+    name = Text(required=True, metadata=like("In progress"))
+    position = Whole(required=True, metadata=like(2))
+    category = Choice(StateCategory, required=True, metadata=like(StateCategory.ACTIVE))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 
@@ -59,16 +69,16 @@ class StateOut(Schema):
 class StateSummaryOut(Schema):
     """A workflow state where another resource names one."""
 
-    id = Identifier(required=True)
-    name = Text(required=True)
-    category = Choice(StateCategory, required=True)
+    id = Identifier(required=True, metadata=like(samples.STATE))
+    name = Text(required=True, metadata=like("In progress"))
+    category = Choice(StateCategory, required=True, metadata=like(StateCategory.ACTIVE))
 
 
 class StateCreate(CreateSchema):
     """A new workflow state, put at the end."""
 
-    name = Text(required=True, metadata=NAME)
-    category = Choice(StateCategory, required=True)
+    name = Text(required=True, metadata=STATE_NAME)
+    category = Choice(StateCategory, required=True, metadata=CATEGORY)
 
 
 class StatePatch(StrictSchema):
@@ -76,23 +86,27 @@ class StatePatch(StrictSchema):
 
     immutable = ("id", "project_id", "position", "created_at", "updated_at")
 
-    name = Text(metadata=NAME)
-    category = Choice(StateCategory)
+    name = Text(metadata=STATE_NAME)
+    category = Choice(StateCategory, metadata=CATEGORY)
 
 
 class StateOrder(StrictSchema):
     """All states of the project, in their new order."""
 
-    state_ids = Items(Identifier(), required=True)
+    state_ids = Items(
+        Identifier(),
+        required=True,
+        metadata=like([samples.NEXT_STATE, samples.STATE], "Each state of the project, once."),
+    )
 
 
 class LabelOut(Schema):
     """A label."""
 
-    id = Identifier(required=True)
-    project_id = Identifier(required=True)
-    name = Text(required=True)
-    color = Text(required=True)
+    id = Identifier(required=True, metadata=like(samples.LABEL))
+    project_id = Identifier(required=True, metadata=like(samples.PROJECT))
+    name = Text(required=True, metadata=like("security"))
+    color = Text(required=True, metadata=like("#64748b"))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 
@@ -100,15 +114,15 @@ class LabelOut(Schema):
 class LabelSummaryOut(Schema):
     """A label where another resource names one."""
 
-    id = Identifier(required=True)
-    name = Text(required=True)
-    color = Text(required=True)
+    id = Identifier(required=True, metadata=like(samples.LABEL))
+    name = Text(required=True, metadata=like("security"))
+    color = Text(required=True, metadata=like("#64748b"))
 
 
 class LabelCreate(CreateSchema):
     """A new label."""
 
-    name = Text(required=True, metadata=NAME)
+    name = Text(required=True, metadata=LABEL_NAME)
     color = Text(metadata=COLOR)
 
 
@@ -117,5 +131,5 @@ class LabelPatch(StrictSchema):
 
     immutable = ("id", "project_id", "created_at", "updated_at")
 
-    name = Text(metadata=NAME)
+    name = Text(metadata=LABEL_NAME)
     color = Text(metadata=COLOR)

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, request
 from app.config import Settings
 from app.core.etag import matches
 from app.rest import docs, operations, refusals
+from app.rest.addresses import path_of
 from app.rest.answers import Rendered, as_json, respond
 from app.rest.components import PAGE, Components, add_event_payloads
 from app.rest.dispatch import Identity, check_credentials
@@ -74,10 +75,12 @@ def _paths(registry: Registry, components: Components) -> dict[str, Json]:
     }
     paths: dict[str, Json] = {}
     for route in registry.routes.values():
-        methods = paths.setdefault(operations.path_of(route), {})
+        methods = paths.setdefault(path_of(route), {})
         if route.method.lower() in methods:
             raise ValueError(f"{route.method} {route.rule} is described twice")
-        methods[route.method.lower()] = operations.operation(route, components, versioned)
+        methods[route.method.lower()] = operations.operation(
+            route, registry.routes, components, versioned
+        )
     return paths
 
 

@@ -1,20 +1,20 @@
 """One operation of the OpenAPI document, from the Route that also answers it."""
 
 import inspect
-import re
+from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import Schema
 
 from app.core.actor import Access
 from app.rest import refusals
+from app.rest.addresses import REFERENCES, link, path_names, variables
 from app.rest.components import Components
+from app.rest.examples import example_of, page_of
 from app.rest.fields import CreateSchema, instance
 from app.rest.routing import Route
 
 Json = dict[str, Any]
-
-_VARIABLE = re.compile(r"<([a-z_]+)>")
 
 SECURITY: dict[Access, list[Json]] = {
     Access.PUBLIC: [],
@@ -93,38 +93,16 @@ HEADERS: dict[str, Json] = {
 }
 
 
-# What the first variable of a path takes, where it is more than a UUID.
-REFERENCES = {
-    "ticket_id": "A UUID or a display id such as `OPS-12`.",
-    "slug_or_id": "A UUID or a slug.",
-}
-# One address has one template in the document, whatever its methods take (OpenAPI, Paths Object).
-SHARED = {"/wiki/pages/<page_id>": "slug_or_id"}
+def operation(
+    route: Route,
+    routes: Mapping[str, Route],
+    components: Components,
+    versioned: set[type[Schema]],
+) -> Json:
+    """The operation object; ``versioned`` are the schemas of resources that have an ETag.
 
-
-def path_of(route: Route) -> str:
-    """The path as interface.md writes it: the first variable is the resource's own ``id``."""
-    names = iter(path_names(route))
-    return _VARIABLE.sub(lambda _: f"{{{next(names)}}}", route.rule)
-
-
-def path_names(route: Route) -> list[str]:
-    """The names of the path's variables in the document."""
-    variables = _variables(route)
-    if not variables:
-        return []
-    known = {"ticket_id": "id_or_display_id", "slug_or_id": "slug_or_id"}
-    first = SHARED.get(route.rule) or known.get(variables[0], "id")
-    return [first, *variables[1:]]
-
-
-def _variables(route: Route) -> list[str]:
-    found: list[str] = _VARIABLE.findall(route.rule)
-    return found
-
-
-def operation(route: Route, components: Components, versioned: set[type[Schema]]) -> Json:
-    """The operation object; ``versioned`` are the schemas of resources that have an ETag."""
+    Raises ValueError for an example or a link that is not whole, KeyError for a link to nowhere.
+    """
     summary, _, rest = inspect.cleandoc(route.description).partition("\n")
     made: Json = {
         "operationId": route.operation_id,
@@ -139,11 +117,15 @@ def operation(route: Route, components: Components, versioned: set[type[Schema]]
     if route.body is not None:
         made["requestBody"] = _body(route.body, components)
     made["responses"] = _successes(route, components, versioned) | refusals.responses(route)
+    if route.leads_to:
+        links = {name: link(route, routes[name]) for name in route.leads_to}
+        for status in (route.status, *route.also):
+            made["responses"][str(status)]["links"] = links
     return made
 
 
 def _parameters(route: Route, components: Components) -> list[Json]:
-    named = zip(path_names(route), _variables(route), strict=True)
+    named = zip(path_names(route), variables(route), strict=True)
     found = [_path_parameter(name, variable) for name, variable in named]
     if route.query is not None:
         for name, field in instance(route.query).fields.items():
@@ -184,7 +166,7 @@ def _body(schema: type[Schema], components: Components) -> Json:
     required = any(field.required for field in instance(schema).fields.values())
     return {
         "required": required,
-        "content": {"application/json": {"schema": components.refer(schema)}},
+        "content": _json(components.refer(schema), example_of(schema)),
     }
 
 
@@ -224,7 +206,14 @@ def _content(route: Route, components: Components) -> Json:
     """The body of a success."""
     if route.returns is None:
         return {}
-    schema = (components.page_of if route.paginated else components.refer)(route.returns)
     if route.body is not None and issubclass(route.body, CreateSchema):
         components.echo_in(route.returns)
-    return {"content": {"application/json": {"schema": schema}}}
+    if route.paginated:
+        content = _json(components.page_of(route.returns), page_of(route.returns))
+    else:
+        content = _json(components.refer(route.returns), example_of(route.returns))
+    return {"content": content}
+
+
+def _json(schema: Json, example: Json) -> Json:
+    return {"application/json": {"schema": schema, "example": example}}

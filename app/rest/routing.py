@@ -69,6 +69,10 @@ class Route:
     own_transactions: bool = False
     # Needs X-Requested-By: web.
     requested_by: bool = False
+    # Operations that go on with what is answered, as links of the document: they take its ``key``,
+    # of a list that of the first row, beside what both addresses name.
+    leads_to: tuple[str, ...] = ()
+    key: str = "id"
     # Error codes beyond those that follow from the flags above, for the document.
     errors: tuple[type[Any], ...] = ()
 

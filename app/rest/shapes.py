@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, fields
 
+from app.rest.samples import MOMENT
+
 Nested = fields.Nested
 
 
@@ -17,11 +19,8 @@ class Stamp(fields.String):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.metadata = {
-            **self.metadata,
-            "format": "date-time",
-            "example": "2026-11-20T19:23:58.123Z",
-        }
+        usual = None if self.allow_none else MOMENT
+        self.metadata = {"examples": [usual], **self.metadata, "format": "date-time"}
 
 
 class Anything(fields.Raw):

@@ -3,6 +3,8 @@
 from marshmallow import Schema
 from marshmallow.fields import Float
 
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
 from app.rest.shapes import Nested, Stamp, Union
 from app.search.documents import Kind
@@ -14,6 +16,7 @@ class SearchQuery(PageQuery):
     q = Text(
         required=True,
         metadata={
+            "examples": ["certificates"],
             "description": "Words that all must occur, in the form given or another of the same "
             'stem; the last one may be the beginning of a word. `"a phrase"` must occur as it is, '
             "`-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
@@ -22,59 +25,65 @@ class SearchQuery(PageQuery):
             "maxLength": 500,
         },
     )
-    type = Choice(Kind, load_default=None)
-    project_id = Identifier(load_default=None)
+    type = Choice(Kind, load_default=None, metadata={"description": "Only hits of this kind."})
+    project_id = Identifier(
+        load_default=None, metadata={"description": "Only what belongs to this project."}
+    )
 
 
 class HitOut(Schema):
     """What all hits have."""
 
-    type = Choice(Kind, required=True)
-    id = Identifier(required=True)
-    title = Text(required=True)
+    type = Choice(Kind, required=True, metadata=like(Kind.TICKET))
+    id = Identifier(required=True, metadata=like(samples.TICKET))
+    title = Text(required=True, metadata=like("Rotate the certificates"))
     snippet = Text(
         required=True,
-        metadata={"description": "About 200 characters of the body, as plain text on one line."},
+        metadata=like(
+            "All certificates end on 30 November.",
+            "About 200 characters of the body, as plain text on one line.",
+        ),
     )
     highlights = Items(
         Items(Whole(), metadata={"minItems": 2, "maxItems": 2}),
         required=True,
-        metadata={
-            "description": "Where the words stand in `snippet`: `[start, end]` in code points."
-        },
+        metadata=like(
+            [[4, 16]], "Where the words stand in `snippet`: `[start, end]` in code points."
+        ),
     )
     score = Float(
         required=True,
         metadata={
+            "examples": [4],
             "description": "6: the display id. 5: the title is what was looked for. 4: all of it "
             "is in the title, 3: some of it. 2: all of it is in headings or the first words. "
-            "1: all others. Hits of one score stand newest first."
+            "1: all others. Hits of one score stand newest first.",
         },
     )
-    project_id = Identifier(required=True, allow_none=True)
+    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
     updated_at = Stamp(required=True)
 
 
 class StateOfHitOut(Schema):
     """The workflow state of a ticket that was found."""
 
-    id = Identifier(required=True)
-    name = Text(required=True)
-    category = Text(required=True)
+    id = Identifier(required=True, metadata=like(samples.STATE))
+    name = Text(required=True, metadata=like("In progress"))
+    category = Text(required=True, metadata=like("active"))
 
 
 class TicketHitOut(HitOut):
     """A ticket that was found."""
 
-    display_id = Text(required=True, metadata={"example": "OPS-12"})
+    display_id = Text(required=True, metadata=like("OPS-12"))
     state = Nested(StateOfHitOut, required=True)
-    priority = Text(required=True, metadata={"enum": ["low", "medium", "high", "urgent"]})
+    priority = Text(required=True, metadata=like("high", enum=["low", "medium", "high", "urgent"]))
 
 
 class WikiPageHitOut(HitOut):
     """A wiki page that was found."""
 
-    slug = Text(required=True)
+    slug = Text(required=True, metadata=like("certificates"))
 
 
 class SearchHitOut(Union):

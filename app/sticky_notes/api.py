@@ -30,6 +30,7 @@ PROJECT_NOTES = "/projects/<project_id>/sticky-notes"
     query=PageQuery,
     returns=StickyNoteOut,
     paginated=True,
+    leads_to=("sticky_notes.update",),
 )
 def list_personal(call: Call) -> Answer:
     """List the actor's personal notes, newest first; bots get an empty list."""
@@ -45,6 +46,7 @@ def list_personal(call: Call) -> Answer:
     returns=StickyNoteOut,
     status=201,
     idempotent=True,
+    leads_to=("sticky_notes.update", "sticky_notes.convert"),
 )
 def create_personal(call: Call) -> Answer:
     """Create a personal note, visible to its creator alone."""
@@ -60,6 +62,7 @@ def create_personal(call: Call) -> Answer:
     query=PageQuery,
     returns=StickyNoteOut,
     paginated=True,
+    leads_to=("sticky_notes.update",),
 )
 def list_of_project(call: Call) -> Answer:
     """List a project's notes, newest first."""
@@ -76,6 +79,7 @@ def list_of_project(call: Call) -> Answer:
     returns=StickyNoteOut,
     status=201,
     idempotent=True,
+    leads_to=("sticky_notes.update", "sticky_notes.convert"),
 )
 def create_in_project(call: Call) -> Answer:
     """Create a note on a project's wall."""
@@ -112,6 +116,7 @@ def delete_note(call: Call) -> Answer:
     returns=TicketOut,
     status=201,
     idempotent=True,
+    leads_to=("tickets.get",),
     errors=(Conflict,),
 )
 def convert_note(call: Call) -> Answer:

@@ -2,23 +2,31 @@
 
 from marshmallow import Schema
 
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import Choice, CreateSchema, Identifier, StrictSchema, Text
 from app.rest.shapes import Stamp
 from app.tickets.models import Priority, TicketType
+from app.tickets.schemas import ASSIGNEE, PARENT, PRIORITY, TYPE
 
-BODY = {"minLength": 1, "maxLength": 65536, "description": "Markdown, kept exactly as sent."}
-COLOR = {"pattern": "^#[0-9A-Fa-f]{6}$"}
+WORDS = "Ask who owns the old host"
+BODY = like(WORDS, "Markdown, kept exactly as sent.", minLength=1, maxLength=65536)
+COLOR = like(
+    "#fde68a",
+    "Six hexadecimal digits behind a `#`; null: the usual one.",
+    pattern="^#[0-9A-Fa-f]{6}$",
+)
 
 
 class StickyNoteOut(Schema):
     """A sticky note."""
 
-    id = Identifier(required=True)
-    body = Text(required=True)
-    color = Text(required=True, allow_none=True)
-    project_id = Identifier(required=True, allow_none=True)
-    created_by_user_id = Identifier(required=True)
-    converted_to_ticket_id = Identifier(required=True, allow_none=True)
+    id = Identifier(required=True, metadata=like(samples.NOTE))
+    body = Text(required=True, metadata=like(WORDS))
+    color = Text(required=True, allow_none=True, metadata=like("#fde68a"))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
+    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    converted_to_ticket_id = Identifier(required=True, allow_none=True, metadata=like(None))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 
@@ -49,9 +57,9 @@ class StickyNotePatch(StrictSchema):
 class StickyNoteConversion(CreateSchema):
     """What the ticket made of a note is to be; its body is the note's."""
 
-    project_id = Identifier(metadata={"description": "Required for a personal note."})
-    type = Choice(TicketType, metadata={"default": "story"})
-    parent_ticket_id = Identifier(allow_none=True)
-    assignee_user_id = Identifier(allow_none=True)
-    priority = Choice(Priority, metadata={"default": "medium"})
+    project_id = Identifier(metadata=like(samples.PROJECT, "Required for a personal note."))
+    type = Choice(TicketType, metadata={**TYPE, "default": "story"})
+    parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
+    assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)
+    priority = Choice(Priority, metadata={**PRIORITY, "default": "medium"})
     title = Text(metadata={"maxLength": 200, "description": "The note's first line if absent."})

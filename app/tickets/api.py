@@ -36,6 +36,7 @@ def shown(ticket: Ticket) -> Answer:
     query=AllTicketFilters,
     returns=TicketOut,
     paginated=True,
+    leads_to=("tickets.get",),
 )
 def list_tickets(call: Call) -> Answer:
     """List tickets of all visible projects, newest first."""
@@ -50,6 +51,7 @@ def list_tickets(call: Call) -> Answer:
     query=TicketFilters,
     returns=TicketOut,
     paginated=True,
+    leads_to=("tickets.get",),
 )
 def list_project_tickets(call: Call) -> Answer:
     """List a project's tickets, newest first."""
@@ -66,6 +68,7 @@ def list_project_tickets(call: Call) -> Answer:
     returns=TicketOut,
     status=201,
     idempotent=True,
+    leads_to=("tickets.get", "tickets.update", "tickets.transition", "comments.create"),
 )
 def create_ticket(call: Call) -> Answer:
     """Create a ticket; it takes the project's next number."""

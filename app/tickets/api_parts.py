@@ -30,6 +30,7 @@ COMMENT = "/comments/<comment_id>"
     query=PageQuery,
     returns=RelationOut,
     paginated=True,
+    leads_to=("tickets.relations.delete",),
 )
 def list_relations(call: Call) -> Answer:
     """List incoming and outgoing relations, newest first."""
@@ -45,6 +46,7 @@ def list_relations(call: Call) -> Answer:
     body=RelationCreate,
     returns=RelationOut,
     status=201,
+    leads_to=("tickets.relations.delete",),
     errors=(Conflict,),
 )
 def create_relation(call: Call) -> Answer:
@@ -74,6 +76,8 @@ def delete_relation(call: Call) -> Answer:
     query=PageQuery,
     returns=WatcherOut,
     paginated=True,
+    leads_to=("tickets.watchers.remove",),
+    key="user_id",
 )
 def list_watchers(call: Call) -> Answer:
     """List a ticket's watchers, newest first."""
@@ -90,6 +94,8 @@ def list_watchers(call: Call) -> Answer:
     returns=WatcherOut,
     status=201,
     also=(200,),
+    leads_to=("tickets.watchers.remove",),
+    key="user_id",
 )
 def add_watcher(call: Call) -> Answer:
     """Watch a ticket; humans may add others. 200 with the row where it exists already."""
@@ -120,6 +126,7 @@ def remove_watcher(call: Call) -> Answer:
     query=DeletedPageQuery,
     returns=CommentOut,
     paginated=True,
+    leads_to=("comments.update",),
 )
 def list_comments(call: Call) -> Answer:
     """List a ticket's comments, oldest first."""
@@ -136,6 +143,7 @@ def list_comments(call: Call) -> Answer:
     returns=CommentOut,
     status=201,
     idempotent=True,
+    leads_to=("comments.update", "comments.delete"),
 )
 def create_comment(call: Call) -> Answer:
     """Comment on a ticket."""

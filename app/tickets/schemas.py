@@ -5,6 +5,8 @@ from marshmallow import Schema
 from app.accounts.schemas import UserSummaryOut
 from app.projects.models import StateCategory
 from app.projects.schemas import LabelSummaryOut, StateSummaryOut
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import (
     Choice,
     CreateSchema,
@@ -21,8 +23,16 @@ from app.rest.fields import (
 from app.rest.shapes import Nested, Stamp
 from app.tickets.models import Priority, RelationType, TicketType
 
-TITLE = {"minLength": 1, "maxLength": 200}
-BODY = {"maxLength": 65536, "description": "Markdown, kept exactly as sent."}
+WORDS = "All certificates end on **30 November**."
+TITLE = like("Rotate the certificates", "On one line.", minLength=1, maxLength=200)
+BODY = like(WORDS, "Markdown, kept exactly as sent.", maxLength=65536)
+COMMENT = like("Done, see the **log**.", "Markdown, kept exactly as sent.", maxLength=65536)
+TYPE = like(TicketType.STORY, "Its level: epics hold stories, stories hold subtasks.")
+PRIORITY = like(Priority.HIGH, "How urgent it is.")
+ASSIGNEE = like(samples.ADA, "Who works on it, a human or a bot; null: nobody.")
+PARENT = like(samples.EPIC, "The epic of a story, the story of a subtask; null: none.")
+LABELS = like([samples.LABEL], "All labels that it carries, of its own project.")
+DUE = like("2026-11-30", "The day by which it is to be done; null: none.")
 EXPECTED_ASSIGNEE = {
     "description": "Refuse with 409 `assignee_mismatch` if the ticket is assigned to anyone else."
 }
@@ -31,34 +41,34 @@ EXPECTED_ASSIGNEE = {
 class TicketSummaryOut(Schema):
     """A ticket where another resource names one."""
 
-    id = Identifier(required=True)
-    display_id = Text(required=True)
-    title = Text(required=True)
-    type = Choice(TicketType, required=True)
+    id = Identifier(required=True, metadata=like(samples.EPIC))
+    display_id = Text(required=True, metadata=like("OPS-3"))
+    title = Text(required=True, metadata=like("Certificates"))
+    type = Choice(TicketType, required=True, metadata=like(TicketType.EPIC))
     state = Nested(StateSummaryOut, required=True, allow_none=True)
 
 
 class TicketOut(Schema):
     """A ticket."""
 
-    id = Identifier(required=True)
-    display_id = Text(required=True, metadata={"example": "OPS-12"})
-    ticket_number = Whole(required=True)
-    project_id = Identifier(required=True)
-    type = Choice(TicketType, required=True)
-    title = Text(required=True)
-    body = Text(required=True)
-    state_id = Identifier(required=True, allow_none=True)
+    id = Identifier(required=True, metadata=like(samples.TICKET))
+    display_id = Text(required=True, metadata=like("OPS-12"))
+    ticket_number = Whole(required=True, metadata=like(12))
+    project_id = Identifier(required=True, metadata=like(samples.PROJECT))
+    type = Choice(TicketType, required=True, metadata=like(TicketType.STORY))
+    title = Text(required=True, metadata=like("Rotate the certificates"))
+    body = Text(required=True, metadata=like(WORDS))
+    state_id = Identifier(required=True, allow_none=True, metadata=like(samples.STATE))
     state = Nested(StateSummaryOut, required=True, allow_none=True)
-    priority = Choice(Priority, required=True)
-    assignee_user_id = Identifier(required=True, allow_none=True)
+    priority = Choice(Priority, required=True, metadata=like(Priority.HIGH))
+    assignee_user_id = Identifier(required=True, allow_none=True, metadata=like(samples.ADA))
     assignee = Nested(UserSummaryOut, required=True, allow_none=True)
-    reporter_user_id = Identifier(required=True)
+    reporter_user_id = Identifier(required=True, metadata=like(samples.ADA))
     reporter = Nested(UserSummaryOut, required=True)
-    parent_ticket_id = Identifier(required=True, allow_none=True)
+    parent_ticket_id = Identifier(required=True, allow_none=True, metadata=like(samples.EPIC))
     parent = Nested(TicketSummaryOut, required=True, allow_none=True)
     labels = Items(Nested(LabelSummaryOut), required=True)
-    due_date = Day(required=True, allow_none=True)
+    due_date = Day(required=True, allow_none=True, metadata=like("2026-11-30"))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -68,14 +78,14 @@ class TicketCreate(CreateSchema):
     """A new ticket."""
 
     title = Text(required=True, metadata=TITLE)
-    type = Choice(TicketType, metadata={"default": "story"})
+    type = Choice(TicketType, metadata={**TYPE, "default": "story"})
     body = Text(metadata=BODY)
-    priority = Choice(Priority, metadata={"default": "medium"})
+    priority = Choice(Priority, metadata={**PRIORITY, "default": "medium"})
     state_id = Identifier(metadata={"description": "The project's first state if absent."})
-    assignee_user_id = Identifier(allow_none=True)
-    parent_ticket_id = Identifier(allow_none=True)
-    label_ids = Items(Identifier())
-    due_date = Day(allow_none=True)
+    assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)
+    parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
+    label_ids = Items(Identifier(), metadata=LABELS)
+    due_date = Day(allow_none=True, metadata=DUE)
 
 
 class TicketPatch(StrictSchema):
@@ -100,34 +110,42 @@ class TicketPatch(StrictSchema):
 
     title = Text(metadata=TITLE)
     body = Text(metadata=BODY)
-    priority = Choice(Priority)
-    assignee_user_id = Identifier(allow_none=True)
-    reporter_user_id = Identifier(metadata={"description": "Humans only."})
-    parent_ticket_id = Identifier(allow_none=True)
-    label_ids = Items(Identifier())
-    due_date = Day(allow_none=True)
-    expected_assignee_user_id = Identifier(allow_none=True, metadata=EXPECTED_ASSIGNEE)
+    priority = Choice(Priority, metadata=PRIORITY)
+    assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)
+    reporter_user_id = Identifier(metadata={"description": "Who reported it. Humans only."})
+    parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
+    label_ids = Items(Identifier(), metadata=LABELS)
+    due_date = Day(allow_none=True, metadata=DUE)
+    expected_assignee_user_id = Identifier(
+        allow_none=True, metadata={**EXPECTED_ASSIGNEE, "examples": [None]}
+    )
 
 
 class Transition(StrictSchema):
     """A move to another workflow state."""
 
-    state_id = Identifier(required=True)
-    comment = Text(metadata={"maxLength": 65536, "description": "Markdown."})
+    state_id = Identifier(
+        required=True, metadata=like(samples.NEXT_STATE, "A state of the ticket's project.")
+    )
+    comment = Text(metadata=COMMENT)
     expected_assignee_user_id = Identifier(allow_none=True, metadata=EXPECTED_ASSIGNEE)
 
 
 class TicketFilters(DeletedPageQuery):
     """The single-value filters of ticket lists."""
 
-    state_id = Identifier()
-    state_category = Choice(StateCategory)
-    ticket_type = Choice(TicketType)
-    assignee_user_id = Identifier()
-    reporter_user_id = Identifier()
-    label_id = Identifier()
-    priority = Choice(Priority)
-    parent_ticket_id = Identifier()
+    state_id = Identifier(metadata={"description": "Only tickets in this state."})
+    state_category = Choice(
+        StateCategory, metadata={"description": "Only tickets in states of this category."}
+    )
+    ticket_type = Choice(TicketType, metadata={"description": "Only tickets of this type."})
+    assignee_user_id = Identifier(metadata={"description": "Only tickets that they work on."})
+    reporter_user_id = Identifier(metadata={"description": "Only tickets that they reported."})
+    label_id = Identifier(metadata={"description": "Only tickets that carry this label."})
+    priority = Choice(Priority, metadata={"description": "Only tickets of this priority."})
+    parent_ticket_id = Identifier(
+        metadata={"description": "Only children of this ticket, named by its UUID."}
+    )
     ready = QueryFlag(
         metadata={
             "description": "Only live stories and subtasks that are not done, have no assignee "
@@ -139,7 +157,7 @@ class TicketFilters(DeletedPageQuery):
 class AllTicketFilters(TicketFilters):
     """The cross-project list may be narrowed to a project."""
 
-    project_id = Identifier()
+    project_id = Identifier(metadata={"description": "Only tickets of this project."})
 
 
 class TicketQuery(DeletedQuery):
@@ -149,27 +167,33 @@ class TicketQuery(DeletedQuery):
 class RelationOut(Schema):
     """A relation, seen from the ticket in the path."""
 
-    id = Identifier(required=True)
-    type = Choice(RelationType, required=True)
-    direction = Text(required=True, metadata={"enum": ["outgoing", "incoming"]})
+    id = Identifier(required=True, metadata=like(samples.RELATION))
+    type = Choice(RelationType, required=True, metadata=like(RelationType.RELATES_TO))
+    direction = Text(required=True, metadata=like("outgoing", enum=["outgoing", "incoming"]))
     ticket = Nested(TicketSummaryOut, required=True)
-    source_ticket_id = Identifier(required=True)
-    target_ticket_id = Identifier(required=True)
-    created_by_user_id = Identifier(required=True)
+    source_ticket_id = Identifier(required=True, metadata=like(samples.TICKET))
+    target_ticket_id = Identifier(required=True, metadata=like(samples.EPIC))
+    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
     created_at = Stamp(required=True)
 
 
 class RelationCreate(CreateSchema):
     """A new relation from the ticket in the path."""
 
-    type = Choice(RelationType, required=True)
-    target_ticket_id = Text(required=True, metadata={"description": "A UUID or a display id."})
+    type = Choice(
+        RelationType,
+        required=True,
+        metadata=like(RelationType.RELATES_TO, "What the ticket in the path is to the other."),
+    )
+    target_ticket_id = Text(
+        required=True, metadata=like("OPS-3", "The other ticket: a UUID or a display id.")
+    )
 
 
 class WatcherOut(Schema):
     """A user who follows a ticket."""
 
-    user_id = Identifier(required=True)
+    user_id = Identifier(required=True, metadata=like(samples.ADA))
     user = Nested(UserSummaryOut, required=True)
     created_at = Stamp(required=True)
 
@@ -177,24 +201,24 @@ class WatcherOut(Schema):
 class WatcherCreate(CreateSchema):
     """A new watcher: the caller, unless a human names another."""
 
-    user_id = Identifier()
+    user_id = Identifier(metadata=like(samples.ADA, "Who is to watch; the caller if absent."))
 
 
 class EditOut(Schema):
     """A body that a comment had before."""
 
-    body = Text(required=True)
+    body = Text(required=True, metadata=like("Done."))
     edited_at = Stamp(required=True)
 
 
 class CommentOut(Schema):
     """A comment."""
 
-    id = Identifier(required=True)
-    ticket_id = Identifier(required=True)
-    author_user_id = Identifier(required=True)
+    id = Identifier(required=True, metadata=like(samples.COMMENT))
+    ticket_id = Identifier(required=True, metadata=like(samples.TICKET))
+    author_user_id = Identifier(required=True, metadata=like(samples.ADA))
     author = Nested(UserSummaryOut, required=True)
-    body = Text(required=True)
+    body = Text(required=True, metadata=like("Done, see the **log**."))
     edit_history = Items(Nested(EditOut), required=True)
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
@@ -204,7 +228,7 @@ class CommentOut(Schema):
 class CommentCreate(CreateSchema):
     """A new comment."""
 
-    body = Text(required=True, metadata={**BODY, "minLength": 1})
+    body = Text(required=True, metadata={**COMMENT, "minLength": 1})
 
 
 class CommentPatch(StrictSchema):
@@ -221,4 +245,4 @@ class CommentPatch(StrictSchema):
         "deleted_at",
     )
 
-    body = Text(metadata={**BODY, "minLength": 1})
+    body = Text(metadata={**COMMENT, "minLength": 1})

@@ -31,6 +31,7 @@ WEBHOOK = "/webhooks/<webhook_id>"
     query=PageQuery,
     returns=WebhookOut,
     paginated=True,
+    leads_to=("webhooks.get",),
 )
 def list_webhooks(call: Call) -> Answer:
     """List all webhooks, newest first; secrets are never shown."""
@@ -46,6 +47,7 @@ def list_webhooks(call: Call) -> Answer:
     returns=WebhookWithSecretOut,
     status=201,
     idempotent=True,
+    leads_to=("webhooks.get", "webhooks.update", "webhooks.deliveries.list"),
     errors=(InvalidField,),
 )
 def create_webhook(call: Call) -> Answer:
@@ -111,6 +113,7 @@ def delete_webhook(call: Call) -> Answer:
     query=DeliveryQuery,
     returns=DeliveryOut,
     paginated=True,
+    leads_to=("webhooks.deliveries.retry",),
     errors=(NotFound,),
 )
 def list_deliveries(call: Call) -> Answer:

@@ -2,6 +2,8 @@
 
 from marshmallow import Schema
 
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import (
     Choice,
     CreateSchema,
@@ -20,19 +22,21 @@ from app.rest.moments import QueryMoment
 from app.rest.shapes import Stamp
 from app.webhooks.models import DeliveryStatus
 
-URL = {"maxLength": 2048, "example": "https://example.org/hook"}
-SECRET = {"minLength": 16, "maxLength": 1024, "description": "The HMAC key; 16 bytes or more."}
-TYPES = {"minItems": 1, "description": "`*`, event types, or prefixes such as `ticket.*`."}
+URL = like("https://example.org/hook", "Where events are sent: https.", maxLength=2048)
+KEY = "a long shared secret"
+SECRET = like(KEY, "The HMAC key; 16 bytes or more.", minLength=16, maxLength=1024)
+TYPES = like(["ticket.*"], "`*`, event types, or prefixes such as `ticket.*`.", minItems=1)
+ACTIVE = like(True, "Whether events are sent.")
 
 
 class WebhookOut(Schema):
     """A subscription to events."""
 
-    id = Identifier(required=True)
-    url = Text(required=True)
-    event_types = Items(Text(), required=True)
-    is_active = Flag(required=True)
-    created_by_user_id = Identifier(required=True)
+    id = Identifier(required=True, metadata=like(samples.WEBHOOK))
+    url = Text(required=True, metadata=like("https://example.org/hook"))
+    event_types = Items(Text(), required=True, metadata=like(["ticket.*"]))
+    is_active = Flag(required=True, metadata=like(True))
+    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
     last_success_at = Stamp(required=True, allow_none=True)
     last_failure_at = Stamp(required=True, allow_none=True)
     created_at = Stamp(required=True)
@@ -42,7 +46,7 @@ class WebhookOut(Schema):
 class WebhookWithSecretOut(WebhookOut):
     """A webhook in the answer to its creation, the only one that shows the secret."""
 
-    secret = Text(required=True)
+    secret = Text(required=True, metadata=like(KEY))
 
 
 class PatchedWebhookOut(WebhookOut):
@@ -57,7 +61,7 @@ class WebhookCreate(CreateSchema):
     url = Text(required=True, metadata=URL)
     secret = Text(required=True, metadata=SECRET)
     event_types = Items(Text(), required=True, metadata=TYPES)
-    is_active = Flag(metadata={"default": True})
+    is_active = Flag(metadata={**ACTIVE, "default": True})
 
 
 class WebhookPatch(StrictSchema):
@@ -74,8 +78,14 @@ class WebhookPatch(StrictSchema):
 
     url = Text(metadata=URL)
     event_types = Items(Text(), metadata=TYPES)
-    is_active = Flag()
-    secret = Text(metadata={**SECRET, "description": "With `rotate_secret=true` only."})
+    is_active = Flag(metadata=ACTIVE)
+    secret = Text(
+        metadata={
+            "minLength": 16,
+            "maxLength": 1024,
+            "description": "With `rotate_secret=true` only.",
+        }
+    )
 
 
 class DeliveryRetry(CreateSchema):
@@ -94,23 +104,23 @@ class WebhookPatchQuery(QuerySchema):
 class DeliveryOut(Schema):
     """One attempt to deliver an event."""
 
-    id = Identifier(required=True)
-    webhook_id = Identifier(required=True)
-    event_type = Text(required=True)
-    attempt = Whole(required=True, metadata={"minimum": 1, "maximum": 4})
-    status = Choice(DeliveryStatus, required=True)
-    http_status = Whole(required=True, allow_none=True)
-    duration_ms = Whole(required=True)
-    error_message = Text(required=True, allow_none=True)
-    delivered_at = Stamp(required=True, allow_none=True)
+    id = Identifier(required=True, metadata=like(samples.DELIVERY))
+    webhook_id = Identifier(required=True, metadata=like(samples.WEBHOOK))
+    event_type = Text(required=True, metadata=like("ticket.created"))
+    attempt = Whole(required=True, metadata=like(1, minimum=1, maximum=4))
+    status = Choice(DeliveryStatus, required=True, metadata=like(DeliveryStatus.SUCCEEDED))
+    http_status = Whole(required=True, allow_none=True, metadata=like(204))
+    duration_ms = Whole(required=True, metadata=like(87))
+    error_message = Text(required=True, allow_none=True, metadata=like(None))
+    delivered_at = Stamp(required=True, allow_none=True, metadata=like(samples.MOMENT))
     next_retry_at = Stamp(required=True, allow_none=True)
-    request_id = Identifier(required=True, allow_none=True)
+    request_id = Identifier(required=True, allow_none=True, metadata=like(samples.REQUEST))
     created_at = Stamp(required=True)
 
 
 class DeliveryQuery(PageQuery):
     """The filters of the delivery log."""
 
-    status = Choice(DeliveryStatus)
+    status = Choice(DeliveryStatus, metadata={"description": "Attempts that ended like this."})
     since = QueryMoment(round_up=True, metadata={"description": "Attempts of this time or later."})
     attempt_min = QueryInteger(metadata={"description": "Attempts of this number or a later one."})

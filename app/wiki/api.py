@@ -32,6 +32,7 @@ PAGE = "/wiki/pages/<page_id>"
     query=PageFilters,
     returns=WikiPageRowOut,
     paginated=True,
+    leads_to=("wiki.pages.get",),
 )
 def list_pages(call: Call) -> Answer:
     """List wiki pages, newest first; `project_id=null` gives the global ones."""
@@ -47,6 +48,7 @@ def list_pages(call: Call) -> Answer:
     returns=WikiPageOut,
     status=201,
     idempotent=True,
+    leads_to=("wiki.pages.get", "wiki.pages.update", "wiki.revisions.list"),
     # Of the project that the body names.
     errors=(Conflict, Gone),
 )
@@ -106,6 +108,7 @@ def delete_page(call: Call) -> Answer:
     query=DeletedPageQuery,
     returns=WikiRevisionRowOut,
     paginated=True,
+    leads_to=("wiki.revisions.get",),
 )
 def list_revisions(call: Call) -> Answer:
     """List a page's revisions, newest first."""
@@ -137,6 +140,7 @@ def get_revision(call: Call) -> Answer:
     query=DeletedPageQuery,
     returns=WikiPageSummaryOut,
     paginated=True,
+    leads_to=("wiki.pages.get",),
 )
 def list_backlinks(call: Call) -> Answer:
     """List the pages that link here."""
@@ -152,6 +156,8 @@ def list_backlinks(call: Call) -> Answer:
     query=PageQuery,
     returns=BrokenLinkOut,
     paginated=True,
+    leads_to=("wiki.pages.get",),
+    key="page/id",
 )
 def list_broken_links(call: Call) -> Answer:
     """List the wikilinks of the whole workspace that mean no page."""

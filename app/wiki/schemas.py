@@ -5,6 +5,8 @@ from typing import Any
 from marshmallow import Schema
 
 from app.accounts.schemas import UserSummaryOut
+from app.rest import samples
+from app.rest.examples import like
 from app.rest.fields import (
     CreateSchema,
     DeletedPageQuery,
@@ -16,9 +18,10 @@ from app.rest.fields import (
 )
 from app.rest.shapes import Nested, Stamp
 
-TITLE = {"minLength": 1, "maxLength": 200}
-BODY = {"maxLength": 1048576, "description": "Markdown, kept exactly as sent."}
-SLUG = {"pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 128}
+WORDS = "Each host renews its own; see [[hosts]]."
+TITLE = like("Certificates", "On one line.", minLength=1, maxLength=200)
+BODY = like(WORDS, "Markdown, kept exactly as sent.", maxLength=1048576)
+SLUG = like("certificates", pattern="^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=128)
 
 
 class Scope(Text):
@@ -41,13 +44,13 @@ SCOPE = Scope(
 class WikiPageRowOut(Schema):
     """A page as lists show it: without its body."""
 
-    id = Identifier(required=True)
+    id = Identifier(required=True, metadata=like(samples.PAGE))
     slug = Text(required=True, metadata=SLUG)
-    title = Text(required=True)
-    project_id = Identifier(required=True, allow_none=True)
-    revision_number = Whole(required=True)
-    created_by_user_id = Identifier(required=True)
-    updated_by_user_id = Identifier(required=True)
+    title = Text(required=True, metadata=like("Certificates"))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
+    revision_number = Whole(required=True, metadata=like(1))
+    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    updated_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -56,7 +59,7 @@ class WikiPageRowOut(Schema):
 class WikiPageOut(WikiPageRowOut):
     """A wiki page."""
 
-    body = Text(required=True)
+    body = Text(required=True, metadata=like(WORDS))
 
 
 class WikiPageCreate(CreateSchema):
@@ -65,7 +68,7 @@ class WikiPageCreate(CreateSchema):
     title = Text(required=True, metadata=TITLE)
     slug = Text(metadata={**SLUG, "description": "Made from the title if absent."})
     body = Text(metadata=BODY)
-    project_id = Identifier(allow_none=True, metadata={"description": "Null: a global page."})
+    project_id = Identifier(allow_none=True, metadata=like(samples.PROJECT, "Null: a global page."))
 
 
 class WikiPagePatch(StrictSchema):
@@ -85,7 +88,7 @@ class WikiPagePatch(StrictSchema):
 
     title = Text(metadata=TITLE)
     body = Text(metadata=BODY)
-    summary = Text(metadata={"maxLength": 200, "description": "A note on the revision."})
+    summary = Text(metadata=like("The hosts", "A note on the revision.", maxLength=200))
 
 
 class PageFilters(DeletedPageQuery):
@@ -103,12 +106,12 @@ class PageLookup(DeletedQuery):
 class WikiRevisionRowOut(Schema):
     """A revision as lists show it: without its body."""
 
-    id = Identifier(required=True)
-    page_id = Identifier(required=True)
-    revision_number = Whole(required=True)
-    title = Text(required=True)
-    summary = Text(required=True)
-    author_user_id = Identifier(required=True)
+    id = Identifier(required=True, metadata=like(samples.REVISION))
+    page_id = Identifier(required=True, metadata=like(samples.PAGE))
+    revision_number = Whole(required=True, metadata=like(1))
+    title = Text(required=True, metadata=like("Certificates"))
+    summary = Text(required=True, metadata=like("The hosts"))
+    author_user_id = Identifier(required=True, metadata=like(samples.ADA))
     author = Nested(UserSummaryOut, required=True)
     created_at = Stamp(required=True)
 
@@ -116,20 +119,20 @@ class WikiRevisionRowOut(Schema):
 class WikiRevisionOut(WikiRevisionRowOut):
     """A revision."""
 
-    body = Text(required=True)
+    body = Text(required=True, metadata=like(WORDS))
 
 
 class WikiPageSummaryOut(Schema):
     """A page where a link names one."""
 
-    id = Identifier(required=True)
-    slug = Text(required=True)
-    title = Text(required=True)
-    project_id = Identifier(required=True, allow_none=True)
+    id = Identifier(required=True, metadata=like(samples.PAGE))
+    slug = Text(required=True, metadata=like("certificates"))
+    title = Text(required=True, metadata=like("Certificates"))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
 
 
 class BrokenLinkOut(Schema):
     """A link that means no page."""
 
-    target_slug = Text(required=True)
+    target_slug = Text(required=True, metadata=like("hosts"))
     page = Nested(WikiPageSummaryOut, required=True)

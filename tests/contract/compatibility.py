@@ -34,7 +34,7 @@ CORRECTED = frozenset(
     }
 )
 # What only people read.
-PROSE = frozenset({"description", "summary", "example", "title"})
+PROSE = frozenset({"description", "summary", "example", "examples", "title"})
 
 
 def today() -> Schema:

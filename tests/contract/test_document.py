@@ -1,10 +1,12 @@
 """The OpenAPI document: valid, complete, and true to the specification's promises about it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from openapi_spec_validator import validate
 
+from app import create_app
 from app.config import VERSION
 from app.core.actor import Access
 from app.rest.openapi import document
@@ -60,6 +62,16 @@ def test_it_needs_no_credential_and_has_an_etag(client):
     assert again.headers["ETag"] == first.headers["ETag"]
     other = client.get("/api/v1/openapi.json", headers={"If-None-Match": '"another"'})
     assert other.status_code == 200
+
+
+def test_it_is_made_when_it_is_first_asked_for(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr("app.rest.openapi.document", lambda *_: made.append("once") or {})
+    client = create_app(settings_for("sqlite:///none.db", tmp_path)).test_client()
+    assert made == []
+    for _ in range(2):
+        assert client.get("/api/v1/openapi.json").get_json() == {}
+    assert made == ["once"]
 
 
 def test_a_wrong_credential_is_refused_there_too(cast, client):
@@ -139,7 +151,8 @@ def test_the_unions_map_every_word_to_a_schema(content):
 
 def test_nullable_fields_are_types_with_null(content):
     properties = content["components"]["schemas"]["Ticket"]["properties"]
-    assert properties["due_date"] == {"type": ["string", "null"], "format": "date"}
+    due = {"type": ["string", "null"], "format": "date", "examples": ["2026-11-30"]}
+    assert properties["due_date"] == due
     assert properties["assignee_user_id"]["type"] == ["string", "null"]
     assert {"type": "null"} in properties["assignee"]["anyOf"]
 
@@ -150,6 +163,18 @@ def test_a_repeated_operation_id_fails_the_start():
     api.route("GET", "/two", "projects.list", calls=None)(lambda call: None)
     with pytest.raises(ValueError, match=r"projects\.list is used twice"):
         Registry().add(api)
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "words"),
+    [("tickets.vanish", KeyError, "tickets.vanish"), ("projects.list", ValueError, "cannot lead")],
+)
+def test_a_link_that_leads_nowhere_is_refused(app, tmp_path, target, error, words):
+    known = app.config["ROUTES"].routes
+    registry = Registry()
+    registry.routes = known | {"tickets.get": replace(known["tickets.get"], leads_to=(target,))}
+    with pytest.raises(error, match=words):
+        document(registry, settings_for("sqlite:///none.db", tmp_path))
 
 
 def test_an_address_described_twice_fails_the_start(app, tmp_path):
