@@ -13,21 +13,23 @@ from functools import lru_cache
 from flask import Response
 from isal import isal_zlib
 from isal.isal_zlib import crc32, crc32_combine
-from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
 from app.core.reply import Reply
 
 HTML = "text/html; charset=utf-8"
-PACKED = {"Content-Encoding": "gzip", "Vary": "HX-Request, Accept-Encoding"}
+# Said by those that are not packed as well: a cache may ask for the same address otherwise.
+VARY = {"Vary": "HX-Request, Accept-Encoding"}
+PACKED = {"Content-Encoding": "gzip", **VARY}
 
 
 # Browsers send the same header with each request.
 @lru_cache(maxsize=64)
 def takes_gzip(accept_encoding: str) -> bool:
-    """Whether a client that sends this header takes gzip; what it names counts before ``*``."""
-    wanted = {name.lower(): weight for name, weight in parse_accept_header(accept_encoding, Accept)}
-    return float(wanted.get("gzip", wanted.get("*", 0))) > 0
+    """Whether a client that sends this header takes gzip, and would not rather have it plain."""
+    wanted = parse_accept_header(accept_encoding)
+    # What is named counts before ``*``.
+    return 0 < wanted.quality("gzip") >= wanted.quality("identity")
 
 
 # Below this, packing costs more than it saves; a page with pieces is packed in any case.
@@ -89,7 +91,7 @@ class PiecedPage(Reply):
     def unpack(self) -> None:
         """Make it a plain answer in place."""
         self.get_data()
-        self.headers.add("Vary", "HX-Request")
+        self.headers.update(VARY)
 
     def packed(self) -> bytes | None:
         """The page as one gzip stream; None where it was looked at or added to meanwhile."""

@@ -19,7 +19,7 @@ from app.core.context import request_id
 from app.core.reply import Reply
 from app.web import choices, pieces
 from app.web.compiled import keep_compiled
-from app.web.packing import HTML, PiecedPage
+from app.web.packing import HTML, VARY, PiecedPage
 
 # ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
 # text, one real load on Back, and every refusal shown where the reader looks.
@@ -96,7 +96,7 @@ def is_htmx() -> bool:
 def html(content: str, status: int = 200) -> Response:
     """An HTML answer; caches are told that fragments and pages share addresses."""
     response = Reply(content, status, content_type=HTML)
-    response.headers["Vary"] = "HX-Request"
+    response.headers.update(VARY)
     return response
 
 

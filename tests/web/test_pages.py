@@ -58,7 +58,7 @@ def test_htmx_gets_the_block_and_others_the_page(ada, ticket):
     assert block.text.strip().startswith('<div id="results"')
     assert '<div class="board"' in block.text
     assert "<html" not in block.text
-    assert whole.headers["Vary"] == block.headers["Vary"] == "HX-Request"
+    assert whole.headers["Vary"] == block.headers["Vary"] == "HX-Request, Accept-Encoding"
 
 
 def test_going_back_gets_the_page(ada):
