@@ -59,7 +59,7 @@ def _hidden_tickets(events: Sequence[AuditEvent], reader: Actor) -> set[str]:
     """The tickets of relations whose project the reader's allowlist leaves out.
 
     A relation may lead into any project; a feed must not tell a bot what lies in those it cannot
-    see.
+    see, nor that something there blocks what it sees.
     """
     if not reader.allowlist:
         return set()
@@ -75,4 +75,5 @@ def _payload(event: AuditEvent, hidden: set[str]) -> dict[str, Any]:
     for end in ENDS:
         if payload.get(f"{end}_ticket_id") in hidden:
             payload |= {f"{end}_ticket_id": None, f"{end}_display_id": None}
+            payload |= {"type": None, "relation_id": None}
     return payload
