@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import resource
 import socket
 import threading
 from asyncio import TimerHandle, Transport
@@ -25,9 +26,9 @@ GRACE_SECONDS = 15
 # For a client to send its headers; also how long an idle connection is kept.
 HEAD_SECONDS = 20
 HEAD_BYTES = 64 * 1024
-# Connections of one worker, idle ones included, and those of them from one address.
+# Connections of one worker, idle ones included, where the system grants as many files twice; half
+# of them may be from one address.
 CONNECTIONS = 4096
-CONNECTIONS_OF_ONE = CONNECTIONS // 2
 BACKLOG = 1024
 # Heaps that the threads of a worker share. With one for each, all would keep the most that any
 # request ever took.
@@ -69,6 +70,8 @@ def work(settings: Settings, parent: int) -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
     threading.Thread(target=end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
     app = _made[0] if _made else _warmed(create_app(settings))
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    Connection.most = min(CONNECTIONS, files // 2)
     Connection.is_behind_proxy = settings.trusted_proxies > 0
     config = uvicorn.Config(
         Application(app, settings),
@@ -117,6 +120,7 @@ class Connection(HttpToolsProtocol):
     """A client's connection, which has HEAD_SECONDS and HEAD_BYTES for the head of a request."""
 
     of_address: ClassVar[Counter[str]] = Counter()
+    most: ClassVar[int] = CONNECTIONS
     # All connections come from one address then.
     is_behind_proxy: ClassVar[bool] = False
 
@@ -128,8 +132,8 @@ class Connection(HttpToolsProtocol):
         self.head_timer: TimerHandle | None = None
         self.address = self.client[0] if self.client else ""
         self.of_address[self.address] += 1
-        if len(self.connections) > CONNECTIONS or (
-            self.of_address[self.address] > CONNECTIONS_OF_ONE and not self.is_behind_proxy
+        if len(self.connections) > self.most or (
+            self.of_address[self.address] > self.most // 2 and not self.is_behind_proxy
         ):
             transport.abort()
             return

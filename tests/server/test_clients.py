@@ -147,6 +147,33 @@ def test_a_head_that_never_ends_is_cut_off(tmp_path):
         end(served)
 
 
+def is_open(connection):
+    """Whether the server left this connection open, on which it has nothing to say."""
+    try:
+        return bool(select.select([connection], [], [], 0)[0]) is False
+    except OSError:
+        return False
+
+
+def test_one_address_takes_half_of_the_connections_at_most(tmp_path):
+    command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
+    served = start(tmp_path / "instance", command=command, CONNECTIONS=20)
+    try:
+        with ExitStack() as held:
+            taken = [held.enter_context(closing(served.connect())) for _ in range(15)]
+            until(lambda: sum(map(is_open, taken)) == 10, seconds=1)
+            other = http.client.HTTPConnection(
+                "127.0.0.1", served.port, source_address=("127.0.0.2", 0), timeout=2
+            )
+            with closing(other):
+                other.request("GET", "/healthz")
+                assert other.getresponse().read() == b'{"status":"ok"}\n'
+        # Those that ended count no more.
+        assert until(lambda: served.request("GET", "/healthz").status == 200)
+    finally:
+        end(served)
+
+
 def resident(process):
     return psutil.Process(process).memory_info().rss / 2**20
 

@@ -1,9 +1,15 @@
-"""The application in a server with short deadlines, for tests that wait for them."""
+"""The application in a server with short deadlines, for tests that wait for them.
+
+CONNECTIONS is how many each worker takes; the product itself has no such setting.
+"""
+
+import os
 
 from app import asgi, worker
 from app.config import Settings
 
 worker.HEAD_SECONDS = 2
+worker.CONNECTIONS = int(os.environ.get("CONNECTIONS", worker.CONNECTIONS))
 asgi.FIRST_BYTE_SECONDS = 2.0
 asgi.LAST_BYTE_SECONDS = 4.0
 asgi.UNREAD_SECONDS = worker.UNREAD_SECONDS = 2.0
