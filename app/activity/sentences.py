@@ -89,4 +89,7 @@ def sentence(event_type: str, payload: Mapping[str, Any], target: str | None) ->
     """What the event says, to stand behind the name of whoever did it."""
     said = _Said({key: NOTHING_SAID if value is None else value for key, value in payload.items()})
     said["target"] = target or "a ticket"
+    if payload.get("tool_name") == "":
+        # A call that named no tool.
+        said["tool_name"] = "(no name)"
     return SENTENCES[event_type].format_map(said)

@@ -5,6 +5,7 @@ anything could log it.
 """
 
 import logging
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +30,7 @@ from app.mcp.door import Door
 from app.mcp.messages import (
     CALL,
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     Message,
     ProtocolError,
@@ -96,17 +98,32 @@ def _answer(door: Door, request: Request, token: str) -> Response:
     return _answer_message(door, token, _understood(request, raw), settings)
 
 
-def _understood(request: Request, raw: bytes) -> tuple[Message, bool] | ProtocolError:
-    """The message and whether it is of the stateless era, or what is wrong with it.
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What came in: the message as far as it is one, its era, and what is wrong with it."""
 
-    A wrong one is refused only after the credential was judged.
-    """
+    message: Message | None = None
+    is_modern: bool = False
+    problem: ProtocolError | None = None
+
+    @property
+    def call(self) -> Message | None:
+        """The message, if it calls a tool, rightly or not."""
+        message = self.message
+        is_call = message is not None and message.method == CALL and message.wants_answer
+        return message if is_call else None
+
+
+def _understood(request: Request, raw: bytes) -> Understood:
+    """What came in; what is wrong is refused only after the credential was judged."""
+    message = None
     try:
         _check_types(request)
         message = parse(raw)
-        return message, eras.is_modern(request.headers, message)
+        return Understood(message, eras.is_modern(request.headers, message))
     except ProtocolError as error:
-        return error
+        # What the older era does not know cannot be wrong there.
+        return Understood(message, message is not None, error)
 
 
 def _check_types(request: Request) -> None:
@@ -123,21 +140,15 @@ def _takes_json(accept: str) -> bool:
     return not accepted or bool(accepted[JSON])
 
 
-def _answer_message(
-    door: Door,
-    token: str,
-    understood: tuple[Message, bool] | ProtocolError,
-    settings: Settings,
-) -> Response:
-    if not isinstance(understood, ProtocolError) and understood[0].method == CALL:
-        message, modern = understood
-        if message.wants_answer:
-            return _call(door, token, message, modern=modern, settings=settings)
+def _answer_message(door: Door, token: str, understood: Understood, settings: Settings) -> Response:
+    called = understood.call
+    if called is not None:
+        return _call(door, token, called, understood, settings=settings)
     actor = _authenticate(door, token)
-    if isinstance(understood, ProtocolError):
-        raise understood
-    message, modern = understood
-    if not message.wants_answer:
+    if understood.problem is not None:
+        raise understood.problem
+    message, modern = understood.message, understood.is_modern
+    if message is None or not message.wants_answer:
         return Response(status=202)
     method = method_of(message, modern=modern)
     try:
@@ -171,17 +182,23 @@ def _authenticate(door: Door, token: str) -> Actor:
 
 
 def _call(
-    door: Door, token: str, message: Message, *, modern: bool, settings: Settings
+    door: Door, token: str, message: Message, understood: Understood, *, settings: Settings
 ) -> Response:
     name, sent = message.params.get("name"), message.params.get("arguments")
+    modern = understood.is_modern
     status = 400 if modern else 200
+    problem = understood.problem
+    if problem is None and not (isinstance(name, str) and isinstance(sent, dict | None)):
+        problem = ProtocolError(
+            INVALID_PARAMS, "tools/call takes name, a string, and arguments, an object."
+        )
     invocation = Invocation(
         door,
         token,
         name if isinstance(name, str) else "",
         sent if isinstance(sent, dict) else {},
         settings.idempotency_key_ttl_hours,
-        is_well_formed=isinstance(name, str) and (sent is None or isinstance(sent, dict)),
+        problem,
     )
     try:
         content = invocation.run()

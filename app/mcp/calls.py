@@ -15,7 +15,12 @@ from app.core.db import reading, run_write
 from app.core.errors import DomainError, InvalidCredentials, Unavailable
 from app.mcp import arguments, tool_log
 from app.mcp.door import Door
-from app.mcp.messages import INVALID_PARAMS, ProtocolError
+from app.mcp.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    UNSUPPORTED_VERSION,
+    ProtocolError,
+)
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
 from app.mcp.registry import Tool, ToolCall
 from app.mcp.results import refusal, result
@@ -23,6 +28,12 @@ from app.mcp.results import refusal, result
 log = logging.getLogger(__name__)
 
 CLIENT_REQUEST_ID_LENGTH = 128
+# What the log says of calls that are refused before any tool is looked for.
+STATUS_OF = {
+    INVALID_PARAMS: "invalid_params",
+    HEADER_MISMATCH: "header_mismatch",
+    UNSUPPORTED_VERSION: "unsupported_version",
+}
 
 
 @dataclass(slots=True)
@@ -35,7 +46,8 @@ class Invocation:
     name: str
     sent: dict[str, Any]
     ttl_hours: int
-    is_well_formed: bool = True
+    # What is wrong with the call before any tool is looked for.
+    problem: ProtocolError | None = None
     actor: Actor = field(default=ANONYMOUS)
 
     def run(self) -> dict[str, Any]:
@@ -48,14 +60,12 @@ class Invocation:
         tool = self.door.catalog.tools.get(self.name)
         status, message = tool_log.OK, None
         try:
-            if tool is None or not self.is_well_formed:
+            if tool is None or self.problem is not None:
                 with reading():
                     self._resolve()
-            if not self.is_well_formed:
-                status = "invalid_params"
-                raise ProtocolError(
-                    INVALID_PARAMS, "tools/call takes name, a string, and arguments, an object."
-                )
+            if self.problem is not None:
+                status = STATUS_OF[self.problem.code]
+                raise self.problem
             if tool is None:
                 status = "unknown_tool"
                 raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {self.name[:128]}", status=200)

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from app.core.db import reading, session
 from app.mcp import tool_log
 from app.mcp.tool_log import ARGUMENTS_BYTES, shown
-from tests.support.agent import Agent
+from tests.support.agent import MODERN, Agent, envelope, error_of
 from tests.support.story import events, invalid, malformed, ok, refused, walk
 
 
@@ -77,7 +77,45 @@ def test_a_call_whose_params_are_no_object_is_logged_too(cast, smith):
     answer = smith.post({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": []})
     assert (answer.json["id"], answer.json["error"]["code"]) == (7, -32602)
     assert [row["tool_name"] for row in rows(cast)] == [""]
-    cast.ada.get("//audit/tools")
+
+
+@pytest.mark.parametrize(
+    ("header", "meta", "code", "status"),
+    [
+        ({"Mcp-Name": "search"}, {}, -32020, "header_mismatch"),
+        ({"Mcp-Method": "tools/list"}, {}, -32020, "header_mismatch"),
+        ({}, {"clientCapabilities": 7}, -32602, "invalid_params"),
+        ({}, {"protocolVersion": 7}, -32602, "invalid_params"),
+        ({"MCP-Protocol-Version": "2030-01-01"}, {}, -32020, "header_mismatch"),
+        (
+            {"MCP-Protocol-Version": "2030-01-01"},
+            {"protocolVersion": "2030-01-01"},
+            -32022,
+            "unsupported_version",
+        ),
+    ],
+)
+def test_calls_with_a_bad_envelope_are_logged_too(app, cast, header, meta, code, status):
+    changed = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
+    params = {"name": "get_self", "arguments": {"a": 1}, "_meta": envelope() | changed}
+    headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "get_self"}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    body = error_of(Agent(cast.smith).post(message, headers=headers | header), 400, code)
+    assert body["id"] == 7
+    (row,) = rows(cast)
+    assert (row["tool_name"], row["result_status"]) == ("get_self", status)
+    assert row["arguments"] == {"a": 1}
+    (event,) = events(app, event_type="bot.tool_invoked")
+    assert event.tool_invocation_log_id == row["id"]
+
+
+@pytest.mark.parametrize("path", ["/audit/tools", "/bots/smith", "/audit"])
+def test_a_call_without_a_name_is_shown_as_such(cast, path):
+    Agent(cast.smith).send("tools/call", {})
+    shown = cast.ada.get(f"/{path}", headers={"Accept": "text/html"})
+    assert shown.status_code == 200
+    assert "<code></code>" not in shown.text
+    assert "(no name)" in shown.text
 
 
 def test_reading_a_resource_is_audited(app, smith):
