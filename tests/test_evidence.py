@@ -41,6 +41,21 @@ def test_every_item_that_is_met_names_its_test():
     assert unproven == []
 
 
+def named_in(row):
+    """The tests that a row of a table names, each with its file."""
+    return NAMED.findall(row)
+
+
+def test_every_published_class_has_a_test_that_fails_on_a_weakened_build():
+    weakened = "test_weakened_builds.py"
+    found = [row for row in rows("SECURITY.md") if "| CVE-" in row]
+    assert len(found) == 6
+    tried = [{test for path, test in named_in(row) if path == weakened} for row in found]
+    assert all(tried)
+    # And none of them stands beside the table.
+    assert set().union(*tried) == {name for name in names_of(weakened) if name.startswith("test_")}
+
+
 def test_every_promise_has_its_row():
     text = (TESTS.parent / "RELIABILITY.md").read_text()
     promised = re.findall(r"^\| P(\d+) \|.*::", text, re.MULTILINE)

@@ -1,0 +1,271 @@
+"""Builds weakened on purpose: the probes of SECURITY.md must notice each of them.
+
+A test that cannot fail proves nothing. So each probe is tried on the build as it is, which it finds
+safe, and then on builds from which one defence was taken away.
+"""
+
+from dataclasses import replace
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from app import environment
+from app.accounts import identity, own_sessions, sessions, users
+from app.activity import builders
+from app.core import actor as actors
+from app.core import sealing
+from app.core.actor import Access, Actor
+from app.core.db import Prepared
+from app.markdown import addresses as links
+from app.markdown import library
+from app.projects.models import Project
+from app.sticky_notes import service as notes
+from app.tickets import list_queries, relations
+from app.web import guard
+from app.webhooks import addresses, sending
+from tests.authorization.world import build, frozen
+from tests.support import probes
+from tests.support.cast import Caller, make_cast
+from tests.support.receiver import receiving
+
+
+@pytest.fixture(name="cast")
+def _cast(app):
+    """The cast; what a weakened build answers need not be as the document says."""
+    made = make_cast(app)
+    for one in vars(made).values():
+        if isinstance(one, Caller):
+            one.client.__class__ = FlaskClient
+    return made
+
+
+def every_human_only_verb_is_a_bots(monkeypatch):
+    judge = actors.authorize
+
+    def lenient(actor, access, reason="humans_only"):
+        judge(actor, Access.READ if access is Access.HUMAN else access, reason)
+
+    monkeypatch.setattr(actors, "authorize", lenient)
+
+
+# -- webhooks ------------------------------------------------------------------------------------
+
+
+def no_address_is_judged(monkeypatch):
+    monkeypatch.setattr(addresses, "all_may", lambda _found, _allowed: True)
+
+
+def only_what_the_standard_library_knows_is_inside(monkeypatch):
+    monkeypatch.setattr(addresses, "_INSIDE", ())
+
+
+def redirects_are_followed(monkeypatch):
+    post = sending.requests.Session.post
+
+    def following(self, url, **options):
+        return post(self, url, **options | {"allow_redirects": True})
+
+    monkeypatch.setattr(sending.requests.Session, "post", following)
+
+
+@pytest.mark.parametrize(
+    "weaken",
+    [no_address_is_judged, only_what_the_standard_library_knows_is_inside, redirects_are_followed],
+)
+def test_a_webhook_that_reaches_inside_is_noticed(tmp_path, monkeypatch, weaken):
+    with receiving(tmp_path) as receiver:
+        assert probes.reached_inside(receiver) == []
+        weaken(monkeypatch)
+        assert probes.reached_inside(receiver) != []
+
+
+# -- keys ----------------------------------------------------------------------------------------
+
+
+def the_key_is_in_the_code(monkeypatch):
+    monkeypatch.setattr(
+        environment.secrets, "token_urlsafe", lambda _: "k3y-of-all-installations" * 3
+    )
+
+
+def any_key_will_do(monkeypatch):
+    monkeypatch.setattr(environment, "SHORTEST_SECRET", 0)
+    monkeypatch.setattr(environment, "LEAST_VARIED_SECRET", 0)
+
+
+def what_is_kept_is_sealed_with_a_constant(monkeypatch):
+    monkeypatch.setattr(sealing, "_key", lambda *_, **__: b"k" * 32)
+
+
+@pytest.mark.parametrize(
+    "weaken", [the_key_is_in_the_code, any_key_will_do, what_is_kept_is_sealed_with_a_constant]
+)
+def test_a_key_that_others_know_is_noticed(app, tmp_path, monkeypatch, weaken):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "weak").mkdir()
+    assert probes.known_keys(app, tmp_path / "real") == []
+    weaken(monkeypatch)
+    assert probes.known_keys(app, tmp_path / "weak") != []
+
+
+# -- tokens --------------------------------------------------------------------------------------
+
+
+def a_token_is_as_good_as_a_session(monkeypatch):
+    monkeypatch.setattr(identity, "resolve_session", identity.resolve_token)
+
+
+def every_token_writes(monkeypatch):
+    made = identity._bot
+    monkeypatch.setattr(identity, "_bot", lambda found: replace(made(found), may_write=True))
+
+
+def every_token_is_for_all_projects(monkeypatch):
+    made = identity._bot
+    monkeypatch.setattr(identity, "_bot", lambda found: replace(made(found), allowlist=frozenset()))
+
+
+@pytest.mark.parametrize(
+    "weaken",
+    [
+        every_human_only_verb_is_a_bots,
+        a_token_is_as_good_as_a_session,
+        every_token_writes,
+        every_token_is_for_all_projects,
+    ],
+)
+def test_a_token_that_becomes_more_is_noticed(app, cast, monkeypatch, weaken):
+    assert probes.gained_by_a_token(app, cast) == []
+    weaken(monkeypatch)
+    assert probes.gained_by_a_token(app, cast) != []
+
+
+# -- bots that are deleted -----------------------------------------------------------------------
+
+
+def a_token_outlives_its_bot(monkeypatch):
+    known = identity._BY_TOKEN
+
+    class Forgetful:
+        def all(self, **values):
+            return [row._replace(user_active=True) for row in known.all(**values)]
+
+    monkeypatch.setattr(identity, "_BY_TOKEN", Forgetful())
+
+
+def deleted_projects_leave_the_allowlist(monkeypatch):
+    made = identity._bot
+    deleted = Prepared(select(Project.id).where(Project.deleted_at.is_not(None)))
+
+    def shortened(found):
+        live = set(found.project_ids or ()) - {row.id for row in deleted.all()}
+        return made(found._replace(project_ids=sorted(live)))
+
+    monkeypatch.setattr(identity, "_bot", shortened)
+
+
+def a_bot_is_a_user_like_any_other(monkeypatch):
+    monkeypatch.setattr(users, "_human", users.lookup.find)
+
+
+@pytest.mark.parametrize(
+    "weaken",
+    [
+        every_human_only_verb_is_a_bots,
+        a_token_outlives_its_bot,
+        deleted_projects_leave_the_allowlist,
+        a_bot_is_a_user_like_any_other,
+    ],
+)
+def test_what_a_deleted_bot_leaves_behind_is_noticed(app, cast, monkeypatch, weaken):
+    assert probes.left_by_a_deleted_bot(app, cast) == []
+    weaken(monkeypatch)
+    assert probes.left_by_a_deleted_bot(app, cast) != []
+
+
+# -- scripts -------------------------------------------------------------------------------------
+
+
+def values_go_out_as_they_are(monkeypatch, app):
+    monkeypatch.setattr(app.jinja_env, "shown", str)
+
+
+def any_address_is_a_link(monkeypatch, _app):
+    monkeypatch.setattr(links, "judged", lambda raw: raw)
+    monkeypatch.setattr(library, "judged", lambda raw: raw)
+    monkeypatch.setattr(library, "shaped", str)
+    monkeypatch.setattr(library, "cleaned", lambda html, _profile: html)
+
+
+def scripts_may_stand_in_pages(monkeypatch, _app):
+    policy = guard.POLICY.replace("script-src 'self'", "script-src 'self' 'unsafe-inline'")
+    monkeypatch.setitem(guard.PAGE_HEADERS, "Content-Security-Policy", policy)
+
+
+@pytest.mark.parametrize(
+    "weaken", [values_go_out_as_they_are, any_address_is_a_link, scripts_may_stand_in_pages]
+)
+def test_a_script_in_what_was_written_is_noticed(app, cast, monkeypatch, weaken):
+    assert probes.stored_scripts(cast) == []
+    weaken(monkeypatch, app)
+    assert probes.stored_scripts(cast) != []
+
+
+# -- what belongs to others ----------------------------------------------------------------------
+
+
+def lists_of_tickets_are_of_all_projects(monkeypatch):
+    ask = list_queries.ticket_page
+
+    def unfenced(conditions, filters, **options):
+        return ask(conditions, {**filters, "project_ids": None}, **options)
+
+    monkeypatch.setattr(list_queries, "ticket_page", unfenced)
+
+
+def every_project_is_seen(monkeypatch):
+    monkeypatch.setattr(Actor, "sees_project", lambda _self, _project_id: True)
+
+
+def relations_lead_anywhere(monkeypatch):
+    shown = relations._rows
+    monkeypatch.setattr(relations, "_all", lambda _: Prepared(shown(False)))
+    monkeypatch.setattr(relations, "_rows", lambda _: shown(False))
+
+
+def feeds_name_both_ends(monkeypatch):
+    monkeypatch.setattr(builders, "_hidden_tickets", lambda _events, _reader: set())
+
+
+def notes_are_everyones(monkeypatch):
+    monkeypatch.setattr(notes.StickyNote, "is_personal", property(lambda _: False))
+
+
+@pytest.mark.parametrize(
+    "weaken",
+    [
+        lists_of_tickets_are_of_all_projects,
+        every_project_is_seen,
+        relations_lead_anywhere,
+        feeds_name_both_ends,
+        notes_are_everyones,
+    ],
+)
+def test_what_is_read_of_others_is_noticed(app, monkeypatch, weaken):
+    world = build(app)
+    ada = world.callers["ada"]
+    # An event of the visible end, which names the other one.
+    named = {"type": "blocks", "target_ticket_id": world.places["other"]["ticket"]}
+    own = world.places["own"]["ticket"]
+    assert ada.post(f"/tickets/{own}/relations", named).status_code == 201
+    with frozen(monkeypatch):
+        assert probes.read_of_others(world) == []
+        weaken(monkeypatch)
+        assert probes.read_of_others(world) != []
+
+
+def test_a_session_of_another_that_is_ended_is_noticed(app, cast, monkeypatch):
+    assert probes.sessions_ended(app, cast) == []
+    monkeypatch.setattr(own_sessions, "end_own", lambda _actor, named: sessions.end(named))
+    assert probes.sessions_ended(app, cast) == ["ada's"]
