@@ -46,6 +46,12 @@ def named_in(row):
     return NAMED.findall(row)
 
 
+def test_every_risk_of_agents_has_its_row_and_a_test():
+    found = [row for row in rows("SECURITY.md") if row.startswith("| ASI")]
+    assert [row[2:7] for row in found] == [f"ASI{number:02}" for number in range(1, 11)]
+    assert [row for row in found if not named_in(row)] == []
+
+
 def test_every_published_class_has_a_test_that_fails_on_a_weakened_build():
     weakened = "test_weakened_builds.py"
     found = [row for row in rows("SECURITY.md") if "| CVE-" in row]
