@@ -178,6 +178,7 @@ def resident(process):
     return psutil.Process(process).memory_info().rss / 2**20
 
 
+@pytest.mark.quiet
 def test_an_abusive_address_hurts_no_other(tmp_path):
     """500 half bodies, 500 half heads and 200 answers that nobody reads, from one address."""
     command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
