@@ -56,6 +56,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key,
+        SECRET_KEY_FALLBACKS=[settings.secret_key_previous] if settings.secret_key_previous else [],
         SQLALCHEMY_DATABASE_URI=settings.database_url,
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(
             sqlite=settings.is_sqlite, threads=settings.threads

@@ -49,6 +49,9 @@ class Settings:
     # with SQLite: made on the first start and kept in INSTANCE_DIR/secret_key. Required with
     # PostgreSQL, the same for every server.
     secret_key: str = field(repr=False)
+    # SECRET_KEY_PREVIOUS: the key before SECRET_KEY, which still opens what was sealed under it.
+    # Absent where SECRET_KEY is: the key that `flask rotate-secret-key` replaced.
+    secret_key_previous: str = field(default="", repr=False)
     # BASE_URL: the address at which people and bots reach Docket, such as
     # https://tickets.example.org. Absent: http://HOST:PORT.
     base_url: str
@@ -97,6 +100,9 @@ class Settings:
     password_memory_kib: int = 19_456
     password_parallelism: int = 1
 
+    # Where SECRET_KEY is kept; None where the environment gives it. Not for the environment either.
+    key_kept_in: Path | None = None
+
     @classmethod
     def from_env(cls, environ: Environment = os.environ) -> Self:
         """Read and check every setting; raises SettingsError naming the first that is wrong.
@@ -108,14 +114,16 @@ class Settings:
         sqlite = database_url.startswith("sqlite:")
         host = read.host(environ, "HOST", "127.0.0.1")
         port = read.whole(environ, "PORT", 8000, 1, 65_535)
+        kept = sqlite and not read.text(environ, "SECRET_KEY")
+        key_file = instance_dir / "secret_key" if kept else None
         settings = cls(
             host=host,
             port=port,
             instance_dir=instance_dir,
             database_url=database_url,
-            secret_key=read.secret(
-                environ, "SECRET_KEY", instance_dir / "secret_key" if sqlite else None
-            ),
+            secret_key=read.secret(environ, "SECRET_KEY", key_file),
+            key_kept_in=key_file,
+            secret_key_previous=read.previous_secret(environ, "SECRET_KEY_PREVIOUS", key_file),
             base_url=read.base_url(environ, "BASE_URL", _own_address(host, port)),
             has_base_url=bool(read.text(environ, "BASE_URL")),
             allowed_hosts=read.hosts(environ, "ALLOWED_HOSTS"),

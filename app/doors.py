@@ -22,6 +22,7 @@ from app.commands.login_limits import login_limits
 from app.commands.moving import copy_to, restore_backup
 from app.commands.projects import projects as project_commands
 from app.commands.restore import restore
+from app.commands.secrets import rotate_secret_key
 from app.commands.users import users
 from app.finding.pages import pages as finding_pages
 from app.help.pages import pages as help_pages
@@ -134,5 +135,6 @@ def commands() -> list[Command]:
         export,
         import_export,
         doctor,
+        rotate_secret_key,
         sample_project,
     ]

@@ -208,6 +208,47 @@ def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
     return value
 
 
+def previous_secret(environ: Environment, name: str, kept_in: Path | None) -> str:
+    """The secret key before; "" where there is none.
+
+    It may be a weak one: being that is a reason to replace it.
+    """
+    value = text(environ, name)
+    if not value and kept_in is not None:
+        with contextlib.suppress(FileNotFoundError):
+            return _previous(kept_in).read_text().strip()
+    return value
+
+
+def replace_kept_secret(path: Path) -> str:
+    """Make a new secret key for this file; what it held is kept beside it.
+
+    Stopped at any moment, it leaves both keys or the old one alone.
+    """
+    _write_secret(path.read_text(), _previous(path))
+    made = secrets.token_urlsafe(48)
+    _write_secret(made + "\n", path)
+    return made
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(f"{path.name}_previous")
+
+
+def _write_secret(content: str, path: Path) -> None:
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret_key.")
+    with os.fdopen(descriptor, "w") as fresh:
+        fresh.write(content)
+        fresh.flush()
+        os.fsync(descriptor)
+    Path(name).replace(path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
 def _kept_secret(path: Path) -> str:
     """The secret in this file; two that start at once agree on one, as a link is made only once."""
     if not path.exists():

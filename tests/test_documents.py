@@ -10,7 +10,7 @@ from app.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # Not for the environment (app/config.py).
-INTERNAL = ("password_", "has_")
+INTERNAL = ("password_", "has_", "key_kept_")
 
 
 def text(name):

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, text
 
 from app import schema
 from app.accounts.models import User, UserType, Workspace
-from app.commands.secrets import sealed_for_good
+from app.commands.secrets import sealed_for_good, under_previous_key
 from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.db import reading, session
@@ -128,7 +128,14 @@ def _deliveries(_: Settings) -> Iterator[Finding]:
 
 def _secret_key(_: Settings) -> Iterator[Finding]:
     with reading():
-        closed = sealed_for_good()
+        closed, waiting = sealed_for_good(), under_previous_key()
+    if waiting:
+        yield Finding(
+            "secret key",
+            f"webhook secrets that the previous one alone opens: {waiting}",
+            "Run 'flask rotate-secret-key'.",
+            is_note=True,
+        )
     if closed:
         yield Finding(
             "secret key",

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Index, LargeBinary, UniqueConstraint, delete, select, update
+from cryptography.exceptions import InvalidTag
+from sqlalchemy import Index, LargeBinary, UniqueConstraint, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
@@ -128,7 +129,13 @@ def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> Answer:
     ).one()
     if row.fingerprint != print_ or row.status is None or row.sealed is None:
         raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
-    opened = orjson.loads(sealing.open_sealed(row.sealed, f"idempotency:{key}"))
+    try:
+        opened = orjson.loads(sealing.open_sealed(row.sealed, f"idempotency:{key}"))
+    except InvalidTag:
+        raise Conflict(
+            "idempotency_mismatch",
+            "This Idempotency-Key was used, and its answer was sealed under another SECRET_KEY.",
+        ) from None
     return Answer(row.status, opened["body"].encode(), opened["headers"])
 
 
@@ -150,6 +157,20 @@ def judge_replay(work: Callable[[], object]) -> None:
         raise
     except (_Undone, DomainError, IntegrityError):
         pass
+
+
+def last_expiry_under_other_keys() -> int | None:
+    """When the last answer expires that the SECRET_KEY of now does not open; None without one.
+
+    Nobody can seal those anew: the Idempotency-Keys that they need are not kept.
+    """
+    expiry: int | None = session.scalar(
+        select(func.max(IdempotencyRecord.expires_at)).where(
+            func.substr(IdempotencyRecord.sealed, 1, sealing.HEADER_BYTES) != sealing.header(),
+            IdempotencyRecord.expires_at > now_ms(),
+        )
+    )
+    return expiry
 
 
 def keep(claimed: Claim, answer: Answer) -> None:

@@ -50,6 +50,29 @@ def opened(webhook: Webhook) -> bytes | None:
         return None
 
 
+def under_previous_key(webhook: Webhook) -> bool:
+    """Whether SECRET_KEY_PREVIOUS alone opens the secret."""
+    try:
+        return sealing.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
+    except InvalidTag:
+        return False
+
+
+def seal_anew(webhook_id: str) -> bool:
+    """Seal the secret under the SECRET_KEY of now; False where no key at hand opens it.
+
+    Neither the secret nor anything that a client sees changes, so no event tells of it. A webhook
+    that was deleted meanwhile needs nothing.
+    """
+    webhook = session.get(Webhook, webhook_id, with_for_update=True)
+    if webhook is None:
+        return True
+    secret = opened(webhook)
+    if secret is not None:
+        webhook.sealed_secret = sealed(webhook.id, secret.decode())
+    return secret is not None
+
+
 def _context(webhook_id: str) -> str:
     return f"webhook:{webhook_id}"
 
