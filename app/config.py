@@ -94,7 +94,7 @@ class Settings:
     # THREADS: requests that may wait for the database and that one process works on at a time.
     threads: int = 4
 
-    # Argon2id's cost (reliability.md, section 3). Not for the environment: a weaker one is for
+    # Argon2id's cost. Not for the environment: a weaker one is for
     # tests only.
     password_time_cost: int = 2
     password_memory_kib: int = 19_456
@@ -190,7 +190,7 @@ class Settings:
 
     @property
     def cookie_secure(self) -> bool:
-        """Whether the session cookie is for TLS only (decisions.md, section 6)."""
+        """Whether the session cookie is for TLS only."""
         return self.is_https
 
     @property
@@ -200,7 +200,7 @@ class Settings:
 
     @property
     def user_agent(self) -> str:
-        """How Docket names itself to other servers: ``<app_name>/<version>`` (interface.md)."""
+        """How Docket names itself to other servers: ``<app_name>/<version>``."""
         return f"{self.service_name}/{VERSION}"
 
     @property

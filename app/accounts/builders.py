@@ -1,4 +1,4 @@
-"""The JSON of users (decisions.md, section 2)."""
+"""The JSON of users."""
 
 from typing import Any, TypedDict
 

@@ -2,7 +2,7 @@
 
 Every write holds its user's credentials together with the others of that user; whoever revokes,
 rotates, deactivates or narrows them waits for those writes and keeps new ones waiting meanwhile. So
-nothing commits under a credential after the answer that ended it (reliability.md, P15).
+nothing commits under a credential after the answer that ended it.
 
 Row locks would not do on PostgreSQL: readers of a row that come one after another never let a
 waiting writer through, so a busy bot could not be stopped. Advisory locks queue in order. SQLite

@@ -1,4 +1,4 @@
-"""From the credentials of a request to its actor (interface.md, Authentication).
+"""From the credentials of a request to its actor.
 
 ``resolve`` runs in the unit of work of the request, so a credential that was revoked is dead at
 once, in every process. What a resolved credential leaves behind (last use, ``auth.bot.success``, an
@@ -105,7 +105,7 @@ def presented(request: Request) -> bool:
 def precheck(request: Request) -> None:
     """Refuse two credentials at once, and a state-changing request from another site.
 
-    Raises AmbiguousCredentials or Forbidden ``cross_site_request`` (decisions.md, section 1).
+    Raises AmbiguousCredentials or Forbidden ``cross_site_request``.
     """
     if COOKIE not in request.cookies:
         return
@@ -225,7 +225,7 @@ def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:
 def resolve_session(cookie: str) -> Actor:
     """The human of this session, or anonymous where it is unknown, ended or expired.
 
-    A dead cookie is cleared on the answer (interface.md, Resolution order, rule 5).
+    A dead cookie is cleared on the answer.
     """
     hashed = tokens.hashed(cookie)
     holds.keep(_OWNERS_OF_SESSION, hash=hashed)

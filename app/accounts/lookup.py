@@ -28,7 +28,7 @@ def active_human(user_id: str, field: str) -> User:
 def active_in_project(user_id: str, project_id: str, field: str) -> User:
     """An active user who may see the project; raises InvalidField.
 
-    A bot must have the project in its allowlist (decisions.md, section 2, Ticket).
+    A bot must have the project in its allowlist.
     """
     user = find(user_id)
     if user is None or not user.is_active:

@@ -43,7 +43,7 @@ class User(Base):
     password_hash: Mapped[str | None] = mapped_column(short_text(255))
     bot_mode: Mapped[str | None] = mapped_column(short_text(8))
     # The allowlist; an empty one admits every project. Deleted projects stay in it, so that it
-    # never becomes empty, and so unlimited, by itself (decisions.md, section 2).
+    # never becomes empty, and so unlimited, by itself.
     project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     can_edit_global_wiki: Mapped[bool | None]
     rate_limit_per_minute: Mapped[int | None]
@@ -83,7 +83,7 @@ class BotToken(Base):
     rotated_at: Mapped[int | None] = mapped_column(Moment)
     revoked_at: Mapped[int | None] = mapped_column(Moment)
     last_used_at: Mapped[int | None] = mapped_column(Moment)
-    # When auth.bot.success was last written for this token (decisions.md, section 5.3).
+    # When auth.bot.success was last written for this token.
     audited_at: Mapped[int | None] = mapped_column(Moment)
 
 
@@ -136,7 +136,7 @@ class Workspace(Base):
     __tablename__ = "workspaces"
 
     id: Mapped[str] = id_key()
-    # While set, every write of every bot is refused (decisions.md, section 3).
+    # While set, every write of every bot is refused.
     bots_paused_at: Mapped[int | None] = mapped_column(Moment)
     bots_paused_by_user_id: Mapped[str | None] = mapped_column(Id)
 

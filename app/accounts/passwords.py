@@ -1,7 +1,7 @@
 """Passwords: the rules of a new one, hashing with Argon2id, and verifying without telling tales.
 
 Hashing is slow on purpose, so it runs outside every unit of work, and at most two at once: more
-would only take memory and processors from everyone else (reliability.md, section 3).
+would only take memory and processors from everyone else.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """First-run setup: exactly one first admin, however many try at once, over REST and by command.
 
-A human who exists, active or not, ends it for good (interface.md, rule 6).
+A human who exists, active or not, ends it for good.
 """
 
 import base64
@@ -112,7 +112,7 @@ def check_open() -> None:
 
 
 def _first_human(prepared: NewHuman, actor: Actor | None) -> User:
-    """Count the humans and add the first under one lock (reliability.md, P5)."""
+    """Count the humans and add the first under one lock."""
     hold(Lock.FIRST_SETUP)
     check_open()
     return add_human(actor, prepared.username, prepared.display_name, prepared.password_hash)

@@ -1,7 +1,7 @@
 """The login limit: 5 attempts per 15 minutes per address and, separately, per username.
 
 The windows slide exactly and live in the database, so they hold across threads, processes and
-hosts (reliability.md, section 5.2). An attempt is reserved before its password is hashed; a refused
+hosts. An attempt is reserved before its password is hashed; a refused
 one is not added, so hammering prolongs nothing; a success gives its own attempt back.
 """
 

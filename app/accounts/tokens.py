@@ -16,7 +16,7 @@ PATTERN = re.compile(r"app_[a-z2-7]{32}")
 
 
 def new_bot_token() -> str:
-    """``app_`` and 32 base32 characters of 20 random bytes (interface.md, Bot token)."""
+    """``app_`` and 32 base32 characters of 20 random bytes."""
     return PREFIX + base64.b32encode(os.urandom(20)).decode().lower()
 
 

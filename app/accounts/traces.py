@@ -1,9 +1,9 @@
 """What a resolved credential leaves behind, written once the answer of the request stands.
 
 Reads by bots must not become writes: ``last_used_at`` is at most a minute late, and
-``auth.bot.success`` is written at first use and then at most once in BOT_AUTH_AUDIT_MINUTES
-(decisions.md, section 5.3). A session's last use is at most a minute late too, and less where a
-session may be idle for a few minutes only.
+``auth.bot.success`` is written at first use and then at most once in BOT_AUTH_AUDIT_MINUTES. A
+session's last use is at most a minute late too, and less where a session may be idle for a few
+minutes only.
 """
 
 import logging

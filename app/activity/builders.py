@@ -1,4 +1,4 @@
-"""The JSON of audit events (decisions.md, section 2)."""
+"""The JSON of audit events."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,8 +1,7 @@
 """What a person finds at home besides their own tickets: who waits for them, and what bots did.
 
 All of it is derived: a hand-over is a bot's ``ticket.assigned``, a mention is ``@name`` in a
-comment that one has not answered, and how far one has read is a marker (ui.md, section 5, ideas 8
-and 17).
+comment that one has not answered, and how far one has read is a marker.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a bot did since a person last looked, request by request (ui.md, section 5, idea 5)."""
+"""What a bot did since a person last looked, request by request."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

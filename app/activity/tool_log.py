@@ -17,7 +17,7 @@ ERROR = "error"
 
 
 def invocation_json(row: ToolInvocation) -> dict[str, Any]:
-    """A row of the tool log (decisions.md, section 2)."""
+    """A row of the tool log."""
     return {
         "id": row.id,
         "bot_user_id": row.bot_user_id,

@@ -1,4 +1,4 @@
-"""Undo: a person takes back what anyone did, a bot too (ui.md, A5).
+"""Undo: a person takes back what anyone did, a bot too.
 
 It is an ordinary write through the verb that anyone would call, attributed to whoever undoes. Its
 events carry ``undo_of``, the id of the event undone, and can themselves be undone. Where a value is

@@ -1,6 +1,6 @@
 """Every event type Docket can record: one line each, with its category and what its payload holds.
 
-The categories are interface.md's (Event types and categories); the additions are decisions.md's.
+docs/webhooks.md shows the same list to whoever subscribes.
 """
 
 from dataclasses import dataclass, replace

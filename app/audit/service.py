@@ -17,7 +17,7 @@ from app.core.errors import DomainError, OutsideAllowlist
 
 log = logging.getLogger(__name__)
 
-# One workspace exists in v1 (interface.md, rule 2); its id is the same in every installation.
+# One workspace exists in v1; its id is the same in every installation.
 WORKSPACE_ID = "00000000-0000-7000-8000-000000000001"
 
 
@@ -67,7 +67,7 @@ def on_record(listener: Listener) -> None:
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
     """Write an event in the transaction at hand and return its id.
 
-    The event and its change commit together or not at all (decisions.md, section 5). A payload key
+    The event and its change commit together or not at all. A payload key
     that the catalogue does not name is a mistake in the code, and fails.
     """
     kind = EVENTS[event_type]

@@ -37,7 +37,7 @@ def allowlist(project_ids: list[str], *, already: Sequence[str] = ()) -> list[st
     """The projects, each once; raises InvalidField where one does not exist.
 
     A deleted project counts as missing unless the list holds it already: lists keep those, so that
-    none becomes empty, and so unlimited, by itself (decisions.md, section 2).
+    none becomes empty, and so unlimited, by itself.
     """
     wanted = text.unique(project_ids)
     if len(wanted) > LONGEST_ALLOWLIST:

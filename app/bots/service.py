@@ -1,7 +1,7 @@
 """Bot verbs: creating, changing and deactivating bots, and issuing and revoking their tokens.
 
 Before a bot or its token changes, the writes it is making are waited for; later ones are judged
-after the change (``accounts/holds.py``; reliability.md, P15).
+after the change (``accounts/holds.py``).
 """
 
 from dataclasses import dataclass

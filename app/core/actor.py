@@ -66,7 +66,7 @@ SYSTEM = Actor(kind=ActorKind.SYSTEM)
 
 
 class Access(StrEnum):
-    """Who may call an operation (the access legend of interface.md)."""
+    """Who may call an operation (docs/api-guide.md names them)."""
 
     PUBLIC = "anon"
     READ = "H,B/R"
@@ -77,7 +77,7 @@ class Access(StrEnum):
 def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None:
     """Refuse an actor of the wrong kind: humans-only first, then read-only bots.
 
-    Raises Unauthenticated, Forbidden or ReadOnlyBot (decisions.md, order of checks).
+    Raises Unauthenticated, Forbidden or ReadOnlyBot.
     """
     if access is Access.PUBLIC:
         return

@@ -12,8 +12,7 @@ _DRAINED = 256 * 1024
 def read_body(request: Request, limit: int) -> bytes:
     """The whole body; raises RequestTooLarge over ``limit`` bytes.
 
-    Bytes are counted here, since a chunked body states no length and servers may cut it silently
-    (reliability.md, section 0, finding 6).
+    Bytes are counted here, since a chunked body states no length and servers may cut it silently.
     """
     stream = request.environ["wsgi.input"]
     declared = request.content_length

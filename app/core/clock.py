@@ -1,7 +1,7 @@
 """The only place that reads the time, and the one form in which times are shown.
 
 Times are integers everywhere inside: milliseconds since the epoch, UTC. Clients see ISO 8601 with
-milliseconds and ``Z`` (decisions.md, section 1).
+milliseconds and ``Z``.
 """
 
 import time
@@ -41,6 +41,6 @@ def iso_or_none(milliseconds: int | None) -> str | None:
 def next_version(previous: int | None) -> int:
     """The ``updated_at`` of the next version of a row.
 
-    It strictly grows, so two versions of a row never share an ETag (decisions.md, section 1).
+    It strictly grows, so two versions of a row never share an ETag.
     """
     return now_ms() if previous is None else max(now_ms(), previous + 1)

@@ -138,7 +138,7 @@ def by_id(model: type[Model], identifier: str) -> Model | None:
 
 @event.listens_for(Session, "before_flush")
 def _only_writers_flush(flushing: Session, *_: object) -> None:
-    """A read must never turn into a write: on SQLite it could fail halfway (reliability.md 2.1)."""
+    """A read must never turn into a write: on SQLite it could fail halfway."""
     if reader.get() is not None:
         raise RuntimeError("a reading unit of work tried to write")
 

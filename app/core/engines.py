@@ -1,4 +1,4 @@
-"""How each database is opened (reliability.md, section 2)."""
+"""How each database is opened."""
 
 import sqlite3
 import time

@@ -15,7 +15,7 @@ def etag(updated_at: int, identifier: str) -> str:
 def matches(header: str, current: str) -> bool:
     """Whether a header of one or several tags, or ``*``, names the current one.
 
-    A missing ``W/`` is overlooked (decisions.md, section 1).
+    A missing ``W/`` is overlooked.
     """
     if header.strip() == "*":
         return True

@@ -1,4 +1,4 @@
-"""What failures of the databases mean (reliability.md, section 2)."""
+"""What failures of the databases mean."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 The record is inserted before the work and committed with it. A second request with the key meets
 the unique index: PostgreSQL makes it wait, SQLite's one writer orders it, and then it replays. A
-refused request rolls its record back, so its key stays free (decisions.md, section 1).
+refused request rolls its record back, so its key stays free.
 
 A stored answer can hold a token or a secret, so the table knows only a hash of the key, and the
 answer is sealed under a key made of the presented Idempotency-Key and SECRET_KEY.
@@ -75,7 +75,7 @@ def check_key(key: str) -> str:
 
 
 def fingerprint(method: str, path: str, body: Any) -> str:
-    """sha256 over method, path and the canonical JSON body; headers excluded (interface.md)."""
+    """sha256 over method, path and the canonical JSON body; headers excluded."""
     canonical = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(f"{method} {path}\n".encode() + canonical).hexdigest()
 

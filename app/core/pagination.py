@@ -1,8 +1,8 @@
 """Keyset pagination: opaque cursors over (sort value, id), never an offset.
 
-A cursor holds the last row's id and created_at (interface.md, Collections), its kind (one per
-resource, decisions.md section 1) and, in lists that sort by something else, that value. Cursors are
-verified, not signed: they only ever become bound values, and visibility is applied anew.
+A cursor holds the last row's id and created_at, its kind (one per resource) and, in lists that
+sort by something else, that value. Cursors are verified, not signed: they only ever become bound
+values, and visibility is applied anew.
 """
 
 import base64
@@ -46,7 +46,7 @@ class Page:
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The collection envelope of interface.md."""
+        """The collection as REST shows it."""
         return {
             "data": self.data,
             "page": {"next_cursor": self.next_cursor, "has_more": self.next_cursor is not None},

@@ -1,7 +1,7 @@
 """Reading JSON strictly: what two readers could understand differently is refused.
 
 Refused: bytes that are not UTF-8, NaN and Infinity, duplicate keys, lone surrogates, integers
-beyond 2**53, nesting deeper than 32 (reliability.md, section 2.3).
+beyond 2**53, nesting deeper than 32.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The rules of text fields, shared by all verbs (decisions.md, section 1).
+"""The rules of text fields, shared by all verbs.
 
 Bodies are kept exactly as sent; titles and names are stripped; NUL is refused everywhere.
 """

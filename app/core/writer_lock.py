@@ -1,4 +1,4 @@
-"""The one writer of a SQLite file, over all threads and processes (reliability.md, section 2)."""
+"""The one writer of a SQLite file, over all threads and processes."""
 
 import fcntl
 import os
@@ -20,8 +20,8 @@ LOCK_NAP_SECONDS = 0.0001
 class WriterLock:
     """One writer at a time over all threads and processes, its checkpoint included.
 
-    SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset bug,
-    reliability.md section 0); commits checkpoint inside this lock, so the two never overlap.
+    SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset
+    bug); commits checkpoint inside this lock, so the two never overlap.
 
     A process asks for the file's lock with one thread at a time, and only when it holds the turn:
     who writes all the time does not get it again before others that wait.

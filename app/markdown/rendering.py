@@ -37,7 +37,7 @@ def render(
     lists, wiki links and display ids, pictures as links to them and raw HTML as typed. A level-1
     heading becomes an h2: the title of the page is its only h1.
 
-    *restricted* is for sticky notes (interface.md, Sticky note): h1, h2, tables and pictures are
+    *restricted* is for sticky notes: h1, h2, tables and pictures are
     stripped and their text stays; ``[[...]]`` and display ids are text and the resolver is not
     asked; task boxes are the typed characters. The specification strips h1 and h2 by name only, so
     h3 to h6 stay headings, without anchors. A note's lines end where they were typed.

@@ -49,9 +49,9 @@ class Long:
 def parse(text: str) -> Links:
     """The pages and tickets that a body names: exactly what ``render`` shows as links.
 
-    ``[[slug]]``, ``[[slug|shown text]]``, ``[[ticket:OPS-12]]`` and a bare ``OPS-12`` are links
-    (decisions.md, section 2); in code, addresses and the text of other links they are none. Takes
-    linear time; at most ``spans.MOST_LINKS`` links of one body count.
+    ``[[slug]]``, ``[[slug|shown text]]``, ``[[ticket:OPS-12]]`` and a bare ``OPS-12`` are links; in
+    code, addresses and the text of other links they are none. Takes linear time; at most
+    ``spans.MOST_LINKS`` links of one body count.
     """
     return links_of(read_any(clean(text), Profile.FULL))
 

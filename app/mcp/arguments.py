@@ -193,7 +193,7 @@ _READERS: dict[Kind, Callable[[Any], Any]] = {
 
 
 def _check_limit(known: Mapping[str, Parameter], given: dict[str, Any]) -> None:
-    """A page of a tool has 1 to 100 rows, 50 by default (interface.md, MCP endpoint)."""
+    """A page of a tool has 1 to 100 rows, 50 by default."""
     if "limit" not in known:
         return
     given.setdefault("limit", DEFAULT_PAGE)

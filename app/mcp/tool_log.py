@@ -2,7 +2,7 @@
 
 Both are written right after the call and before its answer goes out, in a transaction of their own,
 which calls share that wait for the same writer. A call whose log could not be written stands, and
-``audit.orphaned`` says so (decisions.md, section 5.1).
+``audit.orphaned`` says so.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The JSON of projects, workflow states and labels (decisions.md, section 2)."""
+"""The JSON of projects, workflow states and labels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Undoing the deletion of a project: a command's business alone (interface.md, States)."""
+"""Undoing the deletion of a project: a command's business alone."""
 
 from sqlalchemy import select
 

@@ -34,7 +34,7 @@ MOST_MOVED = UNDONE_AT_ONCE - 1
 
 
 def seed(actor: Actor, project: Project) -> None:
-    """Give a new project its default states (decisions.md, section 2)."""
+    """Give a new project its default states."""
     for position, (name, category) in enumerate(SEEDED):
         _add(actor, project, name, category, position)
 

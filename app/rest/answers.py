@@ -10,7 +10,7 @@ from flask import Response
 from app.core.errors import DomainError
 from app.core.reply import Reply
 
-# JSON needs no charset; interface.md, "Endpoints", names one.
+# JSON needs no charset; the contract of version 1 names one.
 JSON_TYPE = "application/json; charset=utf-8"
 
 
@@ -84,7 +84,7 @@ def respond(rendered: Rendered) -> Response:
 
 
 def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[str, Any]:
-    """The error body of interface.md: ``details`` only where the code has some."""
+    """The body of an error: ``details`` only where the code has some."""
     error: dict[str, Any] = {"code": code, "message": message}
     if details is not None:
         error["details"] = details

@@ -191,7 +191,7 @@ def _describe(component: Json, schema: type[Schema]) -> None:
     component.setdefault("description", inspect.cleandoc(schema.__doc__ or ""))
     component.update(getattr(schema, "refined", {}))
     if not issubclass(schema, StrictSchema):
-        # Answers may gain fields within v1 (interface.md, Versioning); only requests are closed.
+        # Answers may gain fields within v1; only requests are closed.
         component.pop("additionalProperties", None)
 
 

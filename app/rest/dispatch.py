@@ -1,8 +1,8 @@
 """From an HTTP request to an answer: the one path that every REST endpoint takes.
 
-The order of checks is decisions.md's: credentials, kind of actor, form, idempotency; then the verb
-checks existence, allowlist and the rules of the domain. One unit of work spans all of it, so the
-credential is judged in the transaction of the change it makes.
+The order of checks: credentials, kind of actor, form, idempotency; then the verb checks existence,
+allowlist and the rules of the domain. One unit of work spans all of it, so the credential is judged
+in the transaction of the change it makes.
 """
 
 from collections.abc import Callable

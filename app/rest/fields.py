@@ -1,7 +1,7 @@
 """marshmallow fields that check the form of a value strictly, and schemas that report in our words.
 
 Only the form is judged here: JSON type, required, unknown, enum, id and date. Lengths, patterns and
-rules of the domain belong to the verbs (decisions.md, "Which 422").
+rules of the domain belong to the verbs.
 """
 
 import re
@@ -194,7 +194,7 @@ class EmptyBody(StrictSchema):
 
 
 class QuerySchema(Schema):
-    """A schema of query parameters: unknown ones are ignored (interface.md, Filters)."""
+    """A schema of query parameters: unknown ones are ignored."""
 
     class Meta:
         """Ignore what is not declared."""

@@ -1,4 +1,4 @@
-"""Liveness and readiness; neither looks at a credential (decisions.md, section 1)."""
+"""Liveness and readiness; neither looks at a credential."""
 
 from flask import Blueprint, Response, current_app
 from sqlalchemy import text

@@ -1,7 +1,7 @@
 """The cursor of a search: where its page ended, and of which search it is.
 
-It has what every cursor has (core/pagination.py), the hash of the filters (interface.md,
-Collections) and the tier of the last row, which may have changed since.
+It has what every cursor has (core/pagination.py), the hash of the filters and the tier of the last
+row, which may have changed since.
 """
 
 import base64

@@ -69,7 +69,7 @@ def find(
     limit: int,
     cursor: str | None = None,
 ) -> Results:
-    """Tickets and wiki pages that fit ``q`` and that the actor can see (decisions.md, Search).
+    """Tickets and wiki pages that fit ``q`` and that the actor can see.
 
     Raises InvalidField for a query that is blank or too long, and for a cursor that is malformed or
     belongs to a search with other filters.
@@ -124,7 +124,7 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
     """What the actor may see of what was asked for; None where that is nothing.
 
     Bots see their allowlisted projects (all if empty) and global pages; what lies in a deleted
-    project is in no search (decisions.md, section 2, Project).
+    project is in no search.
     """
     deleted = {row.id for row in _DELETED.all()}
     within: list[Expression] = [Term(kind_mark(kind))] if kind is not None else []
@@ -174,7 +174,7 @@ def _hit(kind: Kind, found: Found, tier: Tier, highlighter: Highlighter) -> Hit:
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """A hit as the API shows it (decisions.md, section 2, Search)."""
+    """A hit as the API shows it."""
     return {
         "type": str(hit.kind),
         "id": hit.found.id,

@@ -1,4 +1,4 @@
-"""The JSON of sticky notes (decisions.md, section 2)."""
+"""The JSON of sticky notes."""
 
 from typing import Any
 

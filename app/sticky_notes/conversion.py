@@ -33,10 +33,7 @@ _HELD = re.compile("\x00([0-9]+)\x00")
 
 
 def default_title(body: str) -> str:
-    """The first line that says something, its Markdown markers taken off, cut at 200.
-
-    decisions.md, section 2, Sticky note.
-    """
+    """The first line that says something, its Markdown markers taken off, cut at 200."""
     for line in filter(str.strip, body.splitlines()):
         title = _plain(line)
         if title:

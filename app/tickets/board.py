@@ -2,7 +2,7 @@
 
 A project's columns are its states; the board of all projects has one column a category. Order
 inside a column: priority, then due date, then newest change. A column shows at most
-``CARDS_PER_COLUMN``; of what is done, only the last ``DONE_DAYS`` (ui.md 3.3).
+``CARDS_PER_COLUMN``; of what is done, only the last ``DONE_DAYS``.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The JSON of tickets, relations, watchers and comments (decisions.md, section 2)."""
+"""The JSON of tickets, relations, watchers and comments."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -31,7 +31,7 @@ from app.tickets.readiness import in_live_projects
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # After every date, for cards without one.
 NO_DATE = "9999-99-99"
-# For so long a card shows that a bot touched it (ui.md 3.3).
+# For so long a card shows that a bot touched it.
 TOUCH_MS = 15 * MINUTE_MS
 # The lane of cards that have none of what lanes go by.
 NONE = "none"

@@ -3,7 +3,7 @@
 The audit log says what changed: one indexed look answers a viewer for whom nothing did. On
 PostgreSQL a transaction that began earlier may commit later, so every look reaches back
 ``OVERLAP_MS`` before the newest event that the viewer has seen, and the viewer brings along which
-of those it knows (reliability.md; ui.md 3.1).
+of those it knows.
 """
 
 import re

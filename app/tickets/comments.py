@@ -119,7 +119,7 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
 
 @operation(Access.WRITE)
 def delete_comment(actor: Actor, comment_id: str) -> None:
-    """Soft-delete a comment; the event keeps its body and history (interface.md, Comment)."""
+    """Soft-delete a comment; the event keeps its body and history."""
     comment, ticket = loaders.writable_comment(actor, comment_id)
     if not actor.is_human and comment.author_user_id != actor.user_id:
         raise Forbidden("not_author")

@@ -39,7 +39,7 @@ def _category_of_state() -> ScalarSelect[str]:
     return one.correlate(None).scalar_subquery()
 
 
-# What each filter asks of a ticket: first the filters of REST (interface.md, Tickets), then those
+# What each filter asks of a ticket: first the filters of REST, then those
 # of the tools and of the verbs themselves; lists mean any of them, times are milliseconds.
 CONDITIONS: dict[str, ColumnElement[bool]] = {
     "project_id": Ticket.project_id == bindparam("project_id"),

@@ -1,6 +1,6 @@
 """Finding tickets and comments: ``visible_*`` is what an actor can see, ``writable_*`` may touch.
 
-Whatever lies in a deleted project answers 410 for the project (decisions.md, section 2).
+Whatever lies in a deleted project answers 410 for the project.
 """
 
 from sqlalchemy import bindparam, select

@@ -1,7 +1,7 @@
 """Quiet bots: those that hold an open ticket and have been silent on it for half an hour.
 
 Nothing is stored and nobody renews anything: the audit log knows when a bot last did something to a
-ticket, or was given it (ui.md, section 5, idea 7).
+ticket, or was given it.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ from app.tickets.models import RelationType, Ticket, TicketRelation, TicketType
 
 
 def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
-    """Tickets of deleted projects are in no list (decisions.md, section 2)."""
+    """Tickets of deleted projects are in no list."""
     deleted = select(Project.id).where(Project.deleted_at.is_not(None))
     return ticket.project_id.not_in(deleted)
 

@@ -1,4 +1,4 @@
-"""Undoing the deletion of a ticket or comment, which only commands do (interface.md, States)."""
+"""Undoing the deletion of a ticket or comment, which only commands do."""
 
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation

@@ -1,4 +1,4 @@
-"""House rules for bots: a project's wiki page with the slug ``agents`` (decisions.md, 4)."""
+"""House rules for bots: a project's wiki page with the slug ``agents``."""
 
 from sqlalchemy import bindparam, select
 

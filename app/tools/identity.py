@@ -11,7 +11,7 @@ toolbox = Toolbox()
 
 @operation(Access.READ)
 def own_identity(actor: Actor) -> dict[str, Any]:
-    """The bot itself (interface.md, get_self result)."""
+    """The bot itself."""
     return {
         "user_id": actor.id,
         "username": actor.username,

@@ -75,7 +75,7 @@ def _parent(actor: Actor, reference: str | None) -> str | None:
 
 
 def _summary(ticket: dict[str, Any]) -> dict[str, Any]:
-    """A TicketSummary (decisions.md, section 2)."""
+    """A TicketSummary."""
     return {name: ticket[name] for name in ("id", "display_id", "title", "type", "state")}
 
 

@@ -19,7 +19,7 @@ class Words:
     action: str = "Go to my work"
 
 
-# What a person may not see looks exactly like what is not there (ui.md 3.1).
+# What a person may not see looks exactly like what is not there.
 WORDS = {
     403: Words("You cannot do this", ""),
     404: Words(

@@ -21,8 +21,8 @@ from app.web import choices, pieces
 from app.web.compiled import keep_compiled
 from app.web.packing import HTML, VARY, PiecedPage
 
-# ui.md 3.1, read in the source of htmx 2: no eval under the content policy, no snapshots of private
-# text, one real load on Back, and every refusal shown where the reader looks.
+# No eval under the content policy, no snapshots of private text, one real load on Back, and every
+# refusal shown where the reader looks.
 HTMX = {
     "allowEval": False,
     "includeIndicatorStyles": False,

@@ -1,7 +1,7 @@
 """Which addresses a delivery may connect to: public ones, and those that the operator allows.
 
 The standard library's ``is_global`` misses networks that lead inside by translation or by the
-habits of cloud providers; they are listed here (reliability.md, section 3.1).
+habits of cloud providers; they are listed here.
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""One attempt: what is sent, signed how, and what came of it (interface.md, Webhook delivery)."""
+"""One attempt: what is sent, signed how, and what came of it."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ class Event:
     """What a webhook is told of."""
 
     type: str
-    # As interface.md names them; all but the id of the attempt.
+    # The body as docs/webhooks.md shows it; all but the id of the attempt.
     content: dict[str, Any]
     request_id: str | None
     # Null for a test event.

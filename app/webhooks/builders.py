@@ -1,4 +1,4 @@
-"""The JSON of webhooks and deliveries (decisions.md, section 2)."""
+"""The JSON of webhooks and deliveries."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """The connection of one attempt: to the address that was judged, under the certificate of its name.
 
 The name is resolved once; every address it has must be allowed; the connection is made to one of
-them as a number, while certificate and SNI go by the name (reliability.md, section 3.1).
+them as a number, while certificate and SNI go by the name.
 """
 
 import queue

@@ -20,7 +20,7 @@ from app.webhooks import attempts, deliveries, pending
 from app.webhooks.attempts import Attempt, Event, Outcome
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
-# After the first, second and third attempt, in milliseconds (interface.md, Limits).
+# After the first, second and third attempt, in milliseconds.
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
 # Nothing is ever put off for longer, so what is due after that was put off before the clock was set

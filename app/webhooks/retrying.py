@@ -40,9 +40,8 @@ TOTAL_SECONDS = 45.0
 def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str, Any]:
     """Send once more what did not arrive; the row of the new attempt. Opens its own units of work.
 
-    It takes the place of a retry that was scheduled and schedules none (decisions.md, section 2,
-    Webhook). Raises NotFound, Conflict ``delivery_already_succeeded``, and Unavailable where too
-    many people wait for receivers.
+    It takes the place of a retry that was scheduled and schedules none. Raises NotFound, Conflict
+    ``delivery_already_succeeded``, and Unavailable where too many people wait for receivers.
     """
     # Before anything is marked: without a place, the retry that was scheduled stays.
     with _place():

@@ -13,7 +13,7 @@ URL_LENGTH = 2048
 SHORTEST_SECRET_BYTES = 16
 LONGEST_SECRET_BYTES = 1024
 ALL = "*"
-# A delivery's own events would feed themselves (decisions.md, section 2, Webhook).
+# A delivery's own events would feed themselves.
 NEVER_FORWARDED = "webhook.delivery_"
 
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")

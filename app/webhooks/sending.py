@@ -1,4 +1,4 @@
-"""Sending one request, within bounded time, reading little back (reliability.md, section 3.1).
+"""Sending one request, within bounded time, reading little back.
 
 No proxy, no redirect, no retry. Where it may connect to is decided in ``connecting``.
 """

@@ -1,4 +1,4 @@
-"""The JSON of wiki pages, revisions and links (decisions.md, section 2)."""
+"""The JSON of wiki pages, revisions and links."""
 
 from typing import Any
 

@@ -40,7 +40,7 @@ def seen_by(actor: Actor) -> ColumnElement[bool]:
 
 
 # Of the pages of one slug, the one first that it means without a scope: the global one, else the
-# newest (decisions.md, section 4, resources).
+# newest.
 MEANT_FIRST = (
     WikiPage.project_id.is_not(None),
     WikiPage.updated_at.desc(),
@@ -167,7 +167,7 @@ def writable(actor: Actor, page_id: str) -> WikiPage:
 
 
 def check_global(actor: Actor) -> None:
-    """Refuse a bot that may not write global pages (interface.md, Authorization rule 5)."""
+    """Refuse a bot that may not write global pages."""
     if actor.is_bot and not actor.can_edit_global_wiki:
         raise Forbidden("bot_cannot_edit_global_wiki")
 

@@ -1,4 +1,4 @@
-"""Undoing the deletion of a wiki page: a command's business alone (interface.md, States)."""
+"""Undoing the deletion of a wiki page: a command's business alone."""
 
 from sqlalchemy import ColumnElement, select
 

@@ -51,7 +51,7 @@ def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
 def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
     """What links in a text of the project of this key, or of none, lead to, if that is there.
 
-    A page is the project's own, else the global one (decisions.md, section 2, Wiki page).
+    A page is the project's own, else the global one.
     """
     pages: dict[str, Target] = {}
     tickets: dict[str, Target] = {}

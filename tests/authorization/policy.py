@@ -5,8 +5,7 @@ see, ``other`` one that they may not; ``deleted`` and ``xdeleted`` are deleted t
 ``dead`` and ``xdead`` live things in deleted projects inside and outside the allowlist; ``global``
 is a wiki page of no project, ``personal`` a note of ada's, ``missing`` nothing at all.
 
-Cells are outcomes (OUTCOMES). Sources: interface.md, "Authorization rules"; decisions.md, "Order
-of checks" and section 2.
+Cells are outcomes (OUTCOMES).
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,7 +112,7 @@ SEE_IDS = {
     "global": EVERYONE,
     "personal": HUMANS,
 }
-# Activity keeps what happened to things that are deleted now (interface.md, Event types): whoever
+# Activity keeps what happened to things that are deleted now: whoever
 # sees the project reads it there.
 FEEDS = {"projects.activity.list", "tickets.activity.list"}
 IN_FEEDS = {"deleted": EVERYONE, "xdeleted": UNFENCED}

@@ -156,7 +156,7 @@ def test_an_idempotency_key_is_its_actors_own(app):
 
 
 def test_a_replay_is_refused_to_whoever_may_no_longer_write(app):
-    """Credentials and the kind of actor come before the key (decisions.md, section 1)."""
+    """Credentials and the kind of actor come before the key."""
     world = build(app)
     body, key = {"title": "Keyed"}, {"Idempotency-Key": "one key"}
     path = f"/projects/{world.places['other']['project']}/tickets"

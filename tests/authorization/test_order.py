@@ -1,7 +1,6 @@
 """In which order refusals come, and that those of bots are audited.
 
-Whoever may not do a thing at all learns that before the form of the request is looked at
-(decisions.md, order of checks).
+Whoever may not do a thing at all learns that before the form of the request is looked at.
 """
 
 from app.bots import pausing

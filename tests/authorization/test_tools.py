@@ -43,7 +43,7 @@ NOT_MINE = {
 }
 # Bots end nobody's watching but their own.
 NOT_ME = dict.fromkeys(NOT_MINE, "human")
-# A wiki page's project is named in the body, so one that is not there is no 404 (decisions.md).
+# A wiki page's project is named in the body, so one that is not there is no 404.
 IN_BODY = {"* missing": "notfound"}
 TICKET = {"ticket": "{ticket}"}
 

@@ -1,6 +1,6 @@
 """Whether one OpenAPI document can take the place of another without a client noticing.
 
-interface.md, Versioning: version 1 accepts additions only. What a client may send must go on being
+Version 1 accepts additions only. What a client may send must go on being
 accepted, and what it was promised must go on being answered. ``python -m
 tests.contract.compatibility`` keeps today's document as the released one.
 """
@@ -77,7 +77,7 @@ def is_released(version: str, changelog: str) -> bool:
 def version_to_raise(kept: Schema, now: Schema, changelog: str) -> str:
     """The version that the minor of this document's must be above, or "" where it is as it must be.
 
-    interface.md, Versioning, 6: additions to what was released raise the minor version.
+    Additions to what was released raise the minor version.
     """
     old, new = kept["info"]["version"], now["info"]["version"]
     if not is_released(old, changelog):

@@ -1,4 +1,4 @@
-"""Version 1 of the API only grows (interface.md, Versioning)."""
+"""Version 1 of the API only grows."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What sticky notes may use, exactly (interface.md, Sticky note)."""
+"""What sticky notes may use, exactly."""
 
 import pytest
 

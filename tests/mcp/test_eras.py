@@ -1,4 +1,4 @@
-"""The two eras of the protocol: the handshake, and the stateless one (mcp.md, section 2 and 5)."""
+"""The two eras of the protocol: the handshake, and the stateless one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What arrives over HTTP, and with which status it is answered (mcp.md, section 1 and 5)."""
+"""What arrives over HTTP, and with which status it is answered."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pages read in a fixed number of statements, however much there is to show (ui.md 4.2)."""
+"""Pages read in a fixed number of statements, however much there is to show."""
 
 import pytest
 

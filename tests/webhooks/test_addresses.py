@@ -1,4 +1,4 @@
-"""Where a delivery may connect to: the table of reliability.md, section 3.1, row by row."""
+"""Where a delivery may connect to."""
 
 import socket
 import ssl

@@ -75,7 +75,7 @@ def set_up() -> Response:
 def _ask(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
     """The form, with the seconds to wait before it is of use again.
 
-    It is a page, or in place where a script found that the session ended (ui.md 3.1).
+    It is a page, or in place where a script found that the session ended.
     """
     if is_htmx():
         return partial("accounts/again.html", form=form, status=status)

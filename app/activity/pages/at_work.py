@@ -14,7 +14,7 @@ from app.web.guard import actor
 from app.web.render import html, render
 from app.wiki.models import WikiPage
 
-# The page with the house rules (decisions.md, section 4).
+# The page with the house rules.
 SLUG = "agents"
 
 

@@ -25,7 +25,7 @@ from app.tickets.pages.looks import card_html
 from app.web.guard import actor
 from app.web.render import html, page, render
 
-# With more changes than this, the reader decides when to see them (ui.md 3.3).
+# With more changes than this, the reader decides when to see them.
 MOST_CHANGES = 30
 PROJECTS = 200
 

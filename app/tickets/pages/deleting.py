@@ -1,7 +1,7 @@
 """Deleting a ticket, and bringing it back.
 
 Only people bring back what was deleted, here and by the command; REST and the tools of bots have no
-such operation (interface.md, States).
+such operation.
 """
 
 from flask import Response

@@ -1,4 +1,4 @@
-"""The stream of a ticket: comments and events in one list, the oldest first (ui.md 3.4)."""
+"""The stream of a ticket: comments and events in one list, the oldest first."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

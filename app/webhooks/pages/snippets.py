@@ -1,4 +1,4 @@
-"""How a receiver verifies what it gets, ready to be copied (interface.md, Webhook delivery)."""
+"""How a receiver verifies what it gets, ready to be copied."""
 
 PYTHON = '''\
 import hashlib

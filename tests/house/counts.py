@@ -1,0 +1,202 @@
+"""What keeps the code easy to live in, in numbers: `python -m tests.house.counts` prints them."""
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = ROOT / "app"
+
+# Documented names of libraries that begin with an underscore.
+DOCUMENTED = {
+    *("_asdict", "_fields", "_replace"),  # named tuples
+    "_mapping",  # rows of SQLAlchemy
+    *("_deserialize", "_serialize", "_validate"),  # fields of marshmallow
+    "_get_current_object",  # proxies of Flask
+    "_exit",  # os
+    "_srcfile",  # logging, to leave out what nobody asks for
+}
+# Documents that are no part of the repository.
+OUTSIDE = re.compile(
+    r"\b(interface|decisions|architecture|reliability|mcp|ui|dependencies|house|pages-review)\.md"
+)
+LONG_TEMPLATE_LINE = 140
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every module of app by its path, parsed."""
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(), str(path))
+        for path in sorted(APP.rglob("*.py"))
+    }
+
+
+def lines() -> int:
+    """The lines of app."""
+    return sum(len((ROOT / path).read_text().splitlines()) for path in modules())
+
+
+def short_files() -> list[str]:
+    """Files of less than 60 lines, packages' own aside."""
+    return [
+        path
+        for path in modules()
+        if not path.endswith("__init__.py") and len((ROOT / path).read_text().splitlines()) < 60
+    ]
+
+
+def core_modules() -> list[str]:
+    """The modules of core."""
+    return [
+        path
+        for path in modules()
+        if path.startswith("app/core/") and not path.endswith("__init__.py")
+    ]
+
+
+def private_names() -> list[str]:
+    """Where a name is used that a library keeps for itself."""
+    return [found for path, tree in modules().items() for found in _private_names(path, tree)]
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in {"_", *DOCUMENTED}
+
+
+def _private_names(path: str, tree: ast.Module) -> Iterator[str]:
+    ours = _own_names()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in ours:
+            yield f"{path}:{node.lineno} {node.attr}"
+        if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("app"):
+            for imported in node.names:
+                if _is_private(imported.name):
+                    yield f"{path}:{node.lineno} {imported.name}"
+        if isinstance(node, ast.ClassDef):
+            for method in _overridden(path, node):
+                yield f"{path}:{node.lineno} {method}"
+
+
+def _overridden(path: str, node: ast.ClassDef) -> Iterator[str]:
+    """Private methods of a class of a library that this one replaces."""
+    if not node.bases:
+        return
+    module = __import__(path.removesuffix(".py").replace("/", "."), fromlist=["_"])
+    made = getattr(module, node.name, None)
+    if not isinstance(made, type):
+        return
+    libraries = [base for base in made.__mro__[1:] if not base.__module__.startswith("app")]
+    ours = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    for name in ours:
+        if _is_private(name) and any(name in vars(base) for base in libraries):
+            yield name
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    """Every name that app itself defines or assigns."""
+    found = set()
+    for tree in modules().values():
+        for node in ast.walk(tree):
+            match node:
+                case (
+                    ast.FunctionDef(name=name)
+                    | ast.AsyncFunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                ):
+                    found.add(name)
+                case ast.Name(id=name, ctx=ast.Store()):
+                    found.add(name)
+                case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                    found.add(name)
+    return frozenset(found)
+
+
+def outside_citations() -> list[str]:
+    """Lines that cite a document which the repository does not hold."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folder in ("app", "migrations", "templates", "static", "tests", "docs")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in {".py", ".html", ".css", ".js", ".md", ".txt"}
+        and path != Path(__file__)
+        and not (ROOT / "docs" / path.name).exists()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if OUTSIDE.search(line)
+    ]
+
+
+def undeclared_imports() -> list[str]:
+    """Distributions that app imports and pyproject.toml does not name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {
+        _normal(re.split(r"[\[<>=~! ]", one)[0])
+        for one in (*project["dependencies"], *project["optional-dependencies"]["docs"])
+    }
+    imported = set()
+    for tree in modules().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                imported.update(one.name.partition(".")[0] for one in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+    distributions = metadata.packages_distributions()
+    return sorted(
+        package
+        for package in imported & distributions.keys()
+        if not declared & {_normal(name) for name in distributions[package]}
+    )
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def class_names_twice() -> dict[str, list[str]]:
+    """Names that more than one class of app has, and where."""
+    found: dict[str, list[str]] = {}
+    for path, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in sorted(found.items()) if len(paths) > 1}
+
+
+def long_template_lines() -> list[str]:
+    """Lines of templates over 140 columns."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "templates").rglob("*.html"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > LONG_TEMPLATE_LINE
+    ]
+
+
+def counts() -> dict[str, int]:
+    """All of them."""
+    return {
+        "lines of app": lines(),
+        "files of app": len(modules()),
+        "files under 60 lines": len(short_files()),
+        "modules of core": len(core_modules()),
+        "private library names": len(private_names()),
+        "outside citations": len(outside_citations()),
+        "undeclared imports": len(undeclared_imports()),
+        "class names twice": len(class_names_twice()),
+        "template lines over 140 columns": len(long_template_lines()),
+    }
+
+
+if __name__ == "__main__":
+    for about, number in counts().items():
+        print(f"{number:>7,}  {about}")
+    for finding in (*private_names(), *outside_citations(), *undeclared_imports()):
+        print(finding)
+    by_name = Counter({name: len(paths) for name, paths in class_names_twice().items()})
+    print(*(f"{name} {number}" for name, number in by_name.most_common()), sep=", ")
