@@ -22,6 +22,8 @@ VERSION = "0.1.0"
 RENDERERS = ("flask_swagger_ui", "flask_openapi3_redoc")
 # A database file of SQLite, and what stands beside it while it is in use.
 DATABASE_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")
+# What `flask copy-to` adds to the name of the file that it copied.
+MOVED = ".moved"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 __all__ = ["ROOT", "VERSION", "Settings", "SettingsError"]
@@ -178,6 +180,12 @@ class Settings:
             )
         if self.database_path is not None and not self.database_path.parent.is_dir():
             raise SettingsError("DATABASE_URL names a file in a directory that does not exist.")
+        place = self.database_path
+        if place is not None and not place.exists() and Path(f"{place}{MOVED}").exists():
+            raise SettingsError(
+                "DATABASE_URL must name what 'flask copy-to' filled: this installation "
+                f"moved there. To go back instead, rename {place}{MOVED} to {place.name}."
+            )
 
     @property
     def is_sqlite(self) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, select
 from app.commands.copying import tables
 from tests.conftest import REAL_DATA
 from tests.support.postgres import unused_name
-from tests.support.serving import ROOT, serving
+from tests.support.serving import ROOT, refused_start, serving, unused_port
 from tests.support.workspace import Owner, owner_of
 
 KEY = "a secret key of the tests, long enough"
@@ -112,7 +112,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     instance, cookie = used
     url, said = copied(cluster, instance)
     assert "documents indexed" in said
-    source = rows_of(f"sqlite:///{instance / 'docket.db'}")
+    source = rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
     target = rows_of(url)
     for name, rows in source.items():
         assert target[name] == rows, name
@@ -124,7 +124,28 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
         project = owner.call("GET", "/projects")["data"][0]["id"]
         made = owner.call("POST", f"/projects/{project}/tickets", {"title": "After"})
         assert made["display_id"] == "OPS-3"
+    (instance / "docket.db.moved").rename(instance / "docket.db")
     assert "not empty" in command(instance, "copy-to", url, code=1)
+    assert (instance / "docket.db").exists()
+
+
+def test_nobody_serves_the_past_after_a_move(cluster, used):
+    instance, cookie = used
+    _url, said = copied(cluster, instance)
+    moved = instance / "docket.db.moved"
+    assert f"What was copied is now {moved}" in said
+    assert sorted(path.name for path in instance.glob("docket.db*")) == sorted(
+        ["docket.db.moved", "docket.db.server", "docket.db.write", "docket.db.write-next"]
+    )
+    for refused in (
+        refused_start(instance, unused_port(), SECRET_KEY=KEY),
+        command(instance, "users", "list", code=1),
+    ):
+        assert "this installation moved there" in refused
+    assert not (instance / "docket.db").exists()
+    moved.rename(instance / "docket.db")
+    with serving(instance, SECRET_KEY=KEY) as served:
+        assert Owner(served, cookie).call("GET", "/tickets/OPS-1")["title"] == "Story"
 
 
 def test_what_copy_to_refuses(used):
@@ -188,4 +209,4 @@ def test_the_real_data_are_copied(cluster, used):
     command(instance, "import-issues", issues, "--project", "OPS")
     command(instance, "import-wiki", str(REAL_DATA / "wiki"))
     url, _said = copied(cluster, instance)
-    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db'}")
+    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
