@@ -135,6 +135,73 @@ def test_the_audit_is_of_all_that_is_installed_for_serving():
     assert re.search(rf"cat {locks.replace('-r ', '')} \| .*cyclonedx-py requirements", said)
 
 
+@pytest.fixture
+def docketctl(tmp_path):
+    """Run docketctl as root of a machine whose systemd tells what it is asked to do."""
+    tools = {
+        "id": "echo ${FAKE_UID:-0}",
+        "systemctl": """for word; do :; done; [ "$word" = docket.service ] || exit 1
+            case "$*" in
+            *=User\\ *) echo docket;; *=Group\\ *) echo docket;;
+            *=WorkingDirectory\\ *) echo /opt/docket;;
+            *=Environment\\ *) echo 'INSTANCE_DIR=/var/lib/docket "A=b c"';;
+            *=EnvironmentFiles\\ *) echo '/etc/docket.env (ignore_errors=yes)'
+                echo '/etc/more.env (ignore_errors=no)';;
+            esac""",
+        "systemd-run": "printf '%s\\n' \"$@\"",
+    }
+    for name, script in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+
+    def run(*args, **settings):
+        return subprocess.run(
+            [DEPLOY / "docketctl", *args],
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}", **settings},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_docketctl_runs_a_command_with_the_settings_and_the_user_of_the_service(docketctl):
+    ended = docketctl("users", "create", "--display-name", "Ada $(id) Lovelace")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    asked = ended.stdout.splitlines()
+    separator = asked.index("--")
+    assert asked[separator + 1 :] == [
+        *("/opt/docket/.venv/bin/python", "-m", "flask", "--app", "wsgi"),
+        *("users", "create", "--display-name", "Ada $(id) Lovelace"),
+    ]
+    assert {one.removeprefix("--property=") for one in asked[:separator] if "=" in one} >= {
+        "User=docket",
+        "Group=docket",
+        "WorkingDirectory=/opt/docket",
+        'Environment=INSTANCE_DIR=/var/lib/docket "A=b c"',
+        "EnvironmentFile=-/etc/docket.env",
+        "EnvironmentFile=/etc/more.env",
+        "UMask=0077",
+    }
+
+
+def test_docketctl_says_what_is_missing(docketctl):
+    for ended, said in (
+        (docketctl(), "say a command"),
+        (docketctl("doctor", FAKE_UID="1000"), "run it as root"),
+        (docketctl("doctor", DOCKET_UNIT="other.service"), ""),
+    ):
+        assert ended.returncode == 1
+        assert said in ended.stderr
+        assert ended.stdout == ""
+
+
+def test_no_guide_has_root_read_settings_as_a_script():
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert not re.search(r"^\s*(set -a|\. /etc|source )", page.read_text(), re.M), page
+
+
 def test_the_proxies_keep_tokens_out_of_their_logs():
     nginx = (DEPLOY / "nginx.conf").read_text()
     assert nginx.count("{") == nginx.count("}")

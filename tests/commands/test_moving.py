@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -188,6 +190,26 @@ def test_a_backup_is_restored(used, tmp_path):
     said = command(nothing, "backup", str(tmp_path / "none.db"), code=1)
     assert f"There is no database at {nothing / 'docket.db'}; set INSTANCE_DIR" in said
     assert "no backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
+
+
+def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_path):
+    """The steps of the operator guide; the newer release is one whose revision nobody here knows."""
+    instance, cookie = used
+    file = tmp_path / "before.db"
+    command(instance, "backup", str(file))
+    with closing(sqlite3.connect(instance / "docket.db")) as newer, newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+    said = refused_start(instance, unused_port(), SECRET_KEY=KEY)
+    assert "The database cannot be used" in said
+    aside = instance / "newer"
+    aside.mkdir()
+    for path in instance.glob("docket.db*"):
+        path.rename(aside / path.name)
+    command(instance, "restore-backup", str(file))
+    with serving(instance, SECRET_KEY=KEY) as served:
+        owner = Owner(served, cookie)
+        assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
+        assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
 
 
 def test_a_secret_key_of_another_installation_is_told(used, tmp_path):
