@@ -193,7 +193,7 @@ def test_a_backup_is_restored(used, tmp_path):
 
 
 def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_path):
-    """The steps of the operator guide; the newer release is one whose revision nobody here knows."""
+    """The steps of the operator guide; the newer release has a revision that nobody here knows."""
     instance, cookie = used
     file = tmp_path / "before.db"
     command(instance, "backup", str(file))
