@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install run test check torture soak fuzz bench screenshots format docs-renderers lock
+.PHONY: help setup install run test check torture soak fuzz bench screenshots format audit lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,7 +55,10 @@ format: $(V)/.stamp-test ## Format the code and repair what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs-renderers: $(V)/.stamp-docs ## Install what DOCS_ENABLED=true needs
+audit: $(V)/.stamp-audit ## Write sbom.json (CycloneDX) from the locks, and ask for known vulnerabilities in them
+	@cat requirements.txt requirements-docs.txt | PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements \
+		--pyproject pyproject.toml --output-reproducible --output-format JSON --output-file sbom.json -
+	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-docs.txt
 
 # A hashed lock installed by pip alone. Where Python has no ensurepip (Debian without
 # python3-venv), virtualenv makes the environment.
@@ -65,15 +68,15 @@ $(V)/bin/python:
 	&& $(PYTHON) -m pip install --quiet --target .boot virtualenv \
 	&& PYTHONPATH=.boot $(PYTHON) -m virtualenv --quiet --no-periodic-update $(V); }
 
-$(V)/.stamp: requirements.txt | $(V)/bin/python
-	@$(INSTALL) -r requirements.txt
+$(V)/.stamp: requirements.txt requirements-docs.txt | $(V)/bin/python
+	@$(INSTALL) -r requirements.txt -r requirements-docs.txt
 	@touch $@
 
-$(V)/.stamp-docs: requirements-docs.txt $(V)/.stamp
-	@$(INSTALL) -r requirements-docs.txt
+$(V)/.stamp-audit: requirements-audit.txt $(V)/.stamp
+	@$(INSTALL) -r requirements-audit.txt
 	@touch $@
 
-$(V)/.stamp-test: requirements-test.txt $(V)/.stamp-docs
+$(V)/.stamp-test: requirements-test.txt $(V)/.stamp
 	@$(INSTALL) -r requirements-test.txt
 	@touch $@
 
@@ -88,11 +91,13 @@ COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-h
 # What the carriers of static files would bring along, and nothing here uses.
 UNUSED := $(foreach p,django asgiref sqlparse flask-openapi3 pydantic pydantic-core \
 	annotated-types typing-inspection,--no-emit-package $(p))
+# What the renderers need besides is in requirements.txt.
+SHARED := $(foreach p,blinker click flask itsdangerous jinja2 markupsafe typing-extensions werkzeug,--no-emit-package $(p))
 DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 
 lock: ## Resolve the locks anew (needs uv; UPGRADE=--upgrade for new versions)
 	$(COMPILE) $(UPGRADE) $(UNUSED) pyproject.toml requirements.in -o requirements.txt
-	$(PYTHON) -c '$(DOCS)' | $(COMPILE) $(UPGRADE) $(UNUSED) -c requirements.txt - -o requirements-docs.txt
+	$(PYTHON) -c '$(DOCS)' | $(COMPILE) $(UPGRADE) $(UNUSED) $(SHARED) -c requirements.txt - -o requirements-docs.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt --group test -o requirements-test.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group browser -o requirements-browser.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group audit -o requirements-audit.txt

@@ -11,7 +11,7 @@ from flask import Flask, Response
 from flask_migrate import Migrate
 
 from app import cli, doors
-from app.accounts import identity, traces
+from app.accounts import arrival, identity, traces
 from app.application import Docket
 from app.config import Settings, settings_at_hand
 from app.core import ids, lanes, logs
@@ -120,6 +120,8 @@ def _install_requests(app: Flask) -> None:
         if response.mimetype == "application/json" or response.status_code == 204:
             missing["Cache-Control"] = "no-store"
         add_missing(response, missing)
+        if asked().blueprint == health.name:
+            arrival.tell(asked(), response)
         return response
 
     @app.after_request

@@ -20,6 +20,10 @@ from app.environment import Environment, SettingsError
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
 RENDERERS = ("flask_swagger_ui", "flask_openapi3_redoc")
+# A database file of SQLite, and what stands beside it while it is in use.
+DATABASE_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")
+# What `flask copy-to` adds to the name of the file that it copied.
+MOVED = ".moved"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 __all__ = ["ROOT", "VERSION", "Settings", "SettingsError"]
@@ -84,7 +88,7 @@ class Settings:
     webhook_allowed_networks: str = ""
     # WEBHOOK_CA_BUNDLE: a PEM file of authorities that webhooks trust instead of the usual ones.
     webhook_ca_bundle: Path | None = None
-    # DOCS_ENABLED: whether /api/v1/docs and /api/v1/redoc are served (`make docs-renderers`).
+    # DOCS_ENABLED: whether /api/v1/docs and /api/v1/redoc are served.
     docs_enabled: bool = False
     # LOG_LEVEL: DEBUG, INFO, WARNING or ERROR.
     log_level: str = "INFO"
@@ -155,17 +159,33 @@ class Settings:
             threads=read.whole(environ, "THREADS", 4, 1, 64),
         )
         settings._check_together()
+        settings._close_files()
         return settings
+
+    def _close_files(self) -> None:
+        """Close to other users what a restore or an older release left open."""
+        key = self.instance_dir / "secret_key"
+        found = [key, key.with_name("secret_key_previous")]
+        if self.database_path is not None:
+            found += [Path(f"{self.database_path}{more}") for more in DATABASE_FILES]
+        for path in found:
+            read.close_to_others(path)
 
     def _check_together(self) -> None:
         """Check what one value alone cannot show."""
         if self.docs_enabled and not all(importlib.util.find_spec(name) for name in RENDERERS):
             raise SettingsError(
-                "DOCS_ENABLED needs the API documentation's renderers: run `make docs-renderers`, "
+                "DOCS_ENABLED needs the API documentation's renderers: run `make install`, "
                 "or install requirements-docs.txt."
             )
         if self.database_path is not None and not self.database_path.parent.is_dir():
             raise SettingsError("DATABASE_URL names a file in a directory that does not exist.")
+        place = self.database_path
+        if place is not None and not place.exists() and Path(f"{place}{MOVED}").exists():
+            raise SettingsError(
+                "DATABASE_URL must name what 'flask copy-to' filled: this installation "
+                f"moved there. To go back instead, rename {place}{MOVED} to {place.name}."
+            )
 
     @property
     def is_sqlite(self) -> bool:

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import ssl
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -262,7 +263,10 @@ def _kept_secret(path: Path) -> str:
 
 
 def directory(environ: Environment, name: str, default: Path) -> Path:
-    """A directory that exists, made where it does not, closed to other users; written to."""
+    """A directory that exists, made where it does not, closed to other users; written to.
+
+    One that all may write to, such as /tmp, is left as it is.
+    """
     path = Path(text(environ, name, str(default))).expanduser().absolute()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -270,4 +274,14 @@ def directory(environ: Environment, name: str, default: Path) -> Path:
         raise SettingsError(f"{name} must be a directory: {error.strerror} ({path}).") from error
     if not os.access(path, os.W_OK | os.X_OK):
         raise SettingsError(f"{name} must be a directory that can be written to ({path}).")
+    close_to_others(path)
     return path
+
+
+def close_to_others(path: Path) -> None:
+    """Take from others what they may do with a file or directory of this user, if it exists."""
+    with contextlib.suppress(FileNotFoundError):
+        found = path.stat()
+        is_ours = found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX
+        if is_ours and found.st_mode & 0o077:
+            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)

@@ -32,7 +32,7 @@ from app import schema
 from app.accounts.models import User, UserType
 from app.accounts.setup import code
 from app.asgi import STOPPING
-from app.config import Settings
+from app.config import DATABASE_FILES, Settings
 from app.core.db import db, reading, run_write, session
 from app.core.errors import Unavailable
 from app.core.server_lock import ServerRuns, sole_use_of
@@ -41,8 +41,6 @@ from app.search import reindexing
 from app.webhooks import outbox
 from app.worker import GRACE_SECONDS, keep_ready, work
 
-# The database file, and what stands beside it while it is in use.
-OWN_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")
 # How long a start waits for the server before it to let go of the database file.
 TAKEOVER_SECONDS = 5.0
 
@@ -132,7 +130,7 @@ def _only_server_on(database: Path | None) -> Iterator[None]:
 
     Raises ClickException where another holds it, or a file of the database may not be written.
     """
-    for path in [Path(f"{database}{more}") for more in OWN_FILES] if database else ():
+    for path in [Path(f"{database}{more}") for more in DATABASE_FILES] if database else ():
         if path.exists() and not os.access(path, os.R_OK | os.W_OK):
             raise click.ClickException(f"{path} must be a file that this user can write to.")
     try:

@@ -178,7 +178,7 @@ def test_there_is_a_process_for_each_core_up_to_four(read, monkeypatch):
 def test_the_renderers_of_the_docs_must_be_there_to_be_enabled(read, monkeypatch):
     assert read(DOCS_ENABLED="true").docs_enabled
     monkeypatch.setattr(config, "RENDERERS", ("no_such_renderer",))
-    with pytest.raises(SettingsError, match=r"^DOCS_ENABLED needs .*make docs-renderers"):
+    with pytest.raises(SettingsError, match=r"^DOCS_ENABLED needs .*make install"):
         read(DOCS_ENABLED="true")
 
 
@@ -194,6 +194,26 @@ def test_the_secret_key_is_made_once_for_its_owner_alone(read, tmp_path):
     assert read().secret_key == made
     assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
+
+
+def test_what_is_kept_is_closed_to_other_users_whatever_it_was(tmp_path):
+    instance = tmp_path / "instance"
+    instance.mkdir()
+    names = ("docket.db", "docket.db-wal", "docket.db.write", "secret_key", "secret_key_previous")
+    for name in names:
+        (instance / name).write_text(SECRET)
+        (instance / name).chmod(0o664)
+    instance.chmod(0o775)
+    Settings.from_env({"INSTANCE_DIR": str(instance)})
+    assert stat.S_IMODE(instance.stat().st_mode) == 0o700
+    assert {stat.S_IMODE((instance / name).stat().st_mode) for name in names} == {0o600}
+    # A directory that everybody shares is nobody's to close, and what is not there is not made.
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    Settings.from_env({"INSTANCE_DIR": str(shared), "SECRET_KEY": SECRET})
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+    assert list(shared.iterdir()) == []
 
 
 def test_a_given_secret_key_is_used_and_none_is_made(read, tmp_path):

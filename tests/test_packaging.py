@@ -3,10 +3,14 @@
 import ast
 import configparser
 import json
+import os
 import re
+import shutil
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 import yaml
 
 from app.config import Settings
@@ -30,16 +34,19 @@ def of(name):
 
 
 def test_the_image_holds_what_serves_and_nothing_else():
-    copied = [rest.split()[0] for rest in of("COPY") if not rest.startswith("--from")]
-    assert sorted(copied) == sorted(
-        ["requirements.txt", "wsgi.py", "app", "migrations", "static", "templates"]
-    )
+    copied = [
+        name for rest in of("COPY") if not rest.startswith("--from") for name in rest.split()[:-1]
+    ]
+    locks = ["requirements.txt", "requirements-docs.txt"]
+    assert sorted(copied) == sorted([*locks, "wsgi.py", "app", "migrations", "static", "templates"])
     assert all((ROOT / name).exists() for name in copied)
     # A checkout in use has data, keys and compiled files beside them: they stay behind.
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     ignored = [line for line in lines if not line.startswith("#")]
     assert ignored == ["*", *(f"!{name}" for name in copied), "**/__pycache__"]
-    assert "--require-hashes" in " ".join(of("RUN"))
+    # DOCS_ENABLED needs nothing further.
+    for lock in locks:
+        assert re.search(rf"--require-hashes .*-r /opt/docket/{lock}( |$)", " ".join(of("RUN")))
     assert of("USER") == ["10001"]
     after_user = [
         name for name, _ in instructions()[[n for n, _ in instructions()].index("USER") :]
@@ -93,6 +100,108 @@ def test_the_unit_runs_the_server_as_its_own_user():
     assert int(service["TimeoutStopSec"]) > 15
 
 
+def dry_run(target):
+    """What make would do on a fresh checkout."""
+    made = subprocess.run(
+        ["make", "--dry-run", "--always-make", target, "PYTHON=python3"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return made.stdout
+
+
+@pytest.mark.parametrize("target", ["run", "install"])
+def test_a_fresh_checkout_has_what_every_setting_needs(target):
+    assert re.search(
+        r"pip install .*--require-hashes .*-r requirements.txt -r requirements-docs.txt$",
+        dry_run(target),
+        re.M,
+    )
+
+
+def test_the_audit_is_of_all_that_is_installed_for_serving():
+    said = dry_run("audit")
+    locks = re.search(r"pip install .*(-r requirements.txt.*)$", said, re.M)[1]
+    # What could not be looked up is no pass.
+    assert re.search(rf"pip-audit --strict .*{locks}$", said, re.M)
+    pinned = [
+        name
+        for lock in locks.split()[1::2]
+        for name in re.findall(r"^([\w.-]+)==", (ROOT / lock).read_text(), re.M)
+    ]
+    assert len(pinned) == len(set(pinned)) > 40
+    assert re.search(rf"cat {locks.replace('-r ', '')} \| .*cyclonedx-py requirements", said)
+
+
+@pytest.fixture
+def docketctl(tmp_path):
+    """Run docketctl as root of a machine whose systemd tells what it is asked to do."""
+    tools = {
+        "id": "echo ${FAKE_UID:-0}",
+        "systemctl": """for word; do :; done; [ "$word" = docket.service ] || exit 1
+            case "$*" in
+            *=User\\ *) echo docket;; *=Group\\ *) echo docket;;
+            *=WorkingDirectory\\ *) echo /opt/docket;;
+            *=Environment\\ *) echo 'INSTANCE_DIR=/var/lib/docket "A=b c"';;
+            *=EnvironmentFiles\\ *) echo '/etc/docket.env (ignore_errors=yes)'
+                echo '/etc/more.env (ignore_errors=no)';;
+            esac""",
+        "systemd-run": "printf '%s\\n' \"$@\"",
+    }
+    for name, script in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+
+    def run(*args, **settings):
+        return subprocess.run(
+            [DEPLOY / "docketctl", *args],
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}", **settings},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_docketctl_runs_a_command_with_the_settings_and_the_user_of_the_service(docketctl):
+    ended = docketctl("users", "create", "--display-name", "Ada $(id) Lovelace")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    asked = ended.stdout.splitlines()
+    separator = asked.index("--")
+    assert asked[separator + 1 :] == [
+        *("/opt/docket/.venv/bin/python", "-m", "flask", "--app", "wsgi"),
+        *("users", "create", "--display-name", "Ada $(id) Lovelace"),
+    ]
+    assert {one.removeprefix("--property=") for one in asked[:separator] if "=" in one} >= {
+        "User=docket",
+        "Group=docket",
+        "WorkingDirectory=/opt/docket",
+        'Environment=INSTANCE_DIR=/var/lib/docket "A=b c"',
+        "EnvironmentFile=-/etc/docket.env",
+        "EnvironmentFile=/etc/more.env",
+        "UMask=0077",
+    }
+
+
+def test_docketctl_says_what_is_missing(docketctl):
+    for ended, said in (
+        (docketctl(), "say a command"),
+        (docketctl("doctor", FAKE_UID="1000"), "run it as root"),
+        (docketctl("doctor", DOCKET_UNIT="other.service"), ""),
+    ):
+        assert ended.returncode == 1
+        assert said in ended.stderr
+        assert ended.stdout == ""
+
+
+def test_no_guide_has_root_read_settings_as_a_script():
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert not re.search(r"^\s*(set -a|\. /etc|source )", page.read_text(), re.M), page
+
+
 def test_the_proxies_keep_tokens_out_of_their_logs():
     nginx = (DEPLOY / "nginx.conf").read_text()
     assert nginx.count("{") == nginx.count("}")
@@ -110,3 +219,25 @@ def test_the_proxies_keep_tokens_out_of_their_logs():
     assert "request>headers>X-Api-Key delete" in caddy
     for text in (nginx, caddy):
         assert "TRUSTED_PROXIES=1" in text
+
+
+def test_the_proxies_compress_no_page_and_repeat_no_policy():
+    """Docket compresses its pages itself, but for those that show a secret."""
+    nginx = (DEPLOY / "nginx.conf").read_text()
+    assert not re.search(r"^\s*(gzip|brotli|add_header)\b", nginx, re.M)
+    caddy = (DEPLOY / "Caddyfile").read_text()
+    (compressed,) = re.findall(r"encode \{\s*gzip\s*match \{\s*(.*?)\s*\}\s*\}", caddy)
+    assert compressed == "header Content-Type application/json*"
+    assert "Strict-Transport-Security" not in nginx + caddy
+
+
+@pytest.mark.parametrize("caddy", [one for one in [shutil.which("caddy")] if one] or ["true"])
+def test_caddy_takes_its_file_where_there_is_one(tmp_path, caddy):
+    ended = subprocess.run(
+        [caddy, "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr

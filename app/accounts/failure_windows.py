@@ -58,6 +58,13 @@ class _Windows:
             return "", None
         return network, prefix
 
+    def see(self, key: Key, moment: int) -> None:
+        """Note the window; it may be noted already."""
+        with self.guard:
+            if key not in self.seen:
+                self.seen[key] = _Seen(moment)
+                self.prefixes[key[0]] += 1
+
     def forget(self, moment: int) -> None:
         """Let go of windows that are over and counted; those that are not wait for ``tell``."""
         over = [
@@ -79,18 +86,17 @@ def _windows() -> _Windows:
 def claim_of(network: str, prefix: str | None) -> Callable[[], bool] | None:
     """For a failure: what says, in the transaction of its row, whether that is to be written.
 
-    None where this process knows that it is not; the failure is counted then.
+    None where this process knows that it is not; the failure is counted then. Until the window is
+    opened nothing is noted, as the request may be answered anew in another lane.
     """
-    moment, windows = now_ms(), _windows()
+    windows = _windows()
     with windows.guard:
-        windows.forget(moment)
+        windows.forget(now_ms())
         key = windows.key(network, prefix)
         known = windows.seen.get(key)
         if known is not None:
             known.uncounted += 1
             return None
-        windows.seen[key] = _Seen(moment)
-        windows.prefixes[key[0]] += 1
     return lambda: _claim(key)
 
 
@@ -101,6 +107,7 @@ def _hashed(key: Key) -> str:
 def _claim(key: Key) -> bool:
     """Open the window, unless another process has; that one's failure counts here."""
     moment = now_ms()
+    _windows().see(key, moment)
     hashed = _hashed(key)
     dialect = postgresql if is_postgresql() else sqlite
     session.execute(

@@ -1,5 +1,7 @@
 """The login limit: 5 attempts per 15 minutes per address and, separately, per username.
 
+An address of IPv6 counts as its /64, and its /48 has 20 attempts: a customer often has a whole one.
+
 The windows slide exactly and live in the database, so they hold across threads, processes and
 hosts. An attempt is reserved before its password is hashed; a refused
 one is not added, so hammering prolongs nothing; a success gives its own attempt back.
@@ -24,6 +26,8 @@ from app.core.db import is_postgresql, run_write, session
 from app.core.errors import RateLimited, Unavailable
 
 LIMIT = 5
+# Of all the /64 in a /48 of IPv6.
+SITE_LIMIT = 20
 WINDOW_MS = 15 * MINUTE_MS
 # A row that retention deletes between being found and being locked is made again.
 LOCK_ATTEMPTS = 5
@@ -34,15 +38,16 @@ Hit = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One window: of an address or of a username."""
+    """One window: of an address, of the site that it belongs to, or of a username."""
 
     kind: Kind
     key_hash: str
+    limit: int = LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A reserved place in both windows."""
+    """A reserved place in all of its windows."""
 
     id: str
     buckets: tuple[Bucket, ...]
@@ -57,27 +62,47 @@ class Exhausted:
 
 
 def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ...]:
-    """The two windows of an attempt, in the order in which everyone locks them: address first.
+    """The windows of an attempt, in the order in which everyone locks them: the widest first.
 
     ``username`` is in its looked-up form. The keys are HMACs: the table names nobody.
     """
-    return (
-        Bucket("address", _keyed(secret_key, "address", network_of(address))),
+    network, site = network_of(address), site_of(address)
+    windows = [
+        Bucket("address", _keyed(secret_key, "address", network)),
         Bucket("username", _keyed(secret_key, "username", username)),
-    )
+    ]
+    if site is not None:
+        windows.insert(0, Bucket("address", _keyed(secret_key, "address", site), SITE_LIMIT))
+    return tuple(windows)
 
 
 def network_of(address: str) -> str:
     """The address that counts: IPv4 as it is (mapped or not), of IPv6 the /64."""
+    found = _parsed(address)
+    if found is None:
+        return address
+    return _prefix(found, 64) if isinstance(found, ipaddress.IPv6Address) else str(found)
+
+
+def site_of(address: str) -> str | None:
+    """The /48 of an IPv6 address; None for any other."""
+    found = _parsed(address)
+    return _prefix(found, 48) if isinstance(found, ipaddress.IPv6Address) else None
+
+
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address, IPv4 where it is one that was mapped; None where it is none."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return f"{ipaddress.IPv6Address(int(found) >> 64 << 64)}/64"
-    return str(found)
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return mapped or found
+
+
+def _prefix(address: ipaddress.IPv6Address, length: int) -> str:
+    rest = 128 - length
+    return f"{ipaddress.IPv6Address(int(address) >> rest << rest)}/{length}"
 
 
 def _keyed(secret_key: str, kind: Kind, value: str) -> str:
@@ -86,7 +111,7 @@ def _keyed(secret_key: str, kind: Kind, value: str) -> str:
 
 
 def reserve(buckets: tuple[Bucket, ...], username: str) -> Attempt:
-    """Take a place in both windows, in a short transaction of its own.
+    """Take a place in all windows, in a short transaction of its own.
 
     Raises RateLimited, audited once per full window. ``username`` is for that event.
     """
@@ -99,7 +124,7 @@ def reserve(buckets: tuple[Bucket, ...], username: str) -> Attempt:
 
 
 def give_back(attempt: Attempt) -> None:
-    """Remove this one attempt from both windows, in the transaction at hand."""
+    """Remove this one attempt from its windows, in the transaction at hand."""
     for bucket in attempt.buckets:
         row = _lock(bucket)
         if row is not None:
@@ -113,22 +138,21 @@ class _Locked:
 
 
 def _reserve(buckets: tuple[Bucket, ...]) -> Attempt | Exhausted:
-    address, username = buckets
     moment = now_ms()
-    rows = {address: _lock_or_make(address)}
-    # A full address makes no rows of usernames, so one host cannot grow the table at will.
-    is_full = len(_within(rows[address].hits, moment)) >= LIMIT
-    found = _lock(username) if is_full else _lock_or_make(username)
-    if found is not None:
-        rows[username] = found
-    full = {
-        bucket: hits
-        for bucket, row in rows.items()
-        if len(hits := _within(row.hits, moment)) >= LIMIT
-    }
+    rows: dict[Bucket, _Locked] = {}
+    full: dict[Bucket, list[Hit]] = {}
+    for bucket in buckets:
+        # A full address makes no further rows, so one host cannot grow the table at will.
+        row = _lock(bucket) if full else _lock_or_make(bucket)
+        if row is None:
+            continue
+        rows[bucket] = row
+        hits = _within(row.hits, moment)
+        if len(hits) >= bucket.limit:
+            full[bucket] = hits
     if full:
         _set_back(rows, moment)
-        latest = max(hits[-LIMIT][0] for hits in full.values()) + WINDOW_MS
+        latest = max(hits[-one.limit][0] for one, hits in full.items()) + WINDOW_MS
         unrecorded = tuple(bucket for bucket in full if _is_unrecorded(rows[bucket], moment))
         return Exhausted(max(1, -((moment - latest) // 1000)), unrecorded)
     attempt = Attempt(ids.new_id(), buckets)

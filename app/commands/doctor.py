@@ -4,11 +4,15 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import click
+import orjson
+import requests
 from sqlalchemy import func, select, text
 
 from app import schema
+from app.accounts import arrival
 from app.accounts.models import User, UserType, Workspace
 from app.commands.secrets import sealed_for_good, under_previous_key
 from app.config import Settings, settings_at_hand
@@ -80,6 +84,54 @@ def _settings(settings: Settings) -> Iterator[Finding]:
             "Put a reverse proxy with TLS before it and set BASE_URL to the https address.",
             is_note=True,
         )
+
+
+# Addresses of nobody (RFC 5737), as a client might claim to come from.
+FORGED = "192.0.2.77"
+FORGED_BY_LOOKALIKE = "198.51.100.77"
+
+
+def _proxies(settings: Settings) -> Iterator[Finding]:
+    """Ask BASE_URL as a client that says that it is another, and see who arrived."""
+    headers = {
+        "X-Forwarded-For": FORGED,
+        "X_Forwarded_For": FORGED_BY_LOOKALIKE,
+        arrival.ASKED: arrival.signed(settings),
+    }
+    try:
+        with requests.Session() as asking:
+            # Straight there: proxies of this machine's own are not those in front of Docket.
+            asking.trust_env = False
+            url = f"{settings.base_url}/healthz"
+            answer = asking.get(url, headers=headers, timeout=5, allow_redirects=False)
+    except requests.RequestException as error:
+        said = f"{settings.base_url} cannot be asked from here ({type(error).__name__})"
+        remedy = "Start the server, and let this machine reach that address, to have it looked at."
+        yield Finding("proxies", said, remedy, is_note=True)
+        return
+    told = answer.headers.get(arrival.TOLD)
+    if told is None:
+        said = f"what answers at {settings.base_url} is no server with this SECRET_KEY"
+        remedy = "Correct BASE_URL or SECRET_KEY, or where the proxy leads."
+        yield Finding("proxies", said, remedy, is_note=not settings.has_base_url)
+        return
+    yield _arrived(orjson.loads(told))
+
+
+def _arrived(told: dict[str, Any]) -> Finding:
+    client, forwarded, trusted = told["client"], told["forwarded"], told["trusted"]
+    said = f"a request from here arrives as one from {client}, and TRUSTED_PROXIES is {trusted}"
+    remedy = ""
+    if FORGED_BY_LOOKALIKE in (client, *forwarded):
+        remedy = "The proxy takes X_Forwarded_For for X-Forwarded-For: have it drop such headers."
+    elif client == FORGED:
+        remedy = (
+            "Clients can say where they come from: TRUSTED_PROXIES is too high, or the proxy hands "
+            "X-Forwarded-For on as it came instead of adding the address of its client."
+        )
+    elif forwarded != [FORGED] and not trusted:
+        remedy = "A proxy is in front, so all clients seem to be it: set TRUSTED_PROXIES."
+    return Finding("proxies", said, remedy)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -163,6 +215,7 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _settings,
+    _proxies,
     _database,
     _sqlite,
     _deliveries,

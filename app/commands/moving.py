@@ -16,7 +16,7 @@ from app.commands.backup import copy_database
 from app.commands.copying import copy_table, count, tables
 from app.commands.secrets import sealed_for_good
 from app.commands.stopped import server_stopped
-from app.config import Settings, settings_at_hand
+from app.config import MOVED, Settings, settings_at_hand
 from app.core.db import db, reading
 from app.environment import database_url
 from app.search import reindexing
@@ -73,7 +73,8 @@ def copy_to(url: str) -> None:
     sees what stands on a command line, the password as well.
 
     Stop the server before, so that nothing is written meanwhile. Afterwards start it with that
-    DATABASE_URL, and with the SECRET_KEY that stands in INSTANCE_DIR/secret_key.
+    DATABASE_URL, and with the SECRET_KEY that stands in INSTANCE_DIR/secret_key. The SQLite file is
+    renamed: its name ends in .moved.
     """
     settings = settings_at_hand()
     if not settings.is_sqlite:
@@ -84,17 +85,19 @@ def copy_to(url: str) -> None:
     make: Callable[[Settings], Flask] = current_app.config[FACTORY]
     target = make(replace(settings, database_url=wanted))
     try:
-        with server_stopped(settings), reading():
-            source = db.session.connection()
-            total = sum(count(source, table) for table in tables())
-            with click.progressbar(length=total, label="Copying") as bar:
-                _copy(source, target, bar.update)
-        with target.app_context():
+        with server_stopped(settings):
             with reading():
-                documents = reindexing.total()
-            with click.progressbar(length=documents, label="Indexing") as bar:
-                for step in reindexing.reindex():
-                    bar.update(step)
+                source = db.session.connection()
+                total = sum(count(source, table) for table in tables())
+                with click.progressbar(length=total, label="Copying") as bar:
+                    _copy(source, target, bar.update)
+            with target.app_context():
+                with reading():
+                    documents = reindexing.total()
+                with click.progressbar(length=documents, label="Indexing") as bar:
+                    for step in reindexing.reindex():
+                        bar.update(step)
+            moved = _set_aside(settings)
     except DBAPIError as error:
         first_line = str(error.orig).partition("\n")[0]
         raise click.ClickException(f"Nothing was copied: {first_line}") from error
@@ -102,6 +105,21 @@ def copy_to(url: str) -> None:
         with target.app_context():
             db.engine.dispose()
     click.echo(f"{total} rows are copied, and {documents} documents indexed.")
+    click.echo(
+        f"What was copied is now {moved}: without DATABASE_URL no server starts here. To go back, "
+        f"rename it to {settings.database_path}."
+    )
+
+
+def _set_aside(settings: Settings) -> Path:
+    """Rename the SQLite file, so that nobody serves or changes the past; its new name."""
+    place = settings.database_path
+    assert place is not None  # noqa: S101 - for the type checker: only SQLite is copied
+    db.engine.dispose()
+    with closing(sqlite3.connect(place)) as connection:
+        # At rest, the one file is everything.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return place.rename(f"{place}{MOVED}")
 
 
 def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> None:

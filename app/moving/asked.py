@@ -8,7 +8,7 @@ from app.core.db import reading
 from app.core.errors import Gone, NotFound
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets.importing import dates, formats, table
-from app.tickets.importing.issues import Source
+from app.tickets.importing.issues import Allowance, Source
 from app.tickets.importing.people import People
 from app.web.forms import Form
 from app.web.guard import actor
@@ -36,6 +36,8 @@ FIELDS = frozenset(
     {"project", "files", "format", "encoding", "time_zone", "days", "people", "columns"}
 )
 COLUMN = "column-"
+# Of all files of an upload together: nothing of what one upload costs grows beyond this.
+ROWS = 5_000
 # The header for which columns were chosen: another file has others.
 HEADER = "header"
 
@@ -78,8 +80,9 @@ def read(request: Request) -> Asked:
 def _read_files(asked: Asked, request: Request) -> None:
     sent = [one for one in request.files.getlist("files") if one.filename]
     names = [(one.filename or "").rpartition("/")[2].rpartition("\\")[2] for one in sent]
+    allowance = Allowance(ROWS)
     asked.sources = [
-        Source(name, one.read(), f"{name}, " if len(sent) > 1 else "")
+        Source(name, one.read(), f"{name}, " if len(sent) > 1 else "", allowance)
         for name, one in zip(names, sent, strict=True)
     ]
     if not asked.sources:

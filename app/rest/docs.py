@@ -47,7 +47,7 @@ def _packaged(package: str, inside: str) -> Path:
     places = found.submodule_search_locations if found is not None else None
     path = Path(places[0]) / inside if places else None
     if path is None or not path.is_file():
-        raise RuntimeError(f"{inside} of {package} is not installed: run `make docs-renderers`")
+        raise RuntimeError(f"{inside} of {package} is not installed: run `make install`")
     return path
 
 

@@ -94,8 +94,12 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         if is_public and not getattr(view, "wants_actor", False):
             return None
         # What is only shown is of the snapshot in which its reader was let in.
-        with reading(goes_on=request.method in SAFE_METHODS):
-            noted.actor = who.resolve(request)
+        try:
+            with reading(goes_on=request.method in SAFE_METHODS):
+                noted.actor = who.resolve(request)
+        except DomainError as error:
+            record_refusal(actor(), error, request.endpoint or "")
+            raise
         if not noted.actor.is_human and not is_public:
             raise Unauthenticated
         return None

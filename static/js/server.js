@@ -103,6 +103,8 @@ export function watchSession() {
   // A form that leaves the page would take what was typed along: first look whether it can arrive.
   window.addEventListener("submit", async (event) => {
     const { target: form, submitter } = event;
+    // A file to be saved: for the browser, not for htmx, and the page stays.
+    if (submitter?.hasAttribute("formaction")) return event.stopImmediatePropagation();
     if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], .door *")) return;
     if (![...form.querySelectorAll(TYPED)].some((field) => field.value !== field.defaultValue)) return;
     event.preventDefault();

@@ -1,6 +1,11 @@
 """Failed credentials on record: one row at once, and one for the rest of its minute."""
 
+from contextlib import suppress
+
+import pytest
+
 from app.accounts import failure_windows, tokens
+from app.core import lanes
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import run_write
 from tests.accounts.helpers import API, error, events
@@ -36,6 +41,17 @@ def test_the_first_is_written_at_once_and_the_rest_of_its_minute_as_one(app, cli
         assert run_write(failure_windows.tell) == 0
     fail(client)
     assert [payload.get("count") for payload in written(app)] == [None, 19, None]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/auth/me", "/api/v1/nowhere", "/board", "/nowhere"])
+def test_it_is_written_wherever_it_happens_and_in_whichever_lane(app, client, path):
+    headers = {"X-API-Key": "garbage"}
+    for lane in (lanes.Lane.LOOP, lanes.Lane.POOL):
+        # As the server does, which answers it anew where the first lane does not allow a write.
+        with suppress(lanes.LaneRequired):
+            assert lanes.run(lane, lambda: client.get(path, headers=headers)).status_code == 401
+            break
+    assert [payload["token_prefix"] for payload in written(app)] == [None]
 
 
 def test_processes_share_a_window(app, client, monkeypatch):

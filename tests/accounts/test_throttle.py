@@ -176,6 +176,20 @@ def test_another_network_has_another_window(app, client):
     fail(client, username="other", address="2001:db8:1:3::1")
 
 
+def test_a_site_of_ipv6_has_twenty_attempts_however_many_networks_it_has(app, client):
+    set_up(app)
+    for number in range(20):
+        fail(client, username=f"nobody-{number}", address=f"2001:db8:1:{number}::1")
+    refused(client, username="ada", address="2001:db8:1:ffff::1")
+    assert try_login(client, "ada", address="2001:db8:2:1::1").status_code == 200
+    # What the full site is refused makes no rows.
+    with app.app_context(), reading():
+        rows = session.scalar(select(func.count()).select_from(LoginBucket))
+    refused(client, username="bo", address="2001:db8:1:fffe::1")
+    with app.app_context(), reading():
+        assert session.scalar(select(func.count()).select_from(LoginBucket)) == rows
+
+
 def test_clock_set_back_neither_locks_out_for_longer_nor_forgets(app, client, clock):
     set_up(app)
     fail(client, times=5)

@@ -51,6 +51,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         accounts_pages.password accounts_pages.session_list accounts_pages.end_others
         accounts_pages.end help_pages.index help_pages.shortcuts help_pages.for_agents
         help_pages.design moving_pages.import_page moving_pages.try_or_import
+        moving_pages.report_of_file
         moving_pages.export_page moving_pages.download
     """),
     "project": (IN_PROJECT, """

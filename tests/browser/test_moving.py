@@ -40,11 +40,26 @@ def test_a_file_is_tried_mapped_and_imported(desk, issues):
     expect(page.locator("#column-title")).to_have_value("What")
     with page.expect_download() as download:
         page.click("text=Download the report")
+    expect(page.locator("#answer tbody tr")).to_have_count(2)
     assert "A second one" in download.value.path().read_text(encoding="utf-8-sig")
     press(page, "Import into DEMO")
     expect(page.get_by_role("heading", name="Imported")).to_be_focused()
     page.click(".import-report a:has-text('Tickets of DEMO')")
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
+
+
+def test_a_long_import_runs_to_its_end_by_itself(desk, tmp_path):
+    page, rows = desk.page, 2000
+    issues = tmp_path / "many.csv"
+    issues.write_text("title\n" + "".join(f"{tmp_path.name} {n}\n" for n in range(rows)))
+    desk.go("/import?project=DEMO")
+    page.set_input_files("#files", issues)
+    press(page, "Import")
+    expect(page.get_by_role("progressbar", name="1,000 of 2,000 are left.")).to_be_visible(
+        timeout=120_000
+    )
+    expect(page.get_by_role("heading", name="Imported", exact=True)).to_be_focused(timeout=120_000)
+    expect(page.locator(".import-sums")).to_contain_text("2,000 tickets of type story")
 
 
 def test_all_of_it_by_keyboard(desk, issues):

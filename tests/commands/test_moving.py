@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from sqlalchemy import create_engine, select
 from app.commands.copying import tables
 from tests.conftest import REAL_DATA
 from tests.support.postgres import unused_name
-from tests.support.serving import ROOT, serving
+from tests.support.serving import ROOT, refused_start, serving, unused_port
 from tests.support.workspace import Owner, owner_of
 
 KEY = "a secret key of the tests, long enough"
@@ -112,7 +114,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     instance, cookie = used
     url, said = copied(cluster, instance)
     assert "documents indexed" in said
-    source = rows_of(f"sqlite:///{instance / 'docket.db'}")
+    source = rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
     target = rows_of(url)
     for name, rows in source.items():
         assert target[name] == rows, name
@@ -124,7 +126,28 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
         project = owner.call("GET", "/projects")["data"][0]["id"]
         made = owner.call("POST", f"/projects/{project}/tickets", {"title": "After"})
         assert made["display_id"] == "OPS-3"
+    (instance / "docket.db.moved").rename(instance / "docket.db")
     assert "not empty" in command(instance, "copy-to", url, code=1)
+    assert (instance / "docket.db").exists()
+
+
+def test_nobody_serves_the_past_after_a_move(cluster, used):
+    instance, cookie = used
+    _url, said = copied(cluster, instance)
+    moved = instance / "docket.db.moved"
+    assert f"What was copied is now {moved}" in said
+    assert sorted(path.name for path in instance.glob("docket.db*")) == sorted(
+        ["docket.db.moved", "docket.db.server", "docket.db.write", "docket.db.write-next"]
+    )
+    for refused in (
+        refused_start(instance, unused_port(), SECRET_KEY=KEY),
+        command(instance, "users", "list", code=1),
+    ):
+        assert "this installation moved there" in refused
+    assert not (instance / "docket.db").exists()
+    moved.rename(instance / "docket.db")
+    with serving(instance, SECRET_KEY=KEY) as served:
+        assert Owner(served, cookie).call("GET", "/tickets/OPS-1")["title"] == "Story"
 
 
 def test_what_copy_to_refuses(used):
@@ -169,6 +192,26 @@ def test_a_backup_is_restored(used, tmp_path):
     assert "no backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
 
 
+def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_path):
+    """The steps of the operator guide; the newer release has a revision that nobody here knows."""
+    instance, cookie = used
+    file = tmp_path / "before.db"
+    command(instance, "backup", str(file))
+    with closing(sqlite3.connect(instance / "docket.db")) as newer, newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+    said = refused_start(instance, unused_port(), SECRET_KEY=KEY)
+    assert "The database cannot be used" in said
+    aside = instance / "newer"
+    aside.mkdir()
+    for path in instance.glob("docket.db*"):
+        path.rename(aside / path.name)
+    command(instance, "restore-backup", str(file))
+    with serving(instance, SECRET_KEY=KEY) as served:
+        owner = Owner(served, cookie)
+        assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
+        assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
+
+
 def test_a_secret_key_of_another_installation_is_told(used, tmp_path):
     instance, _ = used
     file, other = tmp_path / "copy.db", tmp_path / "other"
@@ -188,4 +231,4 @@ def test_the_real_data_are_copied(cluster, used):
     command(instance, "import-issues", issues, "--project", "OPS")
     command(instance, "import-wiki", str(REAL_DATA / "wiki"))
     url, _said = copied(cluster, instance)
-    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db'}")
+    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db.moved'}")

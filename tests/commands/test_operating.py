@@ -52,6 +52,16 @@ def test_login_limits(cast, client, flask):
     assert flask("login-limits", "clear", "--all") == "2 emptied\n"
 
 
+def test_login_limits_of_an_address_of_ipv6_are_those_of_its_two_networks(cast, client, flask):
+    wrong = {"username": "ada", "password": "wrong wrong wrong"}
+    client.post("/api/v1/auth/login", json=wrong, environ_base={"REMOTE_ADDR": "2001:db8:1:2::1"})
+    assert flask("login-limits", "show", "--address", "2001:db8:1:2::9").splitlines() == [
+        "address 2001:db8:1:2::9: 1 of 5",
+        "the /48 of 2001:db8:1:2::9: 1 of 20",
+    ]
+    assert flask("login-limits", "clear", "--address", "2001:db8:1:2::9") == "2 emptied\n"
+
+
 def test_doctor_finds_a_well_installation_well(database, flask):
     said = flask("doctor")
     name = "PostgreSQL" if database.kind == "postgresql" else "SQLite"

@@ -14,7 +14,7 @@ PAGE = {"Accept": "text/html"}
 def send(cast):
     """Send the form of imports as Ada; the answer."""
 
-    def sent(*files, htmx=False, by=None, status=200, **form):
+    def sent(*files, htmx=False, by=None, status=200, path="/import", **form):
         given = {"project": "OPEN", "do": "try", "webhooks": "on", **form}
         data = {name: value for name, value in given.items() if value is not None}
         data["files"] = [
@@ -26,7 +26,7 @@ def send(cast):
         headers = PAGE | ({"HX-Request": "true"} if htmx else {})
         boundary, body = encode_multipart(data)
         answer = (by or cast.ada).client.post(
-            "/import",
+            path,
             data=body,
             headers=headers,
             content_type=f"multipart/form-data; boundary={boundary}",

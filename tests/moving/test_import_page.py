@@ -1,7 +1,7 @@
 """/import: a try, the import itself, and what a person can send wrong."""
 
-import base64
 import csv
+import html
 import io
 import re
 import threading
@@ -11,7 +11,9 @@ import pytest
 from sqlalchemy import func, select
 
 from app.core.db import reading, session
+from app.moving import asked
 from app.moving.pages import importing
+from app.moving.so_far import SoFar
 from app.webhooks.models import OutboxEntry
 from tests.support.story import events, make_ticket, ok, walk
 
@@ -28,10 +30,8 @@ def words(page):
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
-def report_of(page):
-    found = re.search(r"data:text/csv;charset=utf-8;base64,([\w+/=]+)", page)
-    assert found is not None
-    return list(csv.DictReader(io.StringIO(base64.b64decode(found[1]).decode("utf-8-sig"))))
+def rows_of(report):
+    return list(csv.DictReader(io.StringIO(report.removeprefix("\ufeff"))))
 
 
 def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send):
@@ -43,7 +43,9 @@ def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send)
     # Without a script the browser has forgotten the file.
     assert "Choose the file again" in page
     assert titles(cast) == []
-    rows = report_of(page)
+    assert 'formaction="/import/report"' in page
+    rows = rows_of(send(("issues.csv", CSV), path="/import/report"))
+    assert titles(cast) == []
     assert [row["outcome"] for row in rows] == ["ticket", "ticket", "note"]
     assert rows[2]["reason"] == "has an assignee who is no user here"
 
@@ -94,6 +96,7 @@ def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, mon
     content = "id,title,blocked by\n" + "".join(f"{n},Issue {n:02},{n + 1}\n" for n in range(20))
     page = send(("many.csv", content), do="import")
     assert "8 of 20 are left. Import again goes on where this stopped." in words(page)
+    assert 'hx-post="/import" hx-trigger' not in page
     assert len(titles(cast)) == 12
     page = send(("many.csv", content), do="import")
     assert "All 20 are here, but for relations of 16." in words(page)
@@ -105,13 +108,114 @@ def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, mon
     assert [row["ticket"]["title"] for row in found] == ["Issue 01"]
 
 
+def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypatch):
+    monkeypatch.setattr(importing, "MOST", 12)
+    content = "id,title,blocked by,assignee\n" + "".join(
+        f"{n},Issue {n:02},{n + 1},Jane Roe\n" for n in range(20)
+    )
+    shown, so_far = [], ""
+    for _ in range(10):
+        page = send(
+            ("many.csv", content), do="import", htmx=True, **({"so-far": so_far} if so_far else {})
+        )
+        progress = re.search(r'<progress max="(\d+)" value="(\d+)"', page)
+        assert (progress is None) == ("hx-trigger" not in page)
+        if progress is None:
+            break
+        assert "It goes on by itself" in page
+        shown.append(int(progress[2]) / int(progress[1]))
+        so_far = html.unescape(re.search(r'name="so-far" value="([^"]*)"', page)[1])
+    assert shown == sorted(shown)
+    assert 0 < shown[0] < shown[-1] < 1
+    assert len(titles(cast)) == 20
+    # The last page tells of all of it, not of what its own request made.
+    assert "20 tickets of type story" in words(page)
+    assert "19 relations of type blocks" in words(page)
+    assert "20 has an assignee who is no user here" in words(page)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"made": [1], "reasons": []}',
+        '{"made": 7}',
+        '{"made": [["a", "b"]]}',
+    ],
+)
+def test_what_is_no_progress_of_ours_is_passed_over(send, sent):
+    assert SoFar.of(sent) == SoFar()
+    page = send(("a.csv", "title\nA\n"), do="import", **{"so-far": sent})
+    assert "1 ticket of type story" in words(page)
+
+
+def test_what_is_brought_along_is_text_and_bounded():
+    sent = '{"made": [["<b>", 1]], "reasons": [["' + "x" * 10_000 + '", 1, "y"]]}'
+    found = SoFar.of(sent)
+    assert len(found.to_send()) < 1000
+    assert found.counts() == [(1, "<b>")]
+
+
 def test_the_first_rows_are_shown_and_the_report_has_all(send, monkeypatch):
     monkeypatch.setattr(importing, "SHOWN", 10)
     page = send(("many.csv", MANY))
     assert "The first 10 of 30" in words(page)
     assert "line 11" in page
     assert "line 12" not in page
-    assert len(report_of(page)) == 30
+    assert len(rows_of(send(("many.csv", MANY), path="/import/report"))) == 30
+
+
+def test_the_report_of_what_is_there_names_its_tickets_and_says_what_was_not_mapped(send):
+    send(("issues.csv", CSV), do="import")
+    rows = rows_of(send(("issues.csv", CSV), path="/import/report"))
+    assert [row["outcome"] for row in rows] == ["there already", "there already", "note"]
+    assert rows[0]["ticket"] == "OPEN-1"
+    assert rows[2]["reason"] == "has an assignee who is no user here"
+
+
+def test_the_report_says_what_is_wrong_as_the_try_does(send):
+    page = send(("a.csv", "Nr,Wer\n1,ada\n"), path="/import/report", status=422)
+    assert "Which column is the title?" in page
+
+
+def test_the_page_does_not_grow_with_the_file(send):
+    row = "A title of some length,and more\n"
+    few, many = (send(("a.csv", "title,more\n" + row * rows)) for rows in (500, 4500))
+    assert len(many) < len(few) + 100
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("t\n" * 100_000, "There are more than 5,000 rows."),
+        ("title\n" + "\n" * 5001, "There are more than 5,000 rows."),
+        ('{"id": "1", "title": "a"}\n' * 5001, "There are more than 5,000 rows."),
+        ("[" + "{}," * 5000 + "{}]", "There are more than 5,000 rows."),
+        (
+            '{"id": "1", "title": "a", "labels": [' + '"x",' * 20_000 + '"x"]}',
+            "The file has 20,002 tickets, comments, labels and relations.",
+        ),
+        ("title," + ",".join(f"c{n}" for n in range(500)) + "\n", "more than 500 columns"),
+        ("title," + "x," * 5000 + "\n", "large has more than 5,000 columns."),
+    ],
+)
+def test_more_than_one_upload_may_bring_is_refused_in_a_sentence(cast, send, content, said):
+    for path in ("/import", "/import/report"):
+        page = send(("large", content), path=path, status=422)
+        assert said in words(page)
+        assert len(page) < 30_000
+    if "columns" not in said:
+        assert "flask import-issues" in words(page)
+    assert titles(cast) == []
+
+
+def test_rows_of_all_files_of_an_upload_count_together(send, monkeypatch):
+    monkeypatch.setattr(asked, "ROWS", 5)
+    files = [(f"{name}.csv", "title\n" + f"{name}\n" * 3) for name in "ab"]
+    assert "more than 5 rows" in words(send(*files, status=422))
 
 
 NOT_UTF_8 = "title\nT\xe4\n".encode("latin-1")

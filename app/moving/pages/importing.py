@@ -3,9 +3,8 @@
 What an import does is the business of ``app/tickets/importing``, which the command uses as well.
 """
 
-from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Response, g, request
@@ -13,10 +12,13 @@ from flask import Response, g, request
 from app.core.context import telling_webhooks
 from app.core.db import reading
 from app.core.errors import Gone, NotFound
+from app.core.lanes import Lane, require
 from app.moving import asked as forms
 from app.moving.asked import COLUMN, HEADER, Asked
 from app.moving.pages.blueprint import pages, project_options
+from app.moving.so_far import SoFar
 from app.tickets.importing import formats, table
+from app.tickets.importing.issues import TooMuch
 from app.tickets.importing.planning import Planned, plan
 from app.tickets.importing.report import Report
 from app.tickets.importing.running import Importer
@@ -29,8 +31,14 @@ from app.web.spreadsheets import line
 # Tickets, comments, labels and relations that one request makes. On SQLite the issues of a real
 # tracker take four milliseconds each, so that no browser and no proxy gives the request up.
 MOST = 1_000
+# Of one upload, in as many requests as it takes.
+THINGS = 20_000
+# A column is a choice for each of our fields.
+NAMED_COLUMNS = 500
 # Rows of the report on the page; its file has all.
 SHOWN = 200
+# The field of the form that brings along what the requests before have made.
+SO_FAR = "so-far"
 COLUMNS = ("where", "issue", "outcome", "ticket", "type", "state", "priority", "assignee", "title")
 MORE = ("reason", "detail")
 
@@ -46,6 +54,12 @@ class Done:
     total: int = 0
     left: int = 0
     unlinked: int = 0
+    so_far: SoFar = field(default_factory=SoFar)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether another request has to go on."""
+        return self.asked.is_wet and bool(self.left or self.unlinked)
 
 
 @dataclass(slots=True)
@@ -70,16 +84,11 @@ def import_page() -> Response:
 @pages.post("/import")
 def try_or_import() -> Response:
     """Try the file, or import it; the page says what came of it."""
+    require(Lane.LONG)
     asked = forms.read(request)
-    columns = Columns()
-    if asked.form.errors:
-        return _page(asked.form, columns=columns, status=422)
-    report = Report()
-    try:
-        planned = _planned(asked, report, columns)
-    except ValueError as error:
-        where = "columns" if columns.header else "files"
-        asked.form.refuse(where, _sentence(str(error)))
+    columns, report = Columns(), Report()
+    planned = _planned(asked, report, columns)
+    if planned is None:
         return _page(asked.form, columns=columns, status=422)
     try:
         done = _run(asked, planned, report)
@@ -90,10 +99,45 @@ def try_or_import() -> Response:
     return _page(asked.form, columns=columns, done=done)
 
 
-def _planned(asked: Asked, report: Report, columns: Columns) -> list[Planned]:
-    """The issues of the files in order; raises ValueError."""
+@pages.post("/import/report")
+def report_of_file() -> Response:
+    """All rows and notes of the file as CSV, with the tickets that are there; writes nothing."""
+    require(Lane.LONG)
+    asked = forms.read(request)
+    columns, report = Columns(), Report()
+    planned = _planned(asked, report, columns)
+    if planned is None:
+        return _page(asked.form, columns=columns, status=422)
+    assert asked.project is not None  # noqa: S101 - for the type checker: without errors there is one
+    Trial(actor(), asked.project.id, report, asked.known_as).explain(planned)
+    response = Response("".join(_as_csv(report)).encode("utf-8-sig"), mimetype="text/csv")
+    response.headers["Content-Disposition"] = 'attachment; filename="import-report.csv"'
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
+
+def _planned(asked: Asked, report: Report, columns: Columns) -> list[Planned] | None:
+    """The issues of the files in order; None where the errors of the form say why not."""
+    if asked.form.errors:
+        return None
+    try:
+        return _read(asked, report, columns)
+    except TooMuch as error:
+        asked.form.refuse(
+            "files",
+            f"{error}. One upload brings at most {forms.ROWS:,} rows and {THINGS:,} tickets, "
+            "comments, labels and relations: split the file, or have the operator run "
+            "'flask import-issues', which takes any number.",
+        )
+    except ValueError as error:
+        asked.form.refuse("columns" if columns.header else "files", _sentence(str(error)))
+    return None
+
+
+def _read(asked: Asked, report: Report, columns: Columns) -> list[Planned]:
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
+        if len(set(header)) > NAMED_COLUMNS:
+            raise ValueError(f"The file has more than {NAMED_COLUMNS} columns")
         columns.header = header
         is_same = asked.form.value(HEADER) == columns.mark
         columns.chosen = asked.chosen if is_same else guessed
@@ -103,6 +147,9 @@ def _planned(asked: Asked, report: Report, columns: Columns) -> list[Planned]:
     issues = formats.read(
         asked.sources, asked.format, report, asked.options, asked.encoding, mapper
     )
+    things = sum(issue.things for issue in issues)
+    if things > THINGS:
+        raise TooMuch(f"The file has {things:,} tickets, comments, labels and relations")
     return plan(issues, report)
 
 
@@ -120,7 +167,16 @@ def _run(asked: Asked, planned: list[Planned], report: Report) -> Done:
     )
     with telling_webhooks(asked.tells_webhooks):
         importer.run(planned, lambda _: None)
-    return Done(asked, report, str(asked.format), len(planned), importer.left, importer.unlinked)
+    so_far = SoFar.of(asked.form.raw.get(SO_FAR, "")) if asked.is_wet else SoFar()
+    return Done(
+        asked,
+        report,
+        str(asked.format),
+        len(planned),
+        importer.left,
+        importer.unlinked,
+        so_far.and_then(report),
+    )
 
 
 def _page(
@@ -145,7 +201,6 @@ def _page(
             "rows": done.report.rows[:SHOWN],
             "shown": SHOWN,
             "request_id": g.request_id,
-            "report_url": _as_address(done.report),
         }
     return page("moving/import.html", block="answer", status=status, **context)
 
@@ -162,12 +217,6 @@ def _column_fields(columns: Columns) -> list[dict[str, Any]]:
         }
         for name in table.FIELDS
     ]
-
-
-def _as_address(report: Report) -> str:
-    """The whole report as a link that holds it: nothing of an import is kept here."""
-    content = "".join(_as_csv(report)).encode("utf-8-sig")
-    return f"data:text/csv;charset=utf-8;base64,{b64encode(content).decode()}"
 
 
 def _as_csv(report: Report) -> Iterator[str]:

@@ -10,6 +10,8 @@ from app.tickets.importing.report import Report
 
 # A body may be long; the module's own limit of 128 KiB is meant for other things.
 LONGEST_CELL = 16 * 1024 * 1024
+# Trackers repeat a column for each comment or label.
+MOST_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
 
 
@@ -24,7 +26,7 @@ class Sheet:
 def read(source: Source, report: Report, encoding: str = "utf-8-sig") -> Sheet:
     """The rows of a file: for each column name its values that are not blank.
 
-    Raises ValueError where it is no text of this encoding, or has no header.
+    Raises ValueError where it is no text of this encoding, has no header, or too many rows.
     """
     try:
         text = source.content.decode(encoding)
@@ -41,6 +43,8 @@ def read(source: Source, report: Report, encoding: str = "utf-8-sig") -> Sheet:
         raise ValueError(f"{source.name} is not CSV: {error}") from error
     if not any(header):
         raise ValueError(f"{source.name} has no header")
+    if len(header) > MOST_COLUMNS:
+        raise ValueError(f"{source.name} has more than {MOST_COLUMNS:,} columns")
     return Sheet(header, tuple(_rows(lines, header, source, report)))
 
 
@@ -62,6 +66,7 @@ def _rows(
             return
         if row is None:
             return
+        source.allowance.take()
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):

@@ -22,11 +22,15 @@ _UNUSUAL_CLOSING = {"not_planned": "not planned", "duplicate": "duplicate"}
 
 
 def read(sources: list[Source], report: Report) -> list[Issue]:
-    """All issues of the files, their comments with them; raises ValueError where one is no JSON."""
+    """All issues of the files, their comments with them; raises ValueError where one is no JSON.
+
+    Raises TooMuch, too.
+    """
     found: list[tuple[str, dict[str, Any]]] = []
     remarks: dict[str, list[Remark]] = {}
     for source in sources:
         for number, entry in _entries(source):
+            source.allowance.take()
             where = source.line(number)
             if not isinstance(entry, dict):
                 report.refuse(where, "is neither an issue nor a comment")

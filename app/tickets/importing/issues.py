@@ -1,6 +1,6 @@
 """What every format is read into."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # The kind of link by which an issue names its parent.
 PARENT_LINK = "parent-child"
@@ -55,6 +55,29 @@ class Issue:
     # Where it stands in its file.
     where: str = ""
 
+    @property
+    def things(self) -> int:
+        """How many tickets, comments, labels and relations it becomes at most."""
+        return 1 + len(self.remarks) + len(self.labels) + len(self.links)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How many rows may be read, of all files together; any number without ``most``."""
+
+    most: int | None = None
+    taken: int = 0
+
+    def take(self) -> None:
+        """Count a row; raises ValueError where that is one too many."""
+        self.taken += 1
+        if self.most is not None and self.taken > self.most:
+            raise TooMuch(f"There are more than {self.most:,} rows")
+
+
+class TooMuch(ValueError):
+    """More is to be imported than one upload may bring."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -63,6 +86,7 @@ class Source:
     name: str
     content: bytes
     prefix: str = ""
+    allowance: Allowance = field(default_factory=Allowance)
 
     def line(self, number: int) -> str:
         """What a line is called in the report."""

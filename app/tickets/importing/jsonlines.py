@@ -22,11 +22,12 @@ SECTIONS = (
 
 
 def read(source: Source, report: Report) -> Iterator[Issue]:
-    """The issues of a file; a line that is none is noted and passed over."""
+    """The issues of a file; a line that is none is noted and passed over. Raises TooMuch."""
     content = source.content.removeprefix(codecs.BOM_UTF8)
     for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip():
             continue
+        source.allowance.take()
         where = source.line(number)
         try:
             yield _issue(strict_json.loads(line), where)

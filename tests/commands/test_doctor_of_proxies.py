@@ -1,0 +1,110 @@
+"""flask doctor asks through the proxies, and says who arrived."""
+
+import http.client
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from app.accounts import arrival
+from app.config import Settings
+from tests.commands.test_moving import KEY, command
+from tests.support.serving import serving
+
+pytestmark = pytest.mark.at_the_door
+
+
+@contextmanager
+def proxy(port, adding):
+    """A proxy before this port; ``adding`` makes its X-Forwarded-For, of what came and by whom."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            names = {name.lower(): value for name, value in self.headers.items()}
+            forwarded = adding(names.pop("x-forwarded-for", ""), self.client_address[0])
+            # As nginx does by itself.
+            passed = {name: value for name, value in names.items() if "_" not in name}
+            asking = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            asking.request("GET", self.path, headers=passed | {"X-Forwarded-For": forwarded})
+            answer = asking.getresponse()
+            body = answer.read()
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+            asking.close()
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def appended(forwarded, client):
+    return f"{forwarded}, {client}"
+
+
+def replaced(_forwarded, client):
+    return client
+
+
+def kept(forwarded, _client):
+    return forwarded
+
+
+@pytest.mark.parametrize(
+    ("trusted", "adding", "said"),
+    [
+        (0, None, "ok   proxies: a request from here arrives as one from 127.0.0.1"),
+        (1, None, "FAIL proxies: a request from here arrives as one from 192.0.2.77"),
+        (1, appended, "ok   proxies: a request from here arrives as one from 127.0.0.1"),
+        (1, replaced, "ok   proxies: a request from here arrives as one from 127.0.0.1"),
+        (1, kept, "Clients can say where they come from"),
+        (2, appended, "Clients can say where they come from"),
+        (0, appended, "set TRUSTED_PROXIES"),
+        (0, replaced, "set TRUSTED_PROXIES"),
+    ],
+)
+def test_what_arrives_is_said_with_what_to_do(tmp_path, trusted, adding, said):
+    instance = tmp_path / "instance"
+    settings = {"SECRET_KEY": KEY, "TRUSTED_PROXIES": trusted}
+    with serving(instance, **settings) as served:
+        if adding is None:
+            found = command(instance, "doctor", code=1, SECRET_KEY=KEY, BASE_URL=served.url)
+        else:
+            with proxy(served.port, adding) as url:
+                found = command(instance, "doctor", code=1, SECRET_KEY=KEY, BASE_URL=url)
+        # Nobody was set up, so there is something to do in any case.
+        assert "FAIL people" in found
+        assert said in found
+        another = "another secret key of the tests, as long"
+        found = command(instance, "doctor", code=1, SECRET_KEY=another, BASE_URL=served.url)
+        assert "is no server with this SECRET_KEY" in found
+
+
+def test_where_nobody_answers_it_is_only_noted(tmp_path):
+    found = command(tmp_path, "doctor", code=1, BASE_URL="http://127.0.0.1:1")
+    assert "note proxies: http://127.0.0.1:1 cannot be asked from here" in found
+
+
+@pytest.mark.parametrize("spoiled", ["", "x", "1.x", "{old}", "{other}"])
+def test_nobody_without_the_secret_key_is_told(app, client, spoiled, monkeypatch):
+    settings: Settings = app.config["SETTINGS"]
+    probe = arrival.signed(settings)
+    assert arrival.TOLD in client.get("/healthz", headers={arrival.ASKED: probe}).headers
+    # Nor anywhere else.
+    assert arrival.TOLD not in client.get("/login", headers={arrival.ASKED: probe}).headers
+    monkeypatch.setattr(arrival, "now_ms", lambda: int(probe.partition(".")[0]) - 100_000)
+    sent = spoiled.format(old=arrival.signed(settings), other=probe[:-1] + "g")
+    monkeypatch.undo()
+    assert arrival.TOLD not in client.get("/healthz", headers={arrival.ASKED: sent}).headers
