@@ -19,7 +19,6 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.core.db import AnyRow, AnySelect, Prepared, session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
-from app.core.soon import Question
 
 DEFAULT_LIMIT = 50
 CURSOR_LENGTH = 512
@@ -90,18 +89,6 @@ def _verified(found: Any, kind: str) -> Cursor:
     if type(moment) is not int or not 0 <= moment < _LARGEST:
         raise ValueError("not a time, nor a position")
     return Cursor(kind=kind, id=identifier, at=moment)
-
-
-def asked_for_first(
-    statement: AnySelect,
-    *,
-    sort: InstrumentedAttribute[int],
-    id_column: InstrumentedAttribute[str],
-    limit: int,
-    values: dict[str, Any],
-) -> Question:
-    """What ``page`` asks for a first page, newest first."""
-    return _prepared(statement, sort, id_column, False, False, limit + 1).asked(**values)
 
 
 def page(

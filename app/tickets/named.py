@@ -4,7 +4,7 @@ Joined to each ticket they would take as long as the tickets themselves: a list 
 many times.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from sqlalchemy import bindparam, select
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.core.db import AnyRow, AnySelect, Prepared
-from app.core.soon import Question, soon
 from app.projects.models import WorkflowState
 from app.tickets.builders import StateSummary, TicketSummary, parent_summary, state_summary
 from app.tickets.models import Ticket
@@ -54,22 +53,15 @@ _PARENTS = _of_these(
 def named_by(tickets: Sequence[AnyRow]) -> Named:
     """What these rows name by ``assignee_user_id``, ``reporter_user_id`` and the like."""
     people = {one.assignee_user_id for one in tickets} | {one.reporter_user_id for one in tickets}
-    users = _asked(_USERS, people)
-    states = _asked(_STATES, {one.state_id for one in tickets})
-    parents = _asked(_PARENTS, {one.parent_ticket_id for one in tickets})
-    soon(lambda: [*states, *parents])
+    states = {one.state_id for one in tickets}
+    parents = {one.parent_ticket_id for one in tickets}
     return Named(
-        {row.id: user_summary(*row) for row in _rows(users)},
-        {row.id: state_summary(*row) for row in _rows(states)},
-        {row.id: parent_summary(*row) for row in _rows(parents)},
+        {row.id: user_summary(*row) for row in _rows(_USERS, people)},
+        {row.id: state_summary(*row) for row in _rows(_STATES, states)},
+        {row.id: parent_summary(*row) for row in _rows(_PARENTS, parents)},
     )
 
 
-def _asked(statement: Prepared, ids: set[str | None]) -> list[Question]:
-    """The question for these, or none."""
+def _rows(statement: Prepared, ids: set[str | None]) -> list[Any]:
     named = [one for one in ids if one is not None]
-    return [statement.asked(ids=named)] if named else []
-
-
-def _rows(asked: Iterable[Question]) -> Iterable[Any]:
-    return (row for one in asked for row in one.rows())
+    return statement.all(ids=named) if named else []

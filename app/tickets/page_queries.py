@@ -3,7 +3,7 @@
 The API's lists come one by one; a page shows them all at once, so it joins what it can.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,6 @@ from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.db import Prepared, session
 from app.core.errors import Gone, NotFound
-from app.core.soon import Question, soon
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import linked_from, queries
 from app.tickets.builders import state_summary, watcher_json
@@ -54,13 +53,8 @@ _SUBJECT = Prepared(
 
 
 @operation(Access.READ)
-def subject(
-    actor: Actor, reference: str, *, along: Callable[[str], Iterable[Question]] | None = None
-) -> Subject:
-    """The ticket of a display id; raises NotFound or Gone.
-
-    ``along`` says what else will be asked of a ticket of this id, so that it comes along.
-    """
+def subject(actor: Actor, reference: str) -> Subject:
+    """The ticket of a display id; raises NotFound or Gone."""
     row = _SUBJECT.first(reference=reference)
     if row is None or not actor.sees_project(row.project_id):
         raise NotFound("ticket", reference)
@@ -68,8 +62,6 @@ def subject(
         raise Gone("project", row.project_id)
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
-    if along is not None:
-        soon(lambda: along(row.id))
     around = _AROUND.all(
         project_id=row.project_id,
         ticket_id=row.id,
@@ -169,11 +161,6 @@ def _all_children() -> Prepared:
 _CHILDREN = _all_children()
 
 
-def asked_for_children(ticket_id: str) -> Question:
-    """What ``children`` asks."""
-    return _CHILDREN.asked(ticket_id=ticket_id)
-
-
 def children(ticket_id: str) -> list[dict[str, Any]]:
     """The live tickets below this one, oldest first, with how much lies below each."""
     return [
@@ -188,7 +175,7 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
             "parts": row.parts,
             "parts_done": row.parts_done,
         }
-        for row in asked_for_children(ticket_id).rows()
+        for row in _CHILDREN.all(ticket_id=ticket_id)
     ]
 
 

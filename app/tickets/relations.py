@@ -15,7 +15,6 @@ from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.locks import Lock, hold
 from app.core.pagination import Page, page
-from app.core.soon import Question
 from app.core.unique import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
@@ -77,14 +76,10 @@ def _all(fenced: bool) -> Prepared:
     return Prepared(_rows(fenced).order_by(TicketRelation.created_at))
 
 
-def asked_for(actor: Actor, ticket_id: str) -> Question:
-    """What ``of_ticket`` asks."""
-    return _all(bool(actor.allowlist)).asked(**_values(actor, ticket_id))
-
-
 def of_ticket(actor: Actor, ticket_id: str) -> list[dict[str, Any]]:
     """All relations of a ticket that was found before, oldest first."""
-    return [relation_json(row, ticket_id) for row in asked_for(actor, ticket_id).rows()]
+    rows = _all(bool(actor.allowlist)).all(**_values(actor, ticket_id))
+    return [relation_json(row, ticket_id) for row in rows]
 
 
 @operation(Access.READ)

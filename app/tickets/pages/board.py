@@ -9,7 +9,6 @@ from markupsafe import Markup
 from app.accounts.builders import UserSummary
 from app.core.actor import Actor
 from app.core.db import reading
-from app.core.soon import soon
 from app.projects import labels as project_labels
 from app.projects import service as projects
 from app.projects.loaders import SeenProject, visible_by_key
@@ -91,7 +90,6 @@ def _show(project: SeenProject | None) -> Response:
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
-    soon(lambda: furniture.asked_for(shape.project_id, actor().id))
     # Boards that are filtered are too many to keep.
     kept = None if wanted.chosen else kept_boards.look(shape)
     around = furniture.furniture(shape.project_id, actor().id)

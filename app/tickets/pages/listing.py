@@ -9,7 +9,6 @@ from werkzeug.datastructures import MultiDict
 
 from app.core.db import reading
 from app.core.errors import InvalidField
-from app.core.soon import soon
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
@@ -106,7 +105,6 @@ def _show(project: SeenProject | None) -> Response:
     # "Load more" brings rows alone.
     if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
         return html(render("tickets/_rows.html", **shown))
-    soon(lambda: furniture.asked_for(project.id if project else None, actor().id))
     around = furniture.furniture(project.id if project else None, actor().id)
     users = furniture.all_users()
     people = user_options(users, project.id if project else None)
