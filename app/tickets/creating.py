@@ -14,6 +14,7 @@ from app.core.errors import Gone
 from app.core.etag import etag
 from app.projects import labels, states
 from app.projects import loaders as projects
+from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import Kind, SearchDoc
@@ -44,7 +45,8 @@ class CreatedTicket:
 @operation(Access.WRITE)
 def create_ticket(
     actor: Actor,
-    project_id: str,
+    into: str | SeenProject,
+    /,
     *,
     title: str,
     type: str = TicketType.STORY,
@@ -58,12 +60,12 @@ def create_ticket(
     reporter_user_id: str | None = None,
     written_at: tuple[int, int] | None = None,
 ) -> CreatedTicket:
-    """Create a ticket with the project's next number.
+    """Create a ticket with the project's next number: ``into`` the one of an id, or a writable one.
 
     ``reporter_user_id`` and ``written_at``, (created_at, updated_at) in milliseconds, are those of
     an imported ticket. Raises InvalidField for a reference or rule that does not hold.
     """
-    project = projects.open_for(actor, project_id)
+    project = projects.writable(actor, into) if isinstance(into, str) else into
     title = text.line(title, "title", text.NAME_LENGTH)
     text.body(body)
     parent = hierarchy.checked_parent(project.id, type, parent_ticket_id)

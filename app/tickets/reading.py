@@ -37,10 +37,10 @@ def list_project_tickets(
 ) -> Page:
     """Tickets of one project, newest first."""
     include_deleted = bool(filters.pop("include_deleted", False))
-    place = projects.seen(actor, project_id, include_deleted=include_deleted)
+    project = projects.visible(actor, project_id, include_deleted=include_deleted)
     return list_queries.ticket_page(
         [],
-        {**filters, "project_id": place},
+        {**filters, "project_id": project.id},
         limit=limit,
         cursor=cursor,
         include_deleted=include_deleted,

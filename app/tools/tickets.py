@@ -16,7 +16,6 @@ from app.mcp.parameters import (
     needed,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
-from app.projects import loaders as projects
 from app.tickets import creating, loaders, queries, reading, relations, service, watchers
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
@@ -134,10 +133,9 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     """Create a ticket and return it with its display_id. Search first, so that you do not file what
     is there already. States and labels: see get_project.
     """
-    project_id = naming.project_id(call.actor, call["project"], writing=True)
-    projects.writable(call.actor, project_id)
-    fields = ticket_fields(call.actor, project_id, dict(call.given))
-    return shown(creating.create_ticket(call.actor, project_id, **fields))
+    project = naming.project(call.actor, call["project"], writing=True)
+    fields = ticket_fields(call.actor, project.id, dict(call.given))
+    return shown(creating.create_ticket(call.actor, project, **fields))
 
 
 @toolbox.tool(

@@ -7,7 +7,7 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.db import reading
 from app.projects import service as projects
-from app.projects.models import Project
+from app.projects.loaders import SeenProject
 from app.sticky_notes import page_queries
 from app.sticky_notes.conversion import convert_note, default_title
 from app.sticky_notes.pages.blueprint import pages, shown, wall_of
@@ -45,7 +45,7 @@ def _sheet(note_id: str, form: Form) -> Response:
     )
 
 
-def _projects(project: Project | None) -> list[dict[str, Any]]:
+def _projects(project: SeenProject | None) -> list[dict[str, Any]]:
     """Where the ticket may go: a project's note stays in its project."""
     if project:
         return [{"id": project.id, "name": project.name, "key": project.key}]
