@@ -38,9 +38,9 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows, already in the API's shape, and where it ended."""
+    """One page of what was built of rows, for REST its JSON, and where it ended."""
 
-    data: list[dict[str, Any]]
+    data: list[Any]
     next_cursor: str | None
 
     @property
@@ -99,7 +99,7 @@ def page(
     id_column: InstrumentedAttribute[str],
     limit: int,
     cursor: str | None,
-    build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]],
+    build: Callable[[Sequence[AnyRow]], list[Any]],
     ascending: bool = False,
     id_key: str = "id",
     values: dict[str, Any] | None = None,

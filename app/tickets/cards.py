@@ -16,7 +16,6 @@ from app.core.columns import Id
 from app.core.db import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import quiet
-from app.tickets.builders import LabelSummary, labels_in
 from app.tickets.models import (
     Comment,
     Priority,
@@ -25,8 +24,7 @@ from app.tickets.models import (
     TicketRelation,
     TicketType,
 )
-from app.tickets.queries import CARRIED
-from app.tickets.readiness import in_live_projects
+from app.tickets.read import LABELS, LabelSummary, in_live_projects, labels_in
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # After every date, for cards without one.
@@ -55,7 +53,7 @@ COLUMNS = (
     WorkflowState.category,
     case((_is_epic, Parent.id), else_=Grand.id).label("epic_id"),
     case((_is_epic, Parent.title), else_=Grand.title).label("epic_title"),
-    CARRIED.label("labels"),
+    LABELS,
 )
 
 SOURCE = (

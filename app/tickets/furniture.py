@@ -11,8 +11,8 @@ from app.accounts.models import User
 from app.core.columns import Id
 from app.core.db import AnyRow, Prepared
 from app.projects.models import Label
-from app.tickets.builders import LabelSummary
 from app.tickets.models import SavedView
+from app.tickets.read import LabelSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from app.core.db import session
 from app.core.errors import InvalidField
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import cards, loaders, queries, service
+from app.tickets import cards, loaders, read, service
 from app.tickets.label_links import label_ids_of
 from app.tickets.models import Ticket, TicketType
 
@@ -85,7 +85,7 @@ def _lane(ticket: Ticket, grouping: str) -> str:
     if grouping == "priority":
         return ticket.priority
     if grouping == "label":
-        carried = queries.labels_of([ticket.id])[ticket.id]
+        carried = read.labels_of(ticket.id)
         return carried[0]["id"] if carried else cards.NONE
     if grouping == "epic":
         parent = session.get(Ticket, ticket.parent_ticket_id) if ticket.parent_ticket_id else None

@@ -26,11 +26,12 @@ from app.core.actor import Access, Actor, operation
 from app.core.db import Prepared, session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Label, Project, StateCategory, WorkflowState
-from app.tickets import linked_from, queries
-from app.tickets.builders import state_summary, watcher_json
+from app.tickets import linked_from, read
 from app.tickets.linked_from import Source
 from app.tickets.models import Ticket, TicketWatcher
+from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
+from app.tickets.watchers import watcher_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Subject:
 
 
 _SUBJECT = Prepared(
-    queries.FULL.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
+    read.TICKETS.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
     .join(Project, Project.id == Ticket.project_id)
     .where(Ticket.display_id == bindparam("reference"))
 )
@@ -69,7 +70,7 @@ def subject(actor: Actor, reference: str) -> Subject:
         user_id=actor.id,
     )
     labels, watchers = _labels_and_watchers(around)
-    ticket = queries.whole(row)
+    ticket = read.ticket_json(row)
     project = {"id": row.project_id, "key": row.key, "name": row.name}
     return Subject(ticket, project, labels, watchers, linked_from.sources(around))
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import aliased
 from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
+from app.core.clock import iso
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Conflict, InvalidField, NotFound
@@ -18,11 +19,32 @@ from app.core.pagination import Page, page
 from app.core.unique import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
-from app.tickets.builders import relation_json
 from app.tickets.models import RelationType, Ticket, TicketRelation
+from app.tickets.read import state_summary
 
 Other = aliased(Ticket, name="other")
 TARGET_FIELD = "target_ticket_id"
+
+
+def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
+    """A relation, seen from the ticket with this id."""
+    outgoing = row.source_ticket_id == ticket_id
+    return {
+        "id": row.id,
+        "type": row.type,
+        "direction": "outgoing" if outgoing else "incoming",
+        "ticket": {
+            "id": row.other_id,
+            "display_id": row.other_display_id,
+            "title": row.other_title,
+            "type": row.other_type,
+            "state": state_summary(row.state_id, row.state_name, row.state_category),
+        },
+        "source_ticket_id": row.source_ticket_id,
+        "target_ticket_id": row.target_ticket_id,
+        "created_by_user_id": row.created_by_user_id,
+        "created_at": iso(row.created_at),
+    }
 
 
 @lru_cache

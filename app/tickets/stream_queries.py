@@ -11,7 +11,7 @@ from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.core.db import Prepared
-from app.tickets.builders import comment_json
+from app.tickets.comments import comment_json
 from app.tickets.models import Comment, Ticket
 
 EVENTS_SHOWN = 200

@@ -16,7 +16,7 @@ from app.mcp.parameters import (
     needed,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
-from app.tickets import creating, loaders, queries, reading, relations, service, watchers
+from app.tickets import creating, loaders, read, relations, service, watchers
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tools import guides, naming
@@ -43,7 +43,7 @@ ALL_WATCHERS = 200
 
 def shown(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
     """A ticket's JSON of REST and its etag."""
-    return {**queries.ticket_by_id(ticket.id), "etag": ticket.etag}
+    return {**read.ticket_by_id(ticket.id), "etag": ticket.etag}
 
 
 def ticket_fields(actor: Actor, project_id: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -90,20 +90,20 @@ def expected_assignee(call: ToolCall) -> dict[str, Any]:
     }
 
 
-@toolbox.tool("get_ticket", "Get ticket", calls=reading.get_ticket, parameters=(TICKET,))
+@toolbox.tool("get_ticket", "Get ticket", calls=read.get_ticket, parameters=(TICKET,))
 def get_ticket(call: ToolCall) -> dict[str, Any]:
     """One ticket with its whole body, relations, watchers, children and etag. Read it before you
     change it; list_comments has the discussion.
     """
     actor = call.actor
-    ticket = reading.get_ticket(actor, call["ticket"])
+    ticket = read.get_ticket(actor, call["ticket"])
     page = watchers.list_watchers(actor, ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
         "etag": ticket.etag,
         "relations": relations.of_ticket(actor, ticket.id),
         "watchers": page.data,
-        "children": [_summary(child) for child in reading.children(ticket.id)],
+        "children": [_summary(child) for child in read.children(ticket.id)],
         **guides.of_project(ticket.project_id),
     }
 

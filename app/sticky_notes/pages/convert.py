@@ -13,8 +13,9 @@ from app.sticky_notes.conversion import convert_note, default_title
 from app.sticky_notes.pages.blueprint import pages, shown, wall_of
 from app.sticky_notes.schemas import StickyNoteConversion
 from app.tickets import loaders as tickets
+from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.furniture import all_users
-from app.tickets.pages.blueprint import KINDS, PRIORITIES, user_options, words
+from app.tickets.pages.blueprint import user_options, words
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, page, render, undo_toast

@@ -20,8 +20,6 @@ FACTS = {
     "parent": "Parent",
     "reporter": "Reporter",
 }
-PRIORITIES = ("urgent", "high", "medium", "low")
-KINDS = ("story", "subtask", "epic")
 
 
 def words(values: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -15,12 +15,12 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
 from app.tickets import changes, furniture
 from app.tickets.board import Shape
-from app.tickets.builders import LabelSummary
 from app.tickets.cards import GROUPINGS
 from app.tickets.pages import filters, kept_boards
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
 from app.tickets.pages.looks import card_html
+from app.tickets.read import LabelSummary
 from app.web.guard import actor
 from app.web.render import html, page, render
 

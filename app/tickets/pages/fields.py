@@ -18,12 +18,13 @@ from app.core.merging import Merged, merge
 from app.core.text import unified
 from app.projects import states
 from app.rest.fields import load
-from app.tickets import list_queries, loaders, page_queries, service
+from app.tickets import listing, loaders, page_queries, service
+from app.tickets.filters import PRIORITIES
 from app.tickets.furniture import all_users
-from app.tickets.models import Ticket, TicketType
+from app.tickets.models import TicketType
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show
-from app.tickets.pages.blueprint import FACTS, PRIORITIES, may_be_assigned, pages
+from app.tickets.pages.blueprint import FACTS, may_be_assigned, pages
 from app.tickets.pages.texts import lay_out
 from app.tickets.schemas import TicketPatch, Transition
 from app.web.forms import Form, submit
@@ -97,13 +98,13 @@ def _options(subject: Subject, name: str) -> list[Any]:
 def _parents(subject: Subject) -> list[dict[str, Any]]:
     """The newest tickets that may be its parent."""
     kind = TicketType.EPIC if subject.ticket["type"] == TicketType.STORY else TicketType.STORY
-    return list_queries.ticket_page(
-        [Ticket.project_id == subject.project["id"], Ticket.type == kind.value],
-        {},
+    return listing.list_tickets(
+        actor(),
         limit=PARENTS,
         cursor=None,
-        include_deleted=False,
         with_body=False,
+        project_id=subject.project["id"],
+        ticket_type=kind.value,
     ).data
 
 

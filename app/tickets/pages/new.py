@@ -12,9 +12,10 @@ from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import creating, loaders, page_queries
+from app.tickets.filters import PRIORITIES
 from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
-from app.tickets.pages.blueprint import PRIORITIES, pages, user_options, words
+from app.tickets.pages.blueprint import pages, user_options, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TicketCreate
 from app.web import choices
