@@ -72,15 +72,20 @@ def visible_by_key(actor: Actor, key: str, *, include_deleted: bool = False) -> 
 
 
 def writable(
-    actor: Actor, project_id: str, *, by_key: bool = False, lock: bool = False
+    actor: Actor, reference: str | SeenProject, *, by_key: bool = False, lock: bool = False
 ) -> SeenProject:
     """The project of an id or key, if the actor may write in it; ``lock`` keeps others off it.
 
-    Raises NotFound, OutsideAllowlist or Gone.
+    One that was read in this unit of work is judged as it is. Raises NotFound, OutsideAllowlist or
+    Gone.
     """
-    project = _by_key(project_id) if by_key else _by_id(project_id, lock=lock)
-    if project is None:
-        raise NotFound("project", project_id)
+    if isinstance(reference, SeenProject):
+        project = reference
+    else:
+        found = _by_key(reference) if by_key else _by_id(reference, lock=lock)
+        if found is None:
+            raise NotFound("project", reference)
+        project = found
     if not actor.sees_project(project.id):
         raise OutsideAllowlist(project.id)
     if project.deleted_at is not None:

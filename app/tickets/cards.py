@@ -220,18 +220,18 @@ def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
         return {}
     found: dict[str, Parts] = {}
     values = {"ticket_ids": list(ticket_ids), "touched_since": now_ms() - TOUCH_MS}
-    for kind, ticket_id, many, some, who in _PARTS.all(**values):
-        parts = found.setdefault(ticket_id, Parts())
-        if kind == "below":
-            parts.children, parts.done = many, some
-        elif kind == "blocking":
-            parts.blockers = many
-        elif kind == "said":
-            parts.comments = many
-        elif kind == "held":
-            parts.silent_since = many
-        elif many > parts.touched_at:
-            parts.touched_at, parts.touched_by = many, who
+    for row in _PARTS.all(**values):
+        parts = found.setdefault(row.id, Parts())
+        if row.kind == "below":
+            parts.children, parts.done = row.many, row.some
+        elif row.kind == "blocking":
+            parts.blockers = row.many
+        elif row.kind == "said":
+            parts.comments = row.many
+        elif row.kind == "held":
+            parts.silent_since = row.many
+        elif row.many > parts.touched_at:
+            parts.touched_at, parts.touched_by = row.many, row.who
     return found
 
 

@@ -56,10 +56,10 @@ def carry(
         return Carried(before, is_moved=False)
     if grouping and to.lane and to.lane != before.lane:
         changed = _lane_fields(ticket, grouping, before.lane, to.lane)
-        service.update_ticket(actor, reference, **changed)
+        service.update_ticket(actor, ticket, **changed)
     if to.place != before.place:
         state_id = _first_of(ticket.project_id, to.place) if by_category else to.place
-        service.transition_ticket(actor, reference, state_id=state_id)
+        service.transition_ticket(actor, ticket, state_id=state_id)
     return Carried(before, is_moved=True)
 
 

@@ -45,14 +45,19 @@ def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> T
     return ticket
 
 
-def writable(actor: Actor, reference: str) -> Ticket:
+def writable(actor: Actor, reference: str | Ticket) -> Ticket:
     """The ticket, locked, if the actor may change it or what hangs on it.
 
-    Raises NotFound, OutsideAllowlist or Gone.
+    One that this gave before, in the same unit of work, is not read again. Raises NotFound,
+    OutsideAllowlist or Gone.
     """
-    ticket = find(reference, lock=True)
-    if ticket is None:
-        raise NotFound("ticket", reference)
+    if isinstance(reference, Ticket):
+        ticket, reference = reference, reference.id
+    else:
+        found = find(reference, lock=True)
+        if found is None:
+            raise NotFound("ticket", reference)
+        ticket = found
     projects.writable(actor, ticket.project_id)
     if ticket.is_deleted:
         raise Gone("ticket", reference)

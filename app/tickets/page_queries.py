@@ -9,12 +9,19 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     String,
+    Text,
+    and_,
     bindparam,
     cast,
+    column,
     func,
     literal,
+    literal_column,
+    or_,
     select,
+    table,
     union_all,
 )
 from sqlalchemy.orm import aliased
@@ -23,15 +30,124 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared, session
+from app.core.columns import Id, Moment
+from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Gone, NotFound
 from app.projects.models import Label, Project, StateCategory, WorkflowState
-from app.tickets import linked_from, read
-from app.tickets.linked_from import Source
+from app.tickets import read
 from app.tickets.models import Ticket, TicketWatcher
 from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
 from app.tickets.watchers import watcher_json
+from app.web.wiki_addresses import address_of
+
+# -- what leads to a ticket: the little that its page knows of the wiki and of notes, which stand
+# above in the stack -----------------------------------------------------------------------------
+
+# Pages of a project that links itself all over would crowd out the ticket.
+SOURCES_SHOWN = 20
+FIRST_WORDS = 200
+PAGE, NOTE = "page", "note"
+_MOST_SHOWN: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
+
+_pages = table(
+    "wiki_pages",
+    column("id", Id),
+    column("project_id", Id),
+    column("slug", Text),
+    column("title", Text),
+    column("deleted_at", Moment),
+)
+_links = table("wiki_ticket_links", column("page_id", Id), column("display_id", Text))
+_notes = table(
+    "sticky_notes",
+    column("id", Id),
+    column("project_id", Id),
+    column("created_by_user_id", Id),
+    column("converted_to_ticket_id", Id),
+    column("body", Text),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page or a note, and where it is."""
+
+    kind: str
+    title: str
+    address: str
+    # The project that it belongs to, or nothing.
+    key: str | None
+
+
+def _leading_here() -> list[AnySelect]:
+    """What leads to a ticket and a person sees, in the columns of ``_around``.
+
+    They take ``display_id``, ``ticket_id``, ``project_id`` and ``user_id``.
+    """
+    live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
+    nothing = (literal(0, BigInteger), literal(""))
+    pages = (
+        select(
+            literal(PAGE),
+            _pages.c.id,
+            _pages.c.title,
+            _pages.c.slug,
+            func.coalesce(Project.key, ""),
+            *nothing,
+        )
+        .select_from(_links)
+        .join(_pages, _pages.c.id == _links.c.page_id)
+        .outerjoin(Project, live)
+        .where(
+            _links.c.display_id == bindparam("display_id"),
+            _pages.c.deleted_at.is_(None),
+            or_(_pages.c.project_id.is_(None), Project.id.is_not(None)),
+        )
+        .order_by(_pages.c.title, _pages.c.id)
+        .limit(_MOST_SHOWN)
+    )
+    # A note of a project becomes a ticket of that project; a personal one is its owner's alone.
+    own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
+    notes = (
+        select(
+            literal(NOTE),
+            _notes.c.id,
+            func.substr(_notes.c.body, 1, FIRST_WORDS),
+            literal(""),
+            func.coalesce(Project.key, ""),
+            *nothing,
+        )
+        .outerjoin(Project, Project.id == _notes.c.project_id)
+        .where(
+            _notes.c.converted_to_ticket_id == bindparam("ticket_id", type_=Id()),
+            or_(_notes.c.project_id == bindparam("project_id", type_=Id()), own),
+        )
+        .limit(_MOST_SHOWN)
+    )
+    return [select(pages.subquery()), select(notes.subquery())]
+
+
+def _sources(rows: Iterable[Any]) -> list[Source]:
+    """What leads to the ticket, of rows of ``_around``: notes first, then pages by title."""
+    found = [
+        _source(row.kind, row.id, row.name, row.second, row.place)
+        for row in rows
+        if row.kind in (PAGE, NOTE)
+    ]
+    return sorted(found, key=lambda one: (one.kind, one.title.casefold(), one.address))[
+        :SOURCES_SHOWN
+    ]
+
+
+def _source(kind: str, identifier: str, title: str, slug: str, key: str) -> Source:
+    if kind == PAGE:
+        return Source(kind, title, address_of(key or None, slug, identifier), key or None)
+    below = f"/projects/{key}" if key else ""
+    return Source(kind, title, f"{below}/sticky-notes#note-{identifier}", key or None)
+
+
+# -- the ticket and what stands around it --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +188,7 @@ def subject(actor: Actor, reference: str) -> Subject:
     labels, watchers = _labels_and_watchers(around)
     ticket = read.ticket_json(row)
     project = {"id": row.project_id, "key": row.key, "name": row.name}
-    return Subject(ticket, project, labels, watchers, linked_from.sources(around))
+    return Subject(ticket, project, labels, watchers, _sources(around))
 
 
 Rows = list[dict[str, Any]]
@@ -102,7 +218,7 @@ def _around() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
     )
-    every = union_all(labels, watchers, *linked_from.queries())
+    every = union_all(labels, watchers, *_leading_here())
     columns = every.selected_columns
     return Prepared(every.order_by(columns.kind, columns.place, columns.id))
 

@@ -45,9 +45,13 @@ def _json(row: Any) -> dict[str, Any]:
 @operation(Access.READ)
 def list_watchers(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
     """The ticket's watchers, newest first."""
-    ticket = loaders.visible(actor, reference)
+    return of_ticket(loaders.visible(actor, reference).id, limit=limit, cursor=cursor)
+
+
+def of_ticket(ticket_id: str, *, limit: int, cursor: str | None) -> Page:
+    """The watchers of a ticket that was found before, newest first."""
     return page(
-        _rows(ticket.id),
+        _rows(ticket_id),
         kind="watcher",
         sort=TicketWatcher.created_at,
         id_column=TicketWatcher.user_id,

@@ -97,12 +97,12 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     """
     actor = call.actor
     ticket = read.get_ticket(actor, call["ticket"])
-    page = watchers.list_watchers(actor, ticket.id, limit=ALL_WATCHERS, cursor=None)
+    watching = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
         "etag": ticket.etag,
         "relations": relations.of_ticket(actor, ticket.id),
-        "watchers": page.data,
+        "watchers": watching.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
         **guides.of_project(ticket.project_id),
     }
@@ -182,7 +182,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
     if text_now is not None:
         fields["body"] = text_now
     changed = service.update_ticket(
-        actor, ticket.id, if_match=call["if_match"], **expected_assignee(call), **fields
+        actor, ticket, if_match=call["if_match"], **expected_assignee(call), **fields
     )
     return shown(changed)
 
@@ -206,7 +206,7 @@ def transition_ticket(call: ToolCall) -> dict[str, Any]:
     ticket = loaders.writable(call.actor, call["ticket"])
     moved = service.transition_ticket(
         call.actor,
-        ticket.id,
+        ticket,
         state_id=naming.state_id(ticket.project_id, call["state"]),
         comment=call["comment"],
         **expected_assignee(call),
@@ -226,5 +226,5 @@ def delete_ticket(call: ToolCall) -> dict[str, Any]:
     transition_ticket instead.
     """
     ticket = loaders.writable(call.actor, call["ticket"])
-    service.delete_ticket(call.actor, ticket.id, if_match=call["if_match"])
+    service.delete_ticket(call.actor, ticket, if_match=call["if_match"])
     return {"deleted": True, "id": ticket.id}
