@@ -15,7 +15,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.db import by_id, session
 from app.core.errors import NotFound
-from app.projects import loaders as projects
+from app.projects.models import Project
 from app.sticky_notes import service
 from app.sticky_notes.models import StickyNote
 from app.tickets import loaders
@@ -72,7 +72,9 @@ def deleted(actor: Actor, event: AuditEvent) -> Plan:
         raise impossible(AGAIN)
     project_id, payload = event.project_id, event.payload
     # Of two that undo at once the second finds what the first did.
-    projects.find(project_id, lock=True)
+    session.execute(
+        select(Project.id).where(Project.id == project_id).with_for_update(key_share=True)
+    )
     again = select(AuditEvent.id).where(
         AuditEvent.project_id == project_id,
         AuditEvent.event_type == "sticky_note.created",

@@ -21,21 +21,12 @@ from app.core.db import session
 from app.core.errors import NotFound
 from app.projects.models import Label, WorkflowState
 from app.tickets import loaders, relations, restoring, service, watchers
+from app.tickets.fields import UPDATED
 from app.tickets.label_links import label_ids_of
 from app.tickets.models import Ticket, TicketRelation
 
 LABELS = "label_ids"
-FIELDS = frozenset(
-    {
-        "title",
-        "body",
-        "priority",
-        "due_date",
-        "assignee_user_id",
-        "reporter_user_id",
-        "parent_ticket_id",
-    }
-)
+FIELDS = frozenset(one.name for one in UPDATED) - {LABELS}
 # Later events of a new ticket that are looked at; more change nothing.
 LATER = 100
 

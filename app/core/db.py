@@ -36,7 +36,6 @@ from app.core.errors import Unavailable
 from app.core.failures import is_retryable, outages, tell_outage
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run, wrapped
-from app.core.soon import Question, asked_soon
 from app.core.spare_connections import end_left, give_back, leave, lent, taken_up
 from app.core.writer_lock import writer_lock
 
@@ -95,10 +94,6 @@ class Prepared:
         self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
 
-    def asked(self, **values: Any) -> Question:
-        """The statement with these values, to be asked now or ``soon``."""
-        return Question(self, values)
-
     def all(self, **values: Any) -> list[Any]:
         """All rows for these values of its parameters, in the unit of work at hand."""
         connection = reader.get()
@@ -106,10 +101,6 @@ class Prepared:
             connection = writer.get() or session.connection()
         elif isinstance(self.statement, Insert | Update | Delete):
             raise RuntimeError("a reading unit of work tried to write")
-        elif (along := asked_soon.get()) is not None:
-            rows = along.answer(connection, Question(self, values))
-            if rows is not None:
-                return rows
         return run(connection, self.compiled(connection.dialect), values)
 
     def compiled(self, dialect: Dialect) -> Compiled:
@@ -244,13 +235,12 @@ def reading(*, goes_on: bool = False) -> Iterator[None]:
     try:
         connection = taken_up(engine)
         try:
-            token, outer = reader.set(connection), asked_soon.set(None)
+            token = reader.set(connection)
             try:
                 yield
             finally:
                 # First of all: whatever fails below, this thread is no longer in a unit of work.
                 reader.reset(token)
-                asked_soon.reset(outer)
                 if db.session.registry.has():
                     _end_session()
         except BaseException:

@@ -19,7 +19,6 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.core.db import AnyRow, AnySelect, Prepared, session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
-from app.core.soon import Question
 
 DEFAULT_LIMIT = 50
 CURSOR_LENGTH = 512
@@ -39,9 +38,9 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows, already in the API's shape, and where it ended."""
+    """One page of what was built of rows, for REST its JSON, and where it ended."""
 
-    data: list[dict[str, Any]]
+    data: list[Any]
     next_cursor: str | None
 
     @property
@@ -92,18 +91,6 @@ def _verified(found: Any, kind: str) -> Cursor:
     return Cursor(kind=kind, id=identifier, at=moment)
 
 
-def asked_for_first(
-    statement: AnySelect,
-    *,
-    sort: InstrumentedAttribute[int],
-    id_column: InstrumentedAttribute[str],
-    limit: int,
-    values: dict[str, Any],
-) -> Question:
-    """What ``page`` asks for a first page, newest first."""
-    return _prepared(statement, sort, id_column, False, False, limit + 1).asked(**values)
-
-
 def page(
     statement: AnySelect,
     *,
@@ -112,7 +99,7 @@ def page(
     id_column: InstrumentedAttribute[str],
     limit: int,
     cursor: str | None,
-    build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]],
+    build: Callable[[Sequence[AnyRow]], list[Any]],
     ascending: bool = False,
     id_key: str = "id",
     values: dict[str, Any] | None = None,

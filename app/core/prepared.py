@@ -169,34 +169,6 @@ def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> li
     return prepared.rows(found)
 
 
-def run_together(
-    connection: Connection, asked: Sequence[tuple[Compiled, dict[str, Any]]]
-) -> list[list[Any] | None]:
-    """The rows of several that only read, by one turn to PostgreSQL.
-
-    Raises as ``run`` does where the first fails; any other that fails has None.
-    """
-    several = []
-    for prepared, given in asked:
-        sql, names = prepared.numbered
-        values = prepared.parameters(given)
-        row = tuple if prepared.out_of else prepared.row
-        several.append((sql, [values[name] for name in names], row))
-    try:
-        found = ready_statements(connection).run_together(several)
-    except connection.dialect.loaded_dbapi.Error as error:
-        raise wrapped(connection, asked[0][0].sql, error) from error
-    except BaseException:
-        # Whoever is interrupted while answers are on their way leaves no connection behind.
-        if connection.connection.dbapi_connection.closed:  # type: ignore[union-attr]  # psycopg's
-            connection.invalidate()
-        raise
-    return [
-        prepared.rows(rows) if rows and prepared.out_of else rows
-        for (prepared, _), rows in zip(asked, found, strict=True)
-    ]
-
-
 def _run_ready(
     connection: Connection, driver: Any, prepared: Compiled, given: dict[str, Any]
 ) -> list[Any]:

@@ -7,13 +7,12 @@ psycopg's, its cursors run everything.
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from psycopg import OperationalError
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import InvalidSqlStatementName, error_from_result
-from psycopg.generators import fetch, send
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from sqlalchemy import Connection
 
@@ -66,20 +65,6 @@ class ReadyStatements:
         found = self._again_if_forgotten(lambda: self._found(sql, turned))
         return self._rows(found, row)
 
-    def run_together(self, asked: Sequence[tuple[bytes, list[Any], Any]]) -> list[list[Any] | None]:
-        """The rows of several, as ``run`` takes them, by one turn to the server; none may write.
-
-        Raises psycopg's error of the first; any other that fails has None. Begins no transaction;
-        within one, the error of any is raised.
-        """
-        if self._is_doubtful:
-            self._look()
-        first, *others = self._again_if_forgotten(lambda: self._found_together(asked))
-        rows: list[list[Any] | None] = [self._rows(first, asked[0][2])]
-        for found, (_, _, row) in zip(others, asked[1:], strict=True):
-            rows.append(self._rows(found, row) if found.status in _DONE else None)
-        return rows
-
     def _rows(self, found: Any, row: Any) -> list[Any]:
         if not found.nfields:
             return []
@@ -104,40 +89,6 @@ class ReadyStatements:
     def _found(self, sql: bytes, turned: Any) -> Any:
         name = self._name(sql, self._turner.types)
         return self._checked(self._pgconn.exec_prepared(name, turned, self._turner.formats))
-
-    def _found_together(self, asked: Sequence[tuple[bytes, list[Any], Any]]) -> list[Any]:
-        turner, pgconn = self._turner, self._pgconn
-        ready = []
-        for sql, values, _ in asked:
-            turned = turner.dump_sequence(values, [PyFormat.AUTO] * len(values))
-            ready.append((self._name(sql, turner.types), turned, turner.formats))
-        pgconn.enter_pipeline_mode()
-        try:
-            for one in ready:
-                pgconn.send_query_prepared(*one)
-                # Each is a transaction of its own, as if it had been asked alone: none keeps its
-                # locks for the next, nor fails with it.
-                pgconn.pipeline_sync()
-            if pgconn.flush():
-                self._driver.wait(send(pgconn))
-            # A result, None, and that the transaction has ended.
-            found = [self._next() for _ in range(3 * len(ready))][::3]
-            pgconn.exit_pipeline_mode()
-        except BaseException:
-            # Answers may still be on their way, which nobody must take for those of the next.
-            pgconn.finish()
-            raise
-        # Within a transaction what fails spoils all that comes after it.
-        is_spoilt = pgconn.transaction_status == TransactionStatus.INERROR
-        for result in found if is_spoilt else found[:1]:
-            self._checked(result)
-        return found
-
-    def _next(self) -> Any:
-        """What the server answers next in a pipeline."""
-        if self._pgconn.is_busy():
-            return self._driver.wait(fetch(self._pgconn))
-        return self._pgconn.get_result()
 
     def doubt(self) -> None:
         """See whether the server still has them before one is run: somebody may have had it forget

@@ -3,10 +3,11 @@
 from typing import Any
 
 from app.core.clock import iso, iso_or_none
+from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
 
 
-def project_json(project: Project) -> dict[str, Any]:
+def project_json(project: Project | SeenProject) -> dict[str, Any]:
     """A project."""
     return {
         "id": project.id,

@@ -17,7 +17,8 @@ from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
 from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
-from app.projects.models import Label, Project
+from app.projects.loaders import SeenProject
+from app.projects.models import Label
 
 DEFAULT_COLOR = "#64748b"
 # Tickets that the event of a deletion names: as many as can be undone at once.
@@ -30,14 +31,14 @@ def _target(label: Label) -> Target:
     return Target("label", label.id, project_id=label.project_id)
 
 
-def _of_path(project: Project, label_id: str) -> Label:
+def _of_path(project: SeenProject, label_id: str) -> Label:
     label = by_id(Label, label_id)
     if label is None or label.project_id != project.id:
         raise NotFound("label", label_id)
     return label
 
 
-def _check_free(project: Project, name: str, *, but: str | None = None) -> None:
+def _check_free(project: SeenProject, name: str, *, but: str | None = None) -> None:
     taken = session.scalar(
         select(Label.id).where(
             Label.project_id == project.id, Label.name_key == text.same_name(name)

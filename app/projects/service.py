@@ -16,7 +16,7 @@ from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes, touch
 from app.projects import states
 from app.projects.builders import project_json
-from app.projects.loaders import target, visible, writable
+from app.projects.loaders import SeenProject, target, visible, writable
 from app.projects.models import Project
 
 KEY_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}")
@@ -44,7 +44,7 @@ def list_projects(
 
 
 @operation(Access.READ)
-def get_project(actor: Actor, project_id: str, *, include_deleted: bool = False) -> Project:
+def get_project(actor: Actor, project_id: str, *, include_deleted: bool = False) -> SeenProject:
     """One project."""
     return visible(actor, project_id, include_deleted=include_deleted)
 
@@ -96,10 +96,15 @@ def create_project(
     return project
 
 
+def _locked(actor: Actor, project_id: str) -> Project:
+    """The project, to be changed; raises NotFound, OutsideAllowlist or Gone."""
+    return session.get_one(Project, writable(actor, project_id, lock=True).id)
+
+
 @operation(Access.HUMAN)
 def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
     """Change name, description or owner; raises InvalidField."""
-    project = writable(actor, project_id, lock=True)
+    project = _locked(actor, project_id)
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
     if "description" in fields:
@@ -116,7 +121,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
 @operation(Access.HUMAN)
 def delete_project(actor: Actor, project_id: str) -> None:
     """Soft-delete a project; what it holds answers 410 from then on, its key stays reserved."""
-    project = writable(actor, project_id, lock=True)
+    project = _locked(actor, project_id)
     touch(project)
     project.deleted_at = project.updated_at
     session.flush()

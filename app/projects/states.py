@@ -19,6 +19,7 @@ from app.core.unique import duplicate_is_conflict
 from app.core.versions import apply_changes
 from app.projects import loaders, ticket_rows
 from app.projects.builders import state_json
+from app.projects.loaders import SeenProject
 from app.projects.models import Project, StateCategory, WorkflowState
 
 SEEDED = (
@@ -39,7 +40,9 @@ def seed(actor: Actor, project: Project) -> None:
         _add(actor, project, name, category, position)
 
 
-def _add(actor: Actor, project: Project, name: str, category: str, position: int) -> WorkflowState:
+def _add(
+    actor: Actor, project: Project | SeenProject, name: str, category: str, position: int
+) -> WorkflowState:
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     state = WorkflowState(
@@ -99,14 +102,14 @@ def named_in_body(project_id: str, state_id: str) -> WorkflowState:
     return state
 
 
-def _of_path(project: Project, state_id: str) -> WorkflowState:
+def _of_path(project: SeenProject, state_id: str) -> WorkflowState:
     state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project.id:
         raise NotFound("workflow_state", state_id)
     return state
 
 
-def _check_free(project: Project, name: str, *, but: str | None = None) -> None:
+def _check_free(project: SeenProject, name: str, *, but: str | None = None) -> None:
     taken = session.scalar(
         select(WorkflowState.id).where(
             WorkflowState.project_id == project.id,

@@ -12,7 +12,7 @@ from app.sticky_notes.schemas import (
     StickyNoteOut,
     StickyNotePatch,
 )
-from app.tickets import queries
+from app.tickets import read
 from app.tickets.schemas import TicketOut
 
 api = Api("sticky-notes")
@@ -122,4 +122,4 @@ def delete_note(call: Call) -> Answer:
 def convert_note(call: Call) -> Answer:
     """Create a ticket from a note; the note stays and names the ticket."""
     ticket = conversion.convert_note(call.actor, call.path["note_id"], **call.body)
-    return created(queries.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)
+    return created(read.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)

@@ -7,9 +7,10 @@ from app.audit.service import Target, record
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.db import session
-from app.core.errors import Conflict, InvalidField
+from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.versions import apply_changes
 from app.projects import loaders as projects
+from app.projects.loaders import SeenProject
 from app.sticky_notes.models import StickyNote
 from app.sticky_notes.service import writable
 from app.tickets import creating as tickets
@@ -86,7 +87,7 @@ def convert_note(
             "This note became a ticket already.",
             ticket_id=note.converted_to_ticket_id,
         )
-    into = _project_of(note, project_id)
+    into = _project_of(actor, note, project_id)
     if title is None:
         title = default_title(note.body) or note.body.strip()[: text.NAME_LENGTH]
     ticket = tickets.create_ticket(actor, into, title=title, body=note.body, **fields)
@@ -109,13 +110,14 @@ def convert_note(
     return ticket
 
 
-def _project_of(note: StickyNote, project_id: str | None) -> str:
+def _project_of(actor: Actor, note: StickyNote, project_id: str | None) -> str | SeenProject:
     if note.project_id is not None:
         if project_id not in (None, note.project_id):
             raise InvalidField("project_id", "wrong_project", "The note belongs to a project.")
         return note.project_id
     if project_id is None:
         raise InvalidField("project_id", "required", "A personal note needs a project_id.")
-    if projects.find(project_id) is None:
-        raise InvalidField("project_id", "not_found", "There is no such project.")
-    return project_id
+    try:
+        return projects.writable(actor, project_id)
+    except NotFound as error:
+        raise InvalidField("project_id", "not_found", "There is no such project.") from error

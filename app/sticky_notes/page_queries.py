@@ -10,7 +10,7 @@ from app.core.db import session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.projects import loaders as projects
-from app.projects.models import Project
+from app.projects.loaders import SeenProject
 from app.sticky_notes.builders import note_json
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket
@@ -35,7 +35,7 @@ def with_names(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @operation(Access.READ)
-def find(actor: Actor, note_id: str) -> tuple[dict[str, Any], Project | None]:
+def find(actor: Actor, note_id: str) -> tuple[dict[str, Any], SeenProject | None]:
     """A note that the actor can see, and its project; raises NotFound or Gone."""
     identifier = as_uuid(note_id)
     note = session.get(StickyNote, identifier) if identifier else None

@@ -14,7 +14,6 @@ from app.core.pagination import Page
 from app.core.pagination import page as paginate
 from app.core.versions import apply_changes
 from app.projects import loaders as projects
-from app.projects.models import Project
 from app.sticky_notes.builders import note_json
 from app.sticky_notes.models import StickyNote
 
@@ -29,7 +28,7 @@ def writable(actor: Actor, note_id: str) -> StickyNote:
     if note is None or (note.is_personal and note.created_by_user_id != actor.user_id):
         raise NotFound("sticky_note", note_id)
     if note.project_id is not None:
-        projects.check_writable(actor, session.get_one(Project, note.project_id))
+        projects.writable(actor, note.project_id)
     return note
 
 

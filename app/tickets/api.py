@@ -5,7 +5,7 @@ from functools import partial
 from app.core.errors import Conflict
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.routing import Api, Call
-from app.tickets import creating, queries, reading, service
+from app.tickets import creating, listing, read, service
 from app.tickets.models import Ticket
 from app.tickets.schemas import (
     AllTicketFilters,
@@ -25,14 +25,14 @@ TICKET = "/tickets/<ticket_id>"
 
 def shown(ticket: Ticket) -> Answer:
     """The ticket as an answer, with its ETag."""
-    return Answer(queries.ticket_by_id(ticket.id), etag=ticket.etag)
+    return Answer(read.ticket_by_id(ticket.id), etag=ticket.etag)
 
 
 @api.route(
     "GET",
     "/tickets",
     "tickets.list",
-    calls=reading.list_tickets,
+    calls=listing.list_tickets,
     query=AllTicketFilters,
     returns=TicketOut,
     paginated=True,
@@ -40,14 +40,14 @@ def shown(ticket: Ticket) -> Answer:
 )
 def list_tickets(call: Call) -> Answer:
     """List tickets of all visible projects, newest first."""
-    return Answer(reading.list_tickets(call.actor, **call.query).envelope)
+    return Answer(listing.list_tickets(call.actor, **call.query).envelope)
 
 
 @api.route(
     "GET",
     PROJECT_TICKETS,
     "projects.tickets.list",
-    calls=reading.list_project_tickets,
+    calls=listing.list_project_tickets,
     query=TicketFilters,
     returns=TicketOut,
     paginated=True,
@@ -55,7 +55,7 @@ def list_tickets(call: Call) -> Answer:
 )
 def list_project_tickets(call: Call) -> Answer:
     """List a project's tickets, newest first."""
-    page = reading.list_project_tickets(call.actor, call.path["project_id"], **call.query)
+    page = listing.list_project_tickets(call.actor, call.path["project_id"], **call.query)
     return Answer(page.envelope)
 
 
@@ -73,23 +73,23 @@ def list_project_tickets(call: Call) -> Answer:
 def create_ticket(call: Call) -> Answer:
     """Create a ticket; it takes the project's next number."""
     ticket = creating.create_ticket(call.actor, call.path["project_id"], **call.body)
-    return created(queries.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)
+    return created(read.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)
 
 
 @api.route(
     "GET",
     TICKET,
     "tickets.get",
-    calls=reading.get_ticket,
+    calls=read.get_ticket,
     query=TicketQuery,
     returns=TicketOut,
     conditional=True,
 )
 def get_ticket(call: Call) -> Answer:
     """Fetch a ticket by UUID or display id."""
-    found = reading.get_ticket(call.actor, call.path["ticket_id"], **call.query)
+    found = read.get_ticket(call.actor, call.path["ticket_id"], **call.query)
     # A renamed state, label, parent or user leaves the ETag as it is.
-    is_current = partial(queries.shows_nothing_newer, found.row.id)
+    is_current = partial(read.shows_nothing_newer, found.row.id)
     return Answer(found.json, etag=found.etag, is_current=is_current)
 
 

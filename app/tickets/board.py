@@ -29,10 +29,10 @@ from app.core.clock import DAY_MS, now_ms
 from app.core.db import AnyRow, AnySelect, Prepared, session
 from app.core.unindexed import Unindexed
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import cards, readiness
-from app.tickets.builders import LabelSummary
+from app.tickets import cards
 from app.tickets.cards import Card
 from app.tickets.models import DUE_SQL, RANK_SQL, Ticket, TicketType
+from app.tickets.read import LabelSummary, in_live_projects
 
 CARDS_PER_COLUMN = 100
 _CARDS = [TicketType.STORY.value, TicketType.SUBTASK.value]
@@ -59,9 +59,7 @@ class Outline:
     def within(self) -> ColumnElement[bool]:
         """Which tickets are on the board at all; takes ``project_id`` unless of all projects."""
         where = (
-            readiness.in_live_projects()
-            if self.everywhere
-            else Ticket.project_id == bindparam("project_id")
+            in_live_projects() if self.everywhere else Ticket.project_id == bindparam("project_id")
         )
         # Epics are not cards unless they are asked for.
         kind = literal(value=True) if self.with_epics else Ticket.type.in_(_CARDS)

@@ -16,7 +16,6 @@ from app.core.columns import Id
 from app.core.db import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import quiet
-from app.tickets.builders import LabelSummary, labels_in
 from app.tickets.models import (
     Comment,
     Priority,
@@ -25,8 +24,7 @@ from app.tickets.models import (
     TicketRelation,
     TicketType,
 )
-from app.tickets.queries import CARRIED
-from app.tickets.readiness import in_live_projects
+from app.tickets.read import LABELS, LabelSummary, in_live_projects, labels_in
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # After every date, for cards without one.
@@ -55,7 +53,7 @@ COLUMNS = (
     WorkflowState.category,
     case((_is_epic, Parent.id), else_=Grand.id).label("epic_id"),
     case((_is_epic, Parent.title), else_=Grand.title).label("epic_title"),
-    CARRIED.label("labels"),
+    LABELS,
 )
 
 SOURCE = (
@@ -222,18 +220,18 @@ def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
         return {}
     found: dict[str, Parts] = {}
     values = {"ticket_ids": list(ticket_ids), "touched_since": now_ms() - TOUCH_MS}
-    for kind, ticket_id, many, some, who in _PARTS.all(**values):
-        parts = found.setdefault(ticket_id, Parts())
-        if kind == "below":
-            parts.children, parts.done = many, some
-        elif kind == "blocking":
-            parts.blockers = many
-        elif kind == "said":
-            parts.comments = many
-        elif kind == "held":
-            parts.silent_since = many
-        elif many > parts.touched_at:
-            parts.touched_at, parts.touched_by = many, who
+    for row in _PARTS.all(**values):
+        parts = found.setdefault(row.id, Parts())
+        if row.kind == "below":
+            parts.children, parts.done = row.many, row.some
+        elif row.kind == "blocking":
+            parts.blockers = row.many
+        elif row.kind == "said":
+            parts.comments = row.many
+        elif row.kind == "held":
+            parts.silent_since = row.many
+        elif row.many > parts.touched_at:
+            parts.touched_at, parts.touched_by = row.many, row.who
     return found
 
 

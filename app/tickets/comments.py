@@ -9,14 +9,31 @@ from app.accounts.builders import UserSummary
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.clock import iso, next_version, now_ms
+from app.core.clock import iso, iso_or_none, next_version, now_ms
 from app.core.db import session
 from app.core.errors import Forbidden
 from app.core.pagination import Page, page
 from app.core.versions import touch
 from app.tickets import loaders
-from app.tickets.builders import comment_json
 from app.tickets.models import Comment, Ticket
+
+
+def comment_json(comment: Comment, author: UserSummary) -> dict[str, Any]:
+    """A comment with the bodies it had before, oldest first."""
+    return {
+        "id": comment.id,
+        "ticket_id": comment.ticket_id,
+        "author_user_id": comment.author_user_id,
+        "author": author,
+        "body": comment.body,
+        "edit_history": [
+            {"body": entry["body"], "edited_at": iso(entry["edited_at"])}
+            for entry in comment.edit_history
+        ],
+        "created_at": iso(comment.created_at),
+        "updated_at": iso(comment.updated_at),
+        "deleted_at": iso_or_none(comment.deleted_at),
+    }
 
 
 def described(comment: Comment) -> dict[str, Any]:

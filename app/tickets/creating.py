@@ -14,6 +14,7 @@ from app.core.errors import Gone
 from app.core.etag import etag
 from app.projects import labels, states
 from app.projects import loaders as projects
+from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import Kind, SearchDoc
@@ -44,7 +45,8 @@ class CreatedTicket:
 @operation(Access.WRITE)
 def create_ticket(
     actor: Actor,
-    project_id: str,
+    into: str | SeenProject,
+    /,
     *,
     title: str,
     type: str = TicketType.STORY,
@@ -58,12 +60,12 @@ def create_ticket(
     reporter_user_id: str | None = None,
     written_at: tuple[int, int] | None = None,
 ) -> CreatedTicket:
-    """Create a ticket with the project's next number.
+    """Create a ticket with the next number of a project: of an id, or one that was just read.
 
     ``reporter_user_id`` and ``written_at``, (created_at, updated_at) in milliseconds, are those of
     an imported ticket. Raises InvalidField for a reference or rule that does not hold.
     """
-    project = projects.open_for(actor, project_id)
+    project = projects.writable(actor, into)
     title = text.line(title, "title", text.NAME_LENGTH)
     text.body(body)
     parent = hierarchy.checked_parent(project.id, type, parent_ticket_id)
@@ -76,7 +78,7 @@ def create_ticket(
         assignee_user_id = assignee.id
     if reporter_user_id is not None:
         lookup.active_in_project(reporter_user_id, project.id, "reporter_user_id")
-    chosen = labels.named_in_body(project.id, label_ids or [])
+    chosen = labels.named_in_body(project.id, label_ids) if label_ids else []
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     created_at, updated_at = written_at or (moment, moment)
@@ -117,7 +119,8 @@ def create_ticket(
             assignee_user_id=assignee_user_id,
             parent_ticket_id=parent_id,
         )
-    add_labels(identifier, [label.id for label in chosen])
+    if chosen:
+        add_labels(identifier, [label.id for label in chosen])
     return CreatedTicket(identifier, project.id, display_id, updated_at)
 
 

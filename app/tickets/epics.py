@@ -39,7 +39,7 @@ def of_project(project_id: str) -> tuple[list[Epic], bool]:
             Ticket.display_id,
             Ticket.title,
             Ticket.due_date,
-            WorkflowState.name,
+            WorkflowState.name.label("state"),
             WorkflowState.category,
         )
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
@@ -51,7 +51,10 @@ def of_project(project_id: str) -> tuple[list[Epic], bool]:
         .order_by(_is_done, Ticket.created_at.desc(), Ticket.id.desc())
         .limit(EPICS_SHOWN + 1)
     ).all()
-    epics = [Epic(*row) for row in rows[:EPICS_SHOWN]]
+    epics = [
+        Epic(row.id, row.display_id, row.title, row.due_date, row.state, row.category)
+        for row in rows[:EPICS_SHOWN]
+    ]
     _count(epics)
     return epics, len(rows) > EPICS_SHOWN
 

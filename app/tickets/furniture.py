@@ -10,10 +10,9 @@ from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.core.columns import Id
 from app.core.db import AnyRow, Prepared
-from app.core.soon import Question
 from app.projects.models import Label
-from app.tickets.builders import LabelSummary
 from app.tickets.models import SavedView
+from app.tickets.read import LabelSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +46,10 @@ def _furniture(everywhere: bool) -> Prepared:
     return Prepared(union_all(views, labels))
 
 
-def _asked(project_id: str | None, user_id: str) -> Question:
-    project = {} if project_id is None else {"project_id": project_id}
-    return _furniture(project_id is None).asked(user_id=user_id, **project)
-
-
-def asked_for(project_id: str | None, user_id: str) -> list[Question]:
-    """What ``furniture`` and ``all_users`` ask."""
-    return [_asked(project_id, user_id), _ALL_USERS.asked()]
-
-
 def furniture(project_id: str | None, user_id: str) -> Furniture:
     """The project's labels (of all projects: one a colour), and this person's views, by name."""
-    rows = _asked(project_id, user_id).rows()
+    project = {} if project_id is None else {"project_id": project_id}
+    rows = _furniture(project_id is None).all(user_id=user_id, **project)
     rows = sorted(rows, key=lambda row: (row.place.casefold(), row.id))
     return Furniture(
         [{"id": r.id, "name": r.name, "color": r.more} for r in rows if r.kind == "label"],

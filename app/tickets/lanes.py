@@ -13,7 +13,7 @@ from app.core.db import session
 from app.core.errors import InvalidField
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import cards, loaders, queries, service
+from app.tickets import cards, loaders, read, service
 from app.tickets.label_links import label_ids_of
 from app.tickets.models import Ticket, TicketType
 
@@ -56,10 +56,10 @@ def carry(
         return Carried(before, is_moved=False)
     if grouping and to.lane and to.lane != before.lane:
         changed = _lane_fields(ticket, grouping, before.lane, to.lane)
-        service.update_ticket(actor, reference, **changed)
+        service.update_ticket(actor, ticket, **changed)
     if to.place != before.place:
         state_id = _first_of(ticket.project_id, to.place) if by_category else to.place
-        service.transition_ticket(actor, reference, state_id=state_id)
+        service.transition_ticket(actor, ticket, state_id=state_id)
     return Carried(before, is_moved=True)
 
 
@@ -85,7 +85,7 @@ def _lane(ticket: Ticket, grouping: str) -> str:
     if grouping == "priority":
         return ticket.priority
     if grouping == "label":
-        carried = queries.labels_of([ticket.id])[ticket.id]
+        carried = read.labels_of(ticket.id)
         return carried[0]["id"] if carried else cards.NONE
     if grouping == "epic":
         parent = session.get(Ticket, ticket.parent_ticket_id) if ticket.parent_ticket_id else None

@@ -11,7 +11,6 @@ from app.core.db import session
 from app.core.errors import Gone, NotFound
 from app.core.ids import as_uuid, is_display_id
 from app.projects import loaders as projects
-from app.projects.models import Project
 from app.tickets.models import Comment, Ticket
 
 # Made once: making a statement costs more than running it.
@@ -40,22 +39,26 @@ def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> T
     if ticket is None or not actor.sees_project(ticket.project_id):
         raise NotFound("ticket", reference)
     if not include_deleted:
-        if _project(ticket).is_deleted:
-            raise Gone("project", ticket.project_id)
+        projects.visible(actor, ticket.project_id)
         if ticket.is_deleted:
             raise Gone("ticket", reference)
     return ticket
 
 
-def writable(actor: Actor, reference: str) -> Ticket:
+def writable(actor: Actor, reference: str | Ticket) -> Ticket:
     """The ticket, locked, if the actor may change it or what hangs on it.
 
-    Raises NotFound, OutsideAllowlist or Gone.
+    One that this gave before, in the same unit of work, is not read again. Raises NotFound,
+    OutsideAllowlist or Gone.
     """
-    ticket = find(reference, lock=True)
-    if ticket is None:
-        raise NotFound("ticket", reference)
-    projects.check_writable(actor, _project(ticket))
+    if isinstance(reference, Ticket):
+        ticket, reference = reference, reference.id
+    else:
+        found = find(reference, lock=True)
+        if found is None:
+            raise NotFound("ticket", reference)
+        ticket = found
+    projects.writable(actor, ticket.project_id)
     if ticket.is_deleted:
         raise Gone("ticket", reference)
     return ticket
@@ -66,11 +69,8 @@ def named_in_body(actor: Actor, reference: str) -> Ticket | None:
     ticket = find(reference)
     if ticket is None or ticket.is_deleted or not actor.sees_project(ticket.project_id):
         return None
-    return None if _project(ticket).is_deleted else ticket
-
-
-def _project(ticket: Ticket) -> Project:
-    return session.get_one(Project, ticket.project_id)
+    project = projects.visible(actor, ticket.project_id, include_deleted=True)
+    return ticket if project.deleted_at is None else None
 
 
 def visible_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:

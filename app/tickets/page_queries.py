@@ -3,18 +3,25 @@
 The API's lists come one by one; a page shows them all at once, so it joins what it can.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     String,
+    Text,
+    and_,
     bindparam,
     cast,
+    column,
     func,
     literal,
+    literal_column,
+    or_,
     select,
+    table,
     union_all,
 )
 from sqlalchemy.orm import aliased
@@ -23,15 +30,124 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared, session
+from app.core.columns import Id, Moment
+from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Gone, NotFound
-from app.core.soon import Question, soon
 from app.projects.models import Label, Project, StateCategory, WorkflowState
-from app.tickets import linked_from, queries
-from app.tickets.builders import state_summary, watcher_json
-from app.tickets.linked_from import Source
+from app.tickets import read
 from app.tickets.models import Ticket, TicketWatcher
+from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
+from app.tickets.watchers import watcher_json
+from app.web.wiki_addresses import address_of
+
+# -- what leads to a ticket: the little that its page knows of the wiki and of notes, which stand
+# above in the stack -----------------------------------------------------------------------------
+
+# Pages of a project that links itself all over would crowd out the ticket.
+SOURCES_SHOWN = 20
+FIRST_WORDS = 200
+PAGE, NOTE = "page", "note"
+_MOST_SHOWN: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
+
+_pages = table(
+    "wiki_pages",
+    column("id", Id),
+    column("project_id", Id),
+    column("slug", Text),
+    column("title", Text),
+    column("deleted_at", Moment),
+)
+_links = table("wiki_ticket_links", column("page_id", Id), column("display_id", Text))
+_notes = table(
+    "sticky_notes",
+    column("id", Id),
+    column("project_id", Id),
+    column("created_by_user_id", Id),
+    column("converted_to_ticket_id", Id),
+    column("body", Text),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page or a note, and where it is."""
+
+    kind: str
+    title: str
+    address: str
+    # The project that it belongs to, or nothing.
+    key: str | None
+
+
+def _leading_here() -> list[AnySelect]:
+    """What leads to a ticket and a person sees, in the columns of ``_around``.
+
+    They take ``display_id``, ``ticket_id``, ``project_id`` and ``user_id``.
+    """
+    live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
+    nothing = (literal(0, BigInteger), literal(""))
+    pages = (
+        select(
+            literal(PAGE),
+            _pages.c.id,
+            _pages.c.title,
+            _pages.c.slug,
+            func.coalesce(Project.key, ""),
+            *nothing,
+        )
+        .select_from(_links)
+        .join(_pages, _pages.c.id == _links.c.page_id)
+        .outerjoin(Project, live)
+        .where(
+            _links.c.display_id == bindparam("display_id"),
+            _pages.c.deleted_at.is_(None),
+            or_(_pages.c.project_id.is_(None), Project.id.is_not(None)),
+        )
+        .order_by(_pages.c.title, _pages.c.id)
+        .limit(_MOST_SHOWN)
+    )
+    # A note of a project becomes a ticket of that project; a personal one is its owner's alone.
+    own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
+    notes = (
+        select(
+            literal(NOTE),
+            _notes.c.id,
+            func.substr(_notes.c.body, 1, FIRST_WORDS),
+            literal(""),
+            func.coalesce(Project.key, ""),
+            *nothing,
+        )
+        .outerjoin(Project, Project.id == _notes.c.project_id)
+        .where(
+            _notes.c.converted_to_ticket_id == bindparam("ticket_id", type_=Id()),
+            or_(_notes.c.project_id == bindparam("project_id", type_=Id()), own),
+        )
+        .limit(_MOST_SHOWN)
+    )
+    return [select(pages.subquery()), select(notes.subquery())]
+
+
+def _sources(rows: Iterable[Any]) -> list[Source]:
+    """What leads to the ticket, of rows of ``_around``: notes first, then pages by title."""
+    found = [
+        _source(row.kind, row.id, row.name, row.second, row.place)
+        for row in rows
+        if row.kind in (PAGE, NOTE)
+    ]
+    return sorted(found, key=lambda one: (one.kind, one.title.casefold(), one.address))[
+        :SOURCES_SHOWN
+    ]
+
+
+def _source(kind: str, identifier: str, title: str, slug: str, key: str) -> Source:
+    if kind == PAGE:
+        return Source(kind, title, address_of(key or None, slug, identifier), key or None)
+    below = f"/projects/{key}" if key else ""
+    return Source(kind, title, f"{below}/sticky-notes#note-{identifier}", key or None)
+
+
+# -- the ticket and what stands around it --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +163,15 @@ class Subject:
 
 
 _SUBJECT = Prepared(
-    queries.FULL.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
+    read.TICKETS.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
     .join(Project, Project.id == Ticket.project_id)
     .where(Ticket.display_id == bindparam("reference"))
 )
 
 
 @operation(Access.READ)
-def subject(
-    actor: Actor, reference: str, *, along: Callable[[str], Iterable[Question]] | None = None
-) -> Subject:
-    """The ticket of a display id; raises NotFound or Gone.
-
-    ``along`` says what else will be asked of a ticket of this id, so that it comes along.
-    """
+def subject(actor: Actor, reference: str) -> Subject:
+    """The ticket of a display id; raises NotFound or Gone."""
     row = _SUBJECT.first(reference=reference)
     if row is None or not actor.sees_project(row.project_id):
         raise NotFound("ticket", reference)
@@ -68,8 +179,6 @@ def subject(
         raise Gone("project", row.project_id)
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
-    if along is not None:
-        soon(lambda: along(row.id))
     around = _AROUND.all(
         project_id=row.project_id,
         ticket_id=row.id,
@@ -77,9 +186,9 @@ def subject(
         user_id=actor.id,
     )
     labels, watchers = _labels_and_watchers(around)
-    ticket = queries.whole(row)
+    ticket = read.ticket_json(row)
     project = {"id": row.project_id, "key": row.key, "name": row.name}
-    return Subject(ticket, project, labels, watchers, linked_from.sources(around))
+    return Subject(ticket, project, labels, watchers, _sources(around))
 
 
 Rows = list[dict[str, Any]]
@@ -109,7 +218,7 @@ def _around() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
     )
-    every = union_all(labels, watchers, *linked_from.queries())
+    every = union_all(labels, watchers, *_leading_here())
     columns = every.selected_columns
     return Prepared(every.order_by(columns.kind, columns.place, columns.id))
 
@@ -169,11 +278,6 @@ def _all_children() -> Prepared:
 _CHILDREN = _all_children()
 
 
-def asked_for_children(ticket_id: str) -> Question:
-    """What ``children`` asks."""
-    return _CHILDREN.asked(ticket_id=ticket_id)
-
-
 def children(ticket_id: str) -> list[dict[str, Any]]:
     """The live tickets below this one, oldest first, with how much lies below each."""
     return [
@@ -188,7 +292,7 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
             "parts": row.parts,
             "parts_done": row.parts_done,
         }
-        for row in asked_for_children(ticket_id).rows()
+        for row in _CHILDREN.all(ticket_id=ticket_id)
     ]
 
 

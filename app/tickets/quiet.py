@@ -16,7 +16,7 @@ from app.core.clock import MINUTE_MS, now_ms
 from app.core.db import AnySelect, session
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket
-from app.tickets.readiness import in_live_projects
+from app.tickets.read import in_live_projects
 
 QUIET_MS = 30 * MINUTE_MS
 # How a ticket comes to its holder.

@@ -9,21 +9,42 @@ from sqlalchemy.orm import aliased
 from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
+from app.core.clock import iso
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.locks import Lock, hold
 from app.core.pagination import Page, page
-from app.core.soon import Question
 from app.core.unique import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
-from app.tickets.builders import relation_json
 from app.tickets.models import RelationType, Ticket, TicketRelation
+from app.tickets.read import state_summary
 
 Other = aliased(Ticket, name="other")
 TARGET_FIELD = "target_ticket_id"
+
+
+def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
+    """A relation, seen from the ticket with this id."""
+    outgoing = row.source_ticket_id == ticket_id
+    return {
+        "id": row.id,
+        "type": row.type,
+        "direction": "outgoing" if outgoing else "incoming",
+        "ticket": {
+            "id": row.other_id,
+            "display_id": row.other_display_id,
+            "title": row.other_title,
+            "type": row.other_type,
+            "state": state_summary(row.state_id, row.state_name, row.state_category),
+        },
+        "source_ticket_id": row.source_ticket_id,
+        "target_ticket_id": row.target_ticket_id,
+        "created_by_user_id": row.created_by_user_id,
+        "created_at": iso(row.created_at),
+    }
 
 
 @lru_cache
@@ -77,14 +98,10 @@ def _all(fenced: bool) -> Prepared:
     return Prepared(_rows(fenced).order_by(TicketRelation.created_at))
 
 
-def asked_for(actor: Actor, ticket_id: str) -> Question:
-    """What ``of_ticket`` asks."""
-    return _all(bool(actor.allowlist)).asked(**_values(actor, ticket_id))
-
-
 def of_ticket(actor: Actor, ticket_id: str) -> list[dict[str, Any]]:
     """All relations of a ticket that was found before, oldest first."""
-    return [relation_json(row, ticket_id) for row in asked_for(actor, ticket_id).rows()]
+    rows = _all(bool(actor.allowlist)).all(**_values(actor, ticket_id))
+    return [relation_json(row, ticket_id) for row in rows]
 
 
 @operation(Access.READ)

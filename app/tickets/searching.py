@@ -11,8 +11,8 @@ from app.projects.models import WorkflowState
 from app.search import index
 from app.search.documents import Kind, SearchDoc
 from app.search.sources import BODY_SHOWN, Found, Source
-from app.tickets.builders import state_summary
 from app.tickets.models import Ticket
+from app.tickets.read import state_summary
 
 
 def document(ticket: Ticket | Any) -> SearchDoc:

@@ -25,7 +25,7 @@ ABSENT: Any = object()
 def update_ticket(
     actor: Actor,
     /,
-    reference: str,
+    reference: str | Ticket,
     *,
     if_match: str | None = None,
     expected_assignee_user_id: str | None = ABSENT,
@@ -126,7 +126,7 @@ def _record_update(
 @operation(Access.WRITE)
 def transition_ticket(
     actor: Actor,
-    reference: str,
+    reference: str | Ticket,
     *,
     state_id: str,
     comment: str | None = None,
@@ -165,7 +165,7 @@ def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
 
 
 @operation(Access.WRITE)
-def delete_ticket(actor: Actor, reference: str, *, if_match: str | None = None) -> None:
+def delete_ticket(actor: Actor, reference: str | Ticket, *, if_match: str | None = None) -> None:
     """Soft-delete a ticket; its children stay."""
     ticket = loaders.writable(actor, reference)
     check_if_match(if_match, ticket.etag)

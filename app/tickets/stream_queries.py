@@ -11,8 +11,7 @@ from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.core.db import Prepared
-from app.core.soon import Question
-from app.tickets.builders import comment_json
+from app.tickets.comments import comment_json
 from app.tickets.models import Comment, Ticket
 
 EVENTS_SHOWN = 200
@@ -43,14 +42,6 @@ def _comments(is_some: bool) -> Prepared:
     if is_some:
         statement = statement.where(Comment.id.in_(bindparam("among", expanding=True)))
     return Prepared(statement)
-
-
-def asked_for(ticket_id: str) -> list[Question]:
-    """What ``events_of`` and ``comments_of`` ask of a ticket."""
-    return [
-        _events(frozenset()).asked(ticket_id=ticket_id),
-        _comments(False).asked(ticket_id=ticket_id),
-    ]
 
 
 def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:

@@ -5,18 +5,22 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from app.accounts import lookup
-from app.accounts.builders import user_summary
+from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
-from app.core.clock import now_ms
+from app.core.clock import iso, now_ms
 from app.core.db import session
 from app.core.errors import Forbidden, NotFound
 from app.core.ids import as_uuid
 from app.core.pagination import Page, page
 from app.tickets import loaders
-from app.tickets.builders import watcher_json
 from app.tickets.models import Ticket, TicketWatcher
+
+
+def watcher_json(user: UserSummary, created_at: int) -> dict[str, Any]:
+    """A watcher of a ticket."""
+    return {"user_id": user["id"], "user": user, "created_at": iso(created_at)}
 
 
 def _rows(ticket_id: str) -> Any:
@@ -41,9 +45,13 @@ def _json(row: Any) -> dict[str, Any]:
 @operation(Access.READ)
 def list_watchers(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
     """The ticket's watchers, newest first."""
-    ticket = loaders.visible(actor, reference)
+    return of_ticket(loaders.visible(actor, reference).id, limit=limit, cursor=cursor)
+
+
+def of_ticket(ticket_id: str, *, limit: int, cursor: str | None) -> Page:
+    """The watchers of a ticket that was found before, newest first."""
     return page(
-        _rows(ticket.id),
+        _rows(ticket_id),
         kind="watcher",
         sort=TicketWatcher.created_at,
         id_column=TicketWatcher.user_id,

@@ -13,21 +13,42 @@ from app.core.actor import Actor
 from app.core.db import Prepared, session
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.projects import loaders as projects
+from app.projects import loaders
+from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
 
 ME = "me"
 NONE = "none"
 LISTED = 30
 
-# Most calls name a project.
-_PROJECT_BY_ID = Prepared(select(Project.id).where(Project.id == bindparam("reference")))
-_PROJECT_BY_KEY = Prepared(select(Project.id).where(Project.key == bindparam("reference")))
+# Most calls that move a ticket name a state, and few something that is not there.
+_STATE = Prepared(
+    select(WorkflowState.id)
+    .where(
+        WorkflowState.project_id == bindparam("project_id"),
+        or_(WorkflowState.name_key == bindparam("name_key"), WorkflowState.id == bindparam("id")),
+    )
+    .order_by(WorkflowState.position)
+)
+_LABELS = Prepared(
+    select(Label.id, Label.name_key).where(
+        Label.project_id == bindparam("project_id"),
+        or_(
+            Label.name_key.in_(bindparam("name_keys", expanding=True)),
+            Label.id.in_(bindparam("ids", expanding=True)),
+        ),
+    )
+)
 
 
 def _asked(reference: str) -> str:
     """A name as the databases may be asked for it: PostgreSQL takes no NUL, and no name has one."""
     return reference.replace("\x00", "\N{REPLACEMENT CHARACTER}")
+
+
+def _key_of(reference: str) -> str:
+    """The key by which states and labels of this name are found."""
+    return text.same_name(_asked(reference).strip())
 
 
 def _listed(names: Iterable[str]) -> tuple[str, list[str]]:
@@ -45,23 +66,34 @@ def _unknown(field: str, what: str, sent: str, names: Iterable[str]) -> InvalidF
     return error
 
 
-def project_id(actor: Actor, reference: str, *, writing: bool = False) -> str:
-    """The id of a project's key or UUID; raises NotFound with the keys that the actor can use.
+def project(actor: Actor, reference: str, *, writing: bool = False) -> SeenProject:
+    """The project of a key or UUID; raises NotFound with the keys that the actor can use.
 
-    For a write, a project outside the allowlist is found too: the verb refuses it as such.
+    For a read a deleted one is found too. For a write it raises OutsideAllowlist and Gone.
     """
     identifier = as_uuid(reference)
-    if identifier is not None:
-        row = _PROJECT_BY_ID.first(reference=identifier)
-    else:
-        row = _PROJECT_BY_KEY.first(reference=_asked(reference).upper())
-    if row is not None and (writing or actor.sees_project(row.id)):
-        return str(row.id)
+    key = _asked(reference).upper()
+    try:
+        if writing:
+            return loaders.writable(actor, identifier or key, by_key=identifier is None)
+        if identifier is not None:
+            return loaders.visible(actor, identifier, include_deleted=True)
+        return loaders.visible_by_key(actor, key, include_deleted=True)
+    except NotFound:
+        raise _unknown_project(actor, reference) from None
+
+
+def project_id(actor: Actor, reference: str) -> str:
+    """The id of ``project``, for a read."""
+    return project(actor, reference).id
+
+
+def _unknown_project(actor: Actor, reference: str) -> NotFound:
     error = NotFound("project", reference)
     sentence, shown = _listed(_project_keys(actor))
     error.message = f"There is no project {reference[:128]!r}. Valid: {sentence}."
     error.details = {**(error.details or {}), "valid": shown}
-    raise error
+    return error
 
 
 def _project_keys(actor: Actor) -> Sequence[str]:
@@ -71,10 +103,10 @@ def _project_keys(actor: Actor) -> Sequence[str]:
     return session.scalars(statement.limit(LISTED)).all()
 
 
-def project_named_in_body(actor: Actor, reference: str) -> str:
-    """As ``project_id``, where the request of REST names the project in its body (422)."""
+def project_named_in_body(actor: Actor, reference: str) -> SeenProject:
+    """As ``project`` for a write, where REST names the project in the body (422)."""
     try:
-        return project_id(actor, reference, writing=True)
+        return project(actor, reference, writing=True)
     except NotFound as error:
         refused = InvalidField("project", "not_found", error.message)
         valid = (error.details or {}).get("valid", [])
@@ -82,17 +114,14 @@ def project_named_in_body(actor: Actor, reference: str) -> str:
         raise refused from error
 
 
-def state_id(project: str, reference: str) -> str:
+def state_id(project_id: str, reference: str) -> str:
     """The id of a state of this project, by name (in any case) or UUID; raises InvalidField."""
-    states = session.scalars(
-        select(WorkflowState)
-        .where(WorkflowState.project_id == project)
-        .order_by(WorkflowState.position)
-    ).all()
-    for state in states:
-        if state.id == as_uuid(reference) or state.name_key == text.same_name(reference.strip()):
-            return state.id
-    raise _unknown("state", "state", reference, (state.name for state in states))
+    found = _STATE.first(project_id=project_id, name_key=_key_of(reference), id=as_uuid(reference))
+    if found is not None:
+        return str(found.id)
+    names = select(WorkflowState.name).where(WorkflowState.project_id == project_id)
+    ordered = session.scalars(names.order_by(WorkflowState.position))
+    raise _unknown("state", "state", reference, ordered)
 
 
 def state_ids(actor: Actor, reference: str) -> list[str]:
@@ -100,21 +129,20 @@ def state_ids(actor: Actor, reference: str) -> list[str]:
     return _everywhere(actor, WorkflowState, "state", reference)
 
 
-def label_ids(project: str, references: Sequence[str], field: str = "labels") -> list[str]:
+def label_ids(project_id: str, references: Sequence[str], field: str = "labels") -> list[str]:
     """The ids of labels of this project, by name (in any case) or UUID; raises InvalidField."""
-    labels = session.scalars(
-        select(Label).where(Label.project_id == project).order_by(Label.name_key)
-    ).all()
-    known = {label.name_key: label.id for label in labels} | {
-        label.id: label.id for label in labels
-    }
-    found = []
-    for reference in references:
-        key = as_uuid(reference) or text.same_name(reference.strip())
+    if not references:
+        return []
+    keys = [as_uuid(one) or _key_of(one) for one in references]
+    ids = [one for one in keys if as_uuid(one)]
+    rows = _LABELS.all(project_id=project_id, name_keys=keys, ids=ids)
+    known = {row.name_key: row.id for row in rows} | {row.id: row.id for row in rows}
+    for reference, key in zip(references, keys, strict=True):
         if key not in known:
-            raise _unknown(field, "label", reference, (label.name for label in labels))
-        found.append(known[key])
-    return found
+            names = select(Label.name).where(Label.project_id == project_id)
+            ordered = session.scalars(names.order_by(Label.name_key))
+            raise _unknown(field, "label", reference, ordered)
+    return [known[key] for key in keys]
 
 
 def labels_named(actor: Actor, reference: str) -> list[str]:
@@ -132,9 +160,7 @@ def _everywhere(
     if actor.allowlist:
         statement = statement.where(Project.id.in_(actor.allowlist))
     identifier = as_uuid(reference)
-    wanted = or_(
-        model.name_key == text.same_name(_asked(reference).strip()), model.id == identifier
-    )
+    wanted = or_(model.name_key == _key_of(reference), model.id == identifier)
     found = [row.id for row in session.execute(statement.where(wanted))]
     if not found:
         names = session.execute(statement.order_by(model.name_key).limit(LISTED * 10)).all()
@@ -165,8 +191,3 @@ def user_id_or_none(actor: Actor, reference: str | None, field: str) -> str | No
     if reference is None or reference.lower() == NONE:
         return None
     return user_id(actor, reference, field)
-
-
-def check_project(actor: Actor, project: str) -> None:
-    """Raise unless the actor may write in this project, before names in it are told."""
-    projects.writable(actor, project)

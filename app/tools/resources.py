@@ -10,7 +10,7 @@ from app.core.db import session
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.mcp.registry import Resource, ResourceKind
-from app.tickets import comments, readiness, reading
+from app.tickets import comments, read
 from app.tickets.models import Ticket
 from app.tools import guides
 from app.wiki import loaders
@@ -24,7 +24,7 @@ SHOWN_COMMENTS = 200
 def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
     """The most recently updated live tickets that the actor can see."""
     statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at).where(
-        Ticket.deleted_at.is_(None), readiness.in_live_projects()
+        Ticket.deleted_at.is_(None), read.in_live_projects()
     )
     if actor.allowlist:
         statement = statement.where(Ticket.project_id.in_(actor.allowlist))
@@ -38,7 +38,7 @@ def read_ticket(actor: Actor, display_id: str) -> str:
     """A ticket as Markdown: title, fields, body, comments."""
     if not is_display_id(display_id):
         raise NotFound("ticket", display_id)
-    ticket = reading.get_ticket(actor, display_id)
+    ticket = read.get_ticket(actor, display_id)
     shown = ticket.json()
     page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
     parts = [f"# {shown['display_id']}: {shown['title']}", _facts(shown)]

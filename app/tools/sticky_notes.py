@@ -14,7 +14,6 @@ from app.mcp.parameters import (
     text,
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
-from app.projects import loaders as projects
 from app.sticky_notes import conversion, service
 from app.sticky_notes.builders import note_json
 from app.tickets.models import Priority, TicketType
@@ -64,8 +63,8 @@ def create_sticky_note(call: ToolCall) -> dict[str, Any]:
     fields = {"body": call["body"], "color": call["color"]}
     if call["project"] is None:
         return note_json(service.create_personal(call.actor, **fields))
-    project_id = naming.project_id(call.actor, call["project"], writing=True)
-    return note_json(service.create_in_project(call.actor, project_id, **fields))
+    project = naming.project(call.actor, call["project"], writing=True)
+    return note_json(service.create_in_project(call.actor, project.id, **fields))
 
 
 @toolbox.tool(
@@ -127,8 +126,8 @@ def convert_sticky_note(call: ToolCall) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     project_id = note.project_id
     if call["project"] is not None:
-        project_id = fields["project_id"] = naming.project_named_in_body(actor, call["project"])
+        project_id = naming.project_named_in_body(actor, call["project"]).id
+        fields["project_id"] = project_id
     if project_id is not None:
-        projects.writable(actor, project_id)
         fields |= ticket_fields(actor, project_id, given)
     return shown(conversion.convert_note(actor, note.id, **fields))

@@ -6,9 +6,9 @@ from app.mcp.parameters import INCLUDE_BODY, PAGE, Kind, Parameter, choice, flag
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.search import service as search
-from app.tickets import reading
-from app.tickets.builders import MAY_BE_EMPTY
+from app.tickets import listing
 from app.tickets.models import Priority, TicketType
+from app.tickets.read import MAY_BE_EMPTY, get_ticket
 from app.tools import naming
 from app.tools.fields import ASSIGNEE, PROJECT, STATE
 from app.tools.projects import rows
@@ -19,7 +19,7 @@ toolbox = Toolbox()
 @toolbox.tool(
     "list_tickets",
     "List tickets",
-    calls=reading.list_tickets,
+    calls=listing.list_tickets,
     parameters=(
         PROJECT,
         STATE,
@@ -42,7 +42,7 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     ready true. For words alone, search ranks better. Follow page.next_cursor for more.
     """
     with_body = bool(call["include_body"])
-    page = reading.list_tickets(
+    page = listing.list_tickets(
         call.actor,
         limit=call["limit"],
         cursor=call["cursor"],
@@ -62,24 +62,24 @@ def _filters(call: ToolCall) -> dict[str, Any]:
     if call["project"] is not None:
         project_id = filters["project_id"] = naming.project_id(actor, call["project"])
     if call["state"] is not None:
-        filters["state_ids"] = (
+        filters["state_id"] = (
             [naming.state_id(project_id, call["state"])]
             if project_id
             else naming.state_ids(actor, call["state"])
         )
     if call["label"] is not None:
-        filters["label_ids"] = (
+        filters["label_id"] = (
             naming.label_ids(project_id, [call["label"]], "label")
             if project_id
             else naming.labels_named(actor, call["label"])
         )
     if "assignee" in call.given:
         holder = naming.user_id_or_none(actor, call["assignee"], "assignee")
-        filters |= {"assignee_user_id": holder} if holder else {"unassigned": True}
+        filters["assignee_user_id"] = [holder]
     if call["reporter"] is not None:
         filters["reporter_user_id"] = naming.user_id(actor, call["reporter"], "reporter")
     if call["parent"] is not None:
-        filters["parent_ticket_id"] = reading.get_ticket(actor, call["parent"]).id
+        filters["parent_ticket_id"] = get_ticket(actor, call["parent"]).id
     if call["q"] is not None:
         filters["among"] = search.ticket_ids(call["q"])
     return filters

@@ -16,8 +16,7 @@ from app.mcp.parameters import (
     needed,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
-from app.projects import loaders as projects
-from app.tickets import creating, loaders, queries, reading, relations, service, watchers
+from app.tickets import creating, loaders, read, relations, service, watchers
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tools import guides, naming
@@ -44,7 +43,7 @@ ALL_WATCHERS = 200
 
 def shown(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
     """A ticket's JSON of REST and its etag."""
-    return {**queries.ticket_by_id(ticket.id), "etag": ticket.etag}
+    return {**read.ticket_by_id(ticket.id), "etag": ticket.etag}
 
 
 def ticket_fields(actor: Actor, project_id: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -91,20 +90,20 @@ def expected_assignee(call: ToolCall) -> dict[str, Any]:
     }
 
 
-@toolbox.tool("get_ticket", "Get ticket", calls=reading.get_ticket, parameters=(TICKET,))
+@toolbox.tool("get_ticket", "Get ticket", calls=read.get_ticket, parameters=(TICKET,))
 def get_ticket(call: ToolCall) -> dict[str, Any]:
     """One ticket with its whole body, relations, watchers, children and etag. Read it before you
     change it; list_comments has the discussion.
     """
     actor = call.actor
-    ticket = reading.get_ticket(actor, call["ticket"])
-    page = watchers.list_watchers(actor, ticket.id, limit=ALL_WATCHERS, cursor=None)
+    ticket = read.get_ticket(actor, call["ticket"])
+    watching = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
         "etag": ticket.etag,
         "relations": relations.of_ticket(actor, ticket.id),
-        "watchers": page.data,
-        "children": [_summary(child) for child in reading.children(ticket.id)],
+        "watchers": watching.data,
+        "children": [_summary(child) for child in read.children(ticket.id)],
         **guides.of_project(ticket.project_id),
     }
 
@@ -134,10 +133,9 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     """Create a ticket and return it with its display_id. Search first, so that you do not file what
     is there already. States and labels: see get_project.
     """
-    project_id = naming.project_id(call.actor, call["project"], writing=True)
-    projects.writable(call.actor, project_id)
-    fields = ticket_fields(call.actor, project_id, dict(call.given))
-    return shown(creating.create_ticket(call.actor, project_id, **fields))
+    project = naming.project(call.actor, call["project"], writing=True)
+    fields = ticket_fields(call.actor, project.id, dict(call.given))
+    return shown(creating.create_ticket(call.actor, project, **fields))
 
 
 @toolbox.tool(
@@ -184,7 +182,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
     if text_now is not None:
         fields["body"] = text_now
     changed = service.update_ticket(
-        actor, ticket.id, if_match=call["if_match"], **expected_assignee(call), **fields
+        actor, ticket, if_match=call["if_match"], **expected_assignee(call), **fields
     )
     return shown(changed)
 
@@ -208,7 +206,7 @@ def transition_ticket(call: ToolCall) -> dict[str, Any]:
     ticket = loaders.writable(call.actor, call["ticket"])
     moved = service.transition_ticket(
         call.actor,
-        ticket.id,
+        ticket,
         state_id=naming.state_id(ticket.project_id, call["state"]),
         comment=call["comment"],
         **expected_assignee(call),
@@ -228,5 +226,5 @@ def delete_ticket(call: ToolCall) -> dict[str, Any]:
     transition_ticket instead.
     """
     ticket = loaders.writable(call.actor, call["ticket"])
-    service.delete_ticket(call.actor, ticket.id, if_match=call["if_match"])
+    service.delete_ticket(call.actor, ticket, if_match=call["if_match"])
     return {"deleted": True, "id": ticket.id}

@@ -55,8 +55,7 @@ def _page_id(call: ToolCall) -> str:
         return identifier
     reference = call["project"]
     if reference is not None and reference.lower() not in (GLOBAL, "global"):
-        project_id = naming.project_id(call.actor, reference, writing=True)
-        naming.check_project(call.actor, project_id)
+        naming.project(call.actor, reference, writing=True)
     found = loaders.visible(call.actor, call["page"], project_id=_scope(call.actor, reference))
     return found.id
 
@@ -149,7 +148,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     fields = {name: call[name] for name in ("title", "slug", "body") if call[name] is not None}
     project = call["project"]
     if project is not None and project.lower() != GLOBAL:
-        fields["project_id"] = naming.project_named_in_body(call.actor, project)
+        fields["project_id"] = naming.project_named_in_body(call.actor, project).id
     return shown(service.create_page(call.actor, **fields))
 
 

@@ -19,5 +19,7 @@ def line(values: Iterable[Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = ", ".join(value) if isinstance(value, list) else value or ""
+    if isinstance(value, list):
+        value = ", ".join(value)
+    text = "" if value is None else str(value)
     return FORMULA.sub(r"\1'", text)

@@ -5,7 +5,6 @@ decided when the graph is read, so a page made later heals links and a deleted o
 """
 
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, insert, or_, select
 from sqlalchemy.orm import aliased
@@ -16,9 +15,8 @@ from app.core.actor import Access, Actor, operation
 from app.core.db import AnySelect, session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page, asked_for_first
+from app.core.pagination import Page
 from app.core.pagination import page as paginate
-from app.core.soon import Question
 from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink
@@ -133,30 +131,19 @@ def links_to(
     actor: Actor, slug: str, project_id: str | None, *, limit: int, cursor: str | None = None
 ) -> Page:
     """The pages whose links mean the page of this slug and scope, the newest link first."""
+    fence = loaders.fence(actor)
+    scope = {"project_id": project_id} if project_id is not None else {}
     return paginate(
+        _meaning(bool(fence), project_id is None),
         kind="backlink",
+        sort=WikiLink.created_at,
+        id_column=WikiLink.id,
+        limit=limit,
         cursor=cursor,
         build=lambda rows: [page_summary(row) for row in rows],
         id_key="link_id",
-        **_of_meaning(actor, slug, project_id, limit),
+        values={"slug": slug, **scope, **fence},
     )
-
-
-def asked_for(actor: Actor, slug: str, project_id: str | None, *, limit: int) -> Question:
-    """What ``links_to`` asks for the first of them."""
-    return asked_for_first(**_of_meaning(actor, slug, project_id, limit))
-
-
-def _of_meaning(actor: Actor, slug: str, project_id: str | None, limit: int) -> dict[str, Any]:
-    fence = loaders.fence(actor)
-    scope = {"project_id": project_id} if project_id is not None else {}
-    return {
-        "statement": _meaning(bool(fence), project_id is None),
-        "sort": WikiLink.created_at,
-        "id_column": WikiLink.id,
-        "limit": limit,
-        "values": {"slug": slug, **scope, **fence},
-    }
 
 
 @operation(Access.READ)

@@ -160,7 +160,7 @@ def writable(actor: Actor, page_id: str) -> WikiPage:
     if page.project_id is None:
         check_global(actor)
     else:
-        projects.check_writable(actor, session.get_one(Project, page.project_id))
+        projects.writable(actor, page.project_id)
     if page.is_deleted:
         raise Gone("wiki_page", page_id)
     return page

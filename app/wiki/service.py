@@ -9,7 +9,7 @@ from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
 from app.core.db import session
-from app.core.errors import Conflict, InvalidField
+from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.etag import check_if_match
 from app.core.locks import Lock, hold
 from app.core.pagination import Page
@@ -121,10 +121,10 @@ def _check_scope(actor: Actor, project_id: str | None) -> None:
     if project_id is None:
         loaders.check_global(actor)
         return
-    project = projects.find(project_id)
-    if project is None:
-        raise InvalidField("project_id", "not_found", "There is no such project.")
-    projects.check_writable(actor, project)
+    try:
+        projects.writable(actor, project_id)
+    except NotFound as error:
+        raise InvalidField("project_id", "not_found", "There is no such project.") from error
 
 
 def _is_taken(slug: str, project_id: str | None) -> bool:

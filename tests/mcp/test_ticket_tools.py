@@ -1,8 +1,11 @@
 """The tools of tickets do what their REST twins do, by the names that agents have for things."""
 
+import re
+
 import pytest
 
 from tests.support.openapi import document_of, same_as_rest
+from tests.support.statements import statements
 from tests.support.story import events, make_label, make_ticket, ok
 
 
@@ -245,3 +248,27 @@ def test_a_bad_page_is_an_error_of_the_tool(smith, arguments, code, field):
     for tool in ("list_tickets", "list_projects", "list_wiki_pages"):
         error = smith.refused(tool, **arguments)
         assert (error["code"], error["details"]["field"]) == (code, field)
+
+
+def test_a_call_reads_its_project_ticket_and_names_once(app, cast, smith):
+    """Whoever changes a ticket by name does not look for it twice."""
+    label = make_label(cast.ada, cast.open_project, "once")["name"]
+    with statements(app) as creating:
+        made = smith.call(
+            "create_ticket", project="OPEN", title="x", state="to do", labels=[label], assignee="me"
+        )
+    assert reads(creating, "projects") == 1
+    with statements(app) as moving:
+        smith.call("transition_ticket", ticket=made["display_id"], state="Done")
+    # As it was found, and as it is answered.
+    assert reads(moving, "tickets") == 2
+    with statements(app) as getting:
+        smith.call("get_ticket", ticket=made["display_id"])
+    # With its project; and what lies below it.
+    assert reads(getting, "tickets") == 2
+    assert reads(getting, "projects") == 0
+
+
+def reads(told, table):
+    """How many of these statements read a table first of all."""
+    return sum(f"FROM {table} " in re.sub(r"\s+", " ", one) for one in told)

@@ -11,8 +11,7 @@ from app.core import prepared
 from app.core.actor import Actor, ActorKind
 from app.core.db import reading, run_write, session
 from app.core.ids import new_id
-from app.tickets import board, list_queries
-from app.tickets import reading as tickets
+from app.tickets import board, listing
 from app.tickets.models import Ticket
 from tests.support.plans import plan_of
 from tests.support.story import make_ticket, state_ids
@@ -69,8 +68,8 @@ def test_a_list_goes_along_an_index(cast, plans, names):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     given = {name: FILTERS[name] for name in names}
     with reading():
-        tickets.list_tickets(ada, limit=50, cursor=None, **given)
-        tickets.list_project_tickets(ada, cast.open_project, limit=50, cursor=None, **given)
+        listing.list_tickets(ada, limit=50, cursor=None, **given)
+        listing.list_project_tickets(ada, cast.open_project, limit=50, cursor=None, **given)
     for plan in plans:
         check(plan)
     assert len(plans) == 2
@@ -85,10 +84,10 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     pages = []
     for is_common in (False, True):
-        monkeypatch.setattr(list_queries, "_is_common", lambda _label, answer=is_common: answer)
+        monkeypatch.setattr(listing, "_is_common", lambda _label, answer=is_common: answer)
         with reading():
             pages.append(
-                tickets.list_project_tickets(
+                listing.list_project_tickets(
                     ada, cast.open_project, limit=50, cursor=None, label_id=label
                 ).data
             )
@@ -114,7 +113,7 @@ def test_epics_go_along_an_index_of_their_own(cast, plans, other):
     values = FILTERS | {"state_id": states[0], "reporter_user_id": ada.id, "priority": "medium"}
     given = {other: values[other]} if other else {}
     with reading():
-        found = tickets.list_project_tickets(
+        found = listing.list_project_tickets(
             ada, cast.open_project, limit=50, cursor=None, ticket_type="epic", **given
         )
     if not given:
@@ -128,7 +127,7 @@ def test_what_is_never_ready_is_not_looked_at(cast, plans, other):
     many_like(make_ticket(cast.ada, cast.open_project), state_ids(cast.ada, cast.open_project))
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     with reading():
-        found = tickets.list_project_tickets(
+        found = listing.list_project_tickets(
             ada, cast.open_project, limit=50, cursor=None, ready=True, **other
         )
     assert found.data == []
@@ -148,7 +147,7 @@ def test_a_category_is_asked_of_the_state_and_not_of_its_tickets(cast, plans):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     with reading():
         found = [
-            tickets.list_project_tickets(
+            listing.list_project_tickets(
                 ada,
                 cast.open_project,
                 limit=5,

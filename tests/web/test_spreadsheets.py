@@ -11,6 +11,10 @@ from app.web.spreadsheets import line
 STARTS = ("=", "+", "-", "@")
 
 
+def test_a_number_is_a_cell_and_nothing_is_an_empty_one():
+    assert line([0, 7, None, ""]) == "0,7,,\r\n"
+
+
 @pytest.mark.parametrize(
     "before", ["", "\t", "\r", "x;", "x; ", 'x;"', 'x,"y;', "x\t", "x\n", "x\r\n", "x;;", '";"']
 )

@@ -9,7 +9,7 @@ from app.activity.pages.blueprint import pages
 from app.core.db import reading, session
 from app.projects import loaders as projects
 from app.tickets import loaders as tickets
-from app.tickets import queries, quiet
+from app.tickets import quiet, read
 from app.web.guard import actor
 from app.web.render import html, render
 from app.wiki.models import WikiPage
@@ -28,7 +28,7 @@ def of_ticket(reference: str) -> Response:
             "bots/_at_ticket.html",
             guide=_guide(project.id, project.key),
             quiet_since=quiet.silent_since(actor(), ticket.id),
-            ticket=queries.ticket_by_id(ticket.id),
+            ticket=read.ticket_by_id(ticket.id),
             project=project,
         )
     return html(content)

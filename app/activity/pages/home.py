@@ -11,8 +11,8 @@ from app.core.actor import Actor
 from app.core.db import reading
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.text import unified
-from app.projects.models import StateCategory, WorkflowState
-from app.tickets import comments, list_queries, service
+from app.projects.models import StateCategory
+from app.tickets import comments, listing, service
 from app.tickets.models import Ticket
 from app.web.guard import actor, write
 from app.web.render import go, page
@@ -38,13 +38,13 @@ def home() -> Response:
 
 def _show(refused: Refused | None = None, *, status: int = 200) -> Response:
     with reading():
-        mine = list_queries.ticket_page(
-            [WorkflowState.category != StateCategory.DONE.value],
-            {"in_live_projects": True, "assignee_user_id": actor().id},
+        mine = listing.list_tickets(
+            actor(),
             limit=ROWS,
             cursor=None,
-            include_deleted=False,
             with_body=False,
+            assignee_user_id=actor().id,
+            state_category=[str(one) for one in StateCategory if one is not StateCategory.DONE],
         )
         needs = seen.needs(actor())
         doings = seen.since_last_time(actor())

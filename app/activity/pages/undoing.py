@@ -17,20 +17,15 @@ from app.core.errors import Conflict, DomainError, Forbidden, Gone, InvalidField
 from app.core.ids import as_uuid
 from app.projects.models import WorkflowState
 from app.tickets import stream_queries
+from app.tickets.fields import FIELDS
 from app.tickets.models import Ticket
 from app.web.filters import day
 from app.web.guard import safe_next, write
 from app.web.render import go, html, is_htmx, oob, page, render
 
-FIELDS = {
-    "title": "Title",
+LABELS = {one.name: one.label for one in FIELDS} | {
+    # Comments and pages have one as well.
     "body": "Text",
-    "priority": "Priority",
-    "due_date": "Due date",
-    "assignee_user_id": "Assignee",
-    "reporter_user_id": "Reporter",
-    "parent_ticket_id": "Parent",
-    "state_id": "State",
     "name": "Name",
     "color": "Colour",
     "category": "Category",
@@ -109,7 +104,7 @@ def _asked(outcome: Outcome, back: str) -> Response:
 
 def _choices(differences: tuple[Difference, ...]) -> list[Choice]:
     """The differences in words, in a unit of work."""
-    found = [one for one in differences if one.field in FIELDS]
+    found = [one for one in differences if one.field in LABELS]
     values = {
         value
         for one in found
@@ -126,7 +121,7 @@ def _choices(differences: tuple[Difference, ...]) -> list[Choice]:
 
 
 def _choice(one: Difference, names: dict[str, str]) -> Choice:
-    name = FIELDS[one.field]
+    name = LABELS[one.field]
     if one.field == "body":
         return Choice(name, "", "", compare(one.now or "", one.back or ""))
     now, back = (_word(one.field, value, names) for value in (one.now, one.back))

@@ -7,14 +7,15 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.db import reading
 from app.projects import service as projects
-from app.projects.models import Project
+from app.projects.loaders import SeenProject
 from app.sticky_notes import page_queries
 from app.sticky_notes.conversion import convert_note, default_title
 from app.sticky_notes.pages.blueprint import pages, shown, wall_of
 from app.sticky_notes.schemas import StickyNoteConversion
 from app.tickets import loaders as tickets
+from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.furniture import all_users
-from app.tickets.pages.blueprint import KINDS, PRIORITIES, user_options, words
+from app.tickets.pages.blueprint import user_options, words
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, page, render, undo_toast
@@ -45,7 +46,7 @@ def _sheet(note_id: str, form: Form) -> Response:
     )
 
 
-def _projects(project: Project | None) -> list[dict[str, Any]]:
+def _projects(project: SeenProject | None) -> list[dict[str, Any]]:
     """Where the ticket may go: a project's note stays in its project."""
     if project:
         return [{"id": project.id, "name": project.name, "key": project.key}]

@@ -4,24 +4,13 @@ from typing import Any
 
 from flask import Blueprint
 
+from app.tickets.fields import FIELDS
 from app.web.guard import actor
 
 pages = Blueprint("tickets_pages", __name__)
 
 # The fields of a ticket as pages name them.
-FACTS = {
-    "title": "Title",
-    "body": "Description",
-    "state": "State",
-    "assignee": "Assignee",
-    "priority": "Priority",
-    "labels": "Labels",
-    "due_date": "Due date",
-    "parent": "Parent",
-    "reporter": "Reporter",
-}
-PRIORITIES = ("urgent", "high", "medium", "low")
-KINDS = ("story", "subtask", "epic")
+FACTS = {one.part: one.label for one in FIELDS}
 
 
 def words(values: tuple[str, ...]) -> list[tuple[str, str]]:

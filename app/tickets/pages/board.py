@@ -9,19 +9,18 @@ from markupsafe import Markup
 from app.accounts.builders import UserSummary
 from app.core.actor import Actor
 from app.core.db import reading
-from app.core.soon import soon
 from app.projects import labels as project_labels
 from app.projects import service as projects
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
 from app.tickets import changes, furniture
 from app.tickets.board import Shape
-from app.tickets.builders import LabelSummary
 from app.tickets.cards import GROUPINGS
 from app.tickets.pages import filters, kept_boards
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
 from app.tickets.pages.looks import card_html
+from app.tickets.read import LabelSummary
 from app.web.guard import actor
 from app.web.render import html, page, render
 
@@ -91,7 +90,6 @@ def _show(project: SeenProject | None) -> Response:
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
-    soon(lambda: furniture.asked_for(shape.project_id, actor().id))
     # Boards that are filtered are too many to keep.
     kept = None if wanted.chosen else kept_boards.look(shape)
     around = furniture.furniture(shape.project_id, actor().id)

@@ -19,8 +19,9 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.rest.fields import load
 from app.tickets import bulk, furniture, listing, loaders
 from app.tickets.bulk import BATCH, MOST_TICKETS, Changes, Outcome
+from app.tickets.filters import PRIORITIES
 from app.tickets.lanes import CATEGORIES
-from app.tickets.pages.blueprint import PRIORITIES, pages, user_options
+from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import words
 from app.tickets.pages.listing import asked, conditions_of
 from app.tickets.schemas import TicketPatch

@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 from flask import Response, request
 
-from app.core.clock import iso
 from app.core.db import reading
 from app.core.errors import NotFound
 from app.core.lanes import Lane, require
@@ -90,9 +89,9 @@ def _flat(row: Row) -> dict[str, Any]:
         "state_category": state["category"],
         "assignee": assignee["username"] if assignee else None,
         "labels": [label["name"] for label in row["labels"]],
-        "parent": row["parent"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
+        "parent": row["parent"]["display_id"] if row["parent"] else None,
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.tickets.fields import UPDATED
 from app.web.filters import day
 
 RELATION_WORDS = {
@@ -34,16 +35,7 @@ RELATION_ORDER = (
 )
 RELATION_TYPES = [(word, word) for word in RELATION_ORDER]
 # Fields as one line of several changes names them.
-SHORT = {
-    "title": "title",
-    "body": "description",
-    "priority": "priority",
-    "due_date": "due date",
-    "assignee_user_id": "assignee",
-    "reporter_user_id": "reporter",
-    "parent_ticket_id": "parent",
-    "label_ids": "labels",
-}
+SHORT = {one.name: one.short for one in UPDATED}
 SHORT_TYPES = {
     "ticket.state_changed": "state",
     "ticket.assigned": "assignee",
@@ -53,7 +45,7 @@ SHORT_TYPES = {
     "ticket.relation_removed": "relations",
 }
 # Fields whose values are ids of users or tickets.
-NAMED = ("assignee_user_id", "reporter_user_id", "parent_ticket_id")
+NAMED = tuple(one.name for one in UPDATED if one.is_reference)
 UNKNOWN = "someone"
 
 

@@ -18,30 +18,20 @@ from app.core.merging import Merged, merge
 from app.core.text import unified
 from app.projects import states
 from app.rest.fields import load
-from app.tickets import list_queries, loaders, page_queries, service
+from app.tickets import listing, loaders, page_queries, service
+from app.tickets.fields import BY_PART, FIELDS
+from app.tickets.filters import PRIORITIES
 from app.tickets.furniture import all_users
-from app.tickets.models import Ticket, TicketType
+from app.tickets.models import TicketType
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show
-from app.tickets.pages.blueprint import FACTS, PRIORITIES, may_be_assigned, pages
+from app.tickets.pages.blueprint import FACTS, may_be_assigned, pages
 from app.tickets.pages.texts import lay_out
 from app.tickets.schemas import TicketPatch, Transition
 from app.web.forms import Form, submit
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, page
 
-# The API's name of each field.
-API_NAMES = {
-    "title": "title",
-    "body": "body",
-    "state": "state_id",
-    "assignee": "assignee_user_id",
-    "priority": "priority",
-    "labels": "label_ids",
-    "due_date": "due_date",
-    "parent": "parent_ticket_id",
-    "reporter": "reporter_user_id",
-}
 # Suggestions for a parent.
 PARENTS = 100
 
@@ -67,8 +57,8 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
         return ",".join(sorted(label["id"] for label in ticket["labels"]))
     if name == "parent":
         return ticket["parent"]["display_id"] if ticket["parent"] else ""
-    value: str | None = ticket[API_NAMES[name]]
-    return value or ""
+    value = ticket[BY_PART[name].name]
+    return "" if value is None else str(value)
 
 
 def _options(subject: Subject, name: str) -> list[Any]:
@@ -97,13 +87,13 @@ def _options(subject: Subject, name: str) -> list[Any]:
 def _parents(subject: Subject) -> list[dict[str, Any]]:
     """The newest tickets that may be its parent."""
     kind = TicketType.EPIC if subject.ticket["type"] == TicketType.STORY else TicketType.STORY
-    return list_queries.ticket_page(
-        [Ticket.project_id == subject.project["id"], Ticket.type == kind.value],
-        {},
+    return listing.list_tickets(
+        actor(),
         limit=PARENTS,
         cursor=None,
-        include_deleted=False,
         with_body=False,
+        project_id=subject.project["id"],
+        ticket_type=kind.value,
     ).data
 
 
@@ -226,7 +216,7 @@ def _told(subject: Subject, name: str) -> str:
 
 def with_field(form: Form, work: Callable[[], Any]) -> None:
     """Run ``work`` and put what was refused beside the one field there is."""
-    names = frozenset(API_NAMES.values())
+    names = frozenset(one.name for one in FIELDS)
     form.shown |= names
     work()
     for name in names & form.errors.keys():
@@ -235,10 +225,10 @@ def with_field(form: Form, work: Callable[[], Any]) -> None:
 
 def _save(present: Actor, reference: str, name: str, form: Form) -> None:
     """Call the verb that changes this field, through the schema that REST uses."""
-    field = API_NAMES[name]
+    field = BY_PART[name]
     value = unified(form.value("value"))
     if name == "state":
-        data = load(Transition, {field: value}, "body")
+        data = load(Transition, {field.name: value}, "body")
         service.transition_ticket(present, reference, **data)
         return
     sent: Any = value
@@ -246,9 +236,9 @@ def _save(present: Actor, reference: str, name: str, form: Form) -> None:
         sent = form.data["label_ids"]
     elif name == "parent" and value.strip():
         sent = _parent_id(present, value)
-    elif name in ("assignee", "due_date", "parent"):
+    elif field.is_optional:
         sent = value.strip() or None
-    service.update_ticket(present, reference, **load(TicketPatch, {field: sent}, "body"))
+    service.update_ticket(present, reference, **load(TicketPatch, {field.name: sent}, "body"))
 
 
 def _parent_id(present: Actor, number: str) -> str:

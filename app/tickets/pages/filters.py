@@ -14,51 +14,20 @@ from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
 from app.core.ids import as_uuid, is_display_id
-from app.projects.models import StateCategory, WorkflowState
 from app.search.service import QUERY_LENGTH, ticket_ids
-from app.tickets import conditions as extra
-from app.tickets import readiness
-from app.tickets.models import Ticket, TicketLabel
-from app.tickets.pages.blueprint import KINDS, PRIORITIES
+from app.tickets.filters import FILTERS
+from app.tickets.models import Ticket
 
-CATEGORIES = tuple(str(one) for one in StateCategory)
 # Of one filter: more than any menu offers, and no more than a statement takes as parameters.
 MOST_VALUES = 500
-# Those that take an id, or a word of a closed set.
-NAMES = (
-    "project_id",
-    "state_id",
-    "state_category",
-    "assignee_user_id",
-    "label_id",
-    "ticket_type",
-    "priority",
-    "parent_ticket_id",
-)
-CLOSED = {"ticket_type": KINDS, "priority": PRIORITIES, "state_category": CATEGORIES}
-COLUMNS = {
-    "project_id": Ticket.project_id,
-    "state_id": Ticket.state_id,
-    "state_category": WorkflowState.category,
-    "ticket_type": Ticket.type,
-    "priority": Ticket.priority,
-}
-FLAGS = {
-    "ready": ("Ready", "Can be started: not done, nobody's, and nothing open blocks it"),
-    "blocked": ("Blocked", "An open ticket blocks it"),
-    "quiet": ("Quiet bots", "Open with a bot that was silent on it for half an hour"),
-}
-CONDITIONS = {
-    "ready": readiness.is_ready,
-    "blocked": readiness.is_blocked,
-    "quiet": extra.is_quiet,
-}
+# What the text that is searched for is called.
+TEXT = "Text"
 
 Chosen = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Group:
     """One group of the filter menu: its options, and which of them are chosen."""
 
     name: str
@@ -84,19 +53,20 @@ def chosen_in(query: MultiDict[str, str]) -> Chosen:
     asked = query.get("q", "").strip()[:QUERY_LENGTH]
     if asked:
         found["q"] = [asked]
-    for name in NAMES:
-        values = [value for value in query.getlist(name) if _fits(name, value)]
-        if values:
-            found[name] = list(dict.fromkeys(values))[:MOST_VALUES]
-    for name in FLAGS:
-        if query.get(name) == "true":
+    for name, known in FILTERS.items():
+        if known.is_flag and query.get(name) == "true":
             found[name] = ["true"]
+        elif known.label and not known.is_flag:
+            values = [value for value in query.getlist(name) if _fits(name, value)]
+            if values:
+                found[name] = list(dict.fromkeys(values))[:MOST_VALUES]
     return found
 
 
 def _fits(name: str, value: str) -> bool:
-    if name in CLOSED:
-        return value in CLOSED[name]
+    words = FILTERS[name].words
+    if words:
+        return value in words
     if name == "assignee_user_id" and value in ("me", "none"):
         return True
     if name == "parent_ticket_id" and is_display_id(value.upper()):
@@ -108,35 +78,24 @@ def conditions(chosen: Chosen, actor: Actor) -> list[ColumnElement[bool]]:
     """The filters as conditions on tickets joined with their states."""
     found: list[ColumnElement[bool]] = []
     for name, values in chosen.items():
-        if name in COLUMNS:
-            found.append(COLUMNS[name].in_(values))
-        elif name in CONDITIONS:
-            found.append(CONDITIONS[name]())
-        elif name == "q":
-            found.append(Ticket.id.in_(ticket_ids(values[0])))
+        if name == "q":
+            found.append(FILTERS["among"].condition(ticket_ids(values[0])))
         elif name == "assignee_user_id":
-            found.append(_assigned(values, actor))
-        elif name == "label_id":
-            labelled = select(TicketLabel.ticket_id).where(TicketLabel.label_id.in_(values))
-            found.append(Ticket.id.in_(labelled))
-        else:
+            people = {"me": actor.id, "none": None}
+            found.append(FILTERS[name].condition([people.get(one, one) for one in values]))
+        elif name == "parent_ticket_id":
             found.append(_below(values))
+        else:
+            found.append(FILTERS[name].condition(values))
     return found
-
-
-def _assigned(values: list[str], actor: Actor) -> ColumnElement[bool]:
-    people = [actor.id if value == "me" else value for value in values if value != "none"]
-    either: list[ColumnElement[bool]] = [Ticket.assignee_user_id.in_(people)] if people else []
-    if "none" in values:
-        either.append(Ticket.assignee_user_id.is_(None))
-    return or_(*either)
 
 
 def _below(values: list[str]) -> ColumnElement[bool]:
     numbers = [value.upper() for value in values if is_display_id(value.upper())]
     named = select(Ticket.id).where(Ticket.display_id.in_(numbers)).correlate(None)
     by_id = [value for value in values if as_uuid(value)]
-    return or_(Ticket.parent_ticket_id.in_(named), Ticket.parent_ticket_id.in_(by_id))
+    is_below = FILTERS["parent_ticket_id"].condition
+    return or_(is_below(named), is_below(by_id))
 
 
 def offered(
@@ -147,20 +106,20 @@ def offered(
     states: Sequence[tuple[str, str]] = (),
     projects: Sequence[tuple[str, str]] = (),
     categories: bool = False,
-) -> list[Filter]:
+) -> list[Group]:
     """The groups of the filter menu; those without options are left out."""
-    groups: list[tuple[str, str, Sequence[tuple[str, str]]]] = [
-        ("project_id", "Project", projects),
-        ("state_id", "State", states),
-        ("state_category", "State", words(CATEGORIES) if categories else ()),
-        ("assignee_user_id", "Assignee", [("me", "Me"), ("none", "Nobody"), *users]),
-        ("priority", "Priority", words(PRIORITIES)),
-        ("ticket_type", "Type", words(KINDS)),
-        ("label_id", "Label", labels),
-    ]
+    groups: dict[str, Sequence[tuple[str, str]]] = {
+        "project_id": projects,
+        "state_id": states,
+        "state_category": words(FILTERS["state_category"].words) if categories else (),
+        "assignee_user_id": [("me", "Me"), ("none", "Nobody"), *users],
+        "priority": words(FILTERS["priority"].words),
+        "ticket_type": words(FILTERS["ticket_type"].words),
+        "label_id": labels,
+    }
     return [
-        Filter(name, label, options, chosen.get(name, []))
-        for name, label, options in groups
+        Group(name, FILTERS[name].label, options, chosen.get(name, []))
+        for name, options in groups.items()
         if options
     ]
 
@@ -170,21 +129,17 @@ def words(values: Sequence[str]) -> list[tuple[str, str]]:
     return [(value, value.capitalize()) for value in values]
 
 
-def chips(path: str, chosen: Chosen, groups: Sequence[Filter], **more: str) -> list[Chip]:
+def chips(path: str, chosen: Chosen, groups: Sequence[Group], **more: str) -> list[Chip]:
     """What is filtered by, one chip a value; ``more`` is what else the address keeps."""
     named = {(group.name, value): text for group in groups for value, text in group.options}
-    labels = {group.name: group.label for group in groups} | {
-        "q": "Text",
-        "parent_ticket_id": "Parent",
-        "state_category": "State",
-    }
     made = []
     for name, values in chosen.items():
         for value in values:
             left = {**chosen, name: [one for one in values if one != value]}
-            flag = FLAGS.get(name)
-            text = flag[0] if flag else named.get((name, value), _unnamed(name, value))
-            label = "" if flag else labels.get(name, "")
+            label = FILTERS[name].label if name in FILTERS else TEXT
+            text = named.get((name, value), _unnamed(name, value))
+            if name in FILTERS and FILTERS[name].is_flag:
+                label, text = "", label
             made.append(Chip(name, value, label, text, address(path, left, **more)))
     return made
 

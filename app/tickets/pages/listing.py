@@ -9,17 +9,17 @@ from werkzeug.datastructures import MultiDict
 
 from app.core.db import reading
 from app.core.errors import InvalidField
-from app.core.soon import soon
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import furniture, listing, readiness, tree
-from app.tickets.lanes import CATEGORIES
+from app.tickets import furniture, listing
+from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
 from app.tickets.models import Ticket
 from app.tickets.pages import filters
-from app.tickets.pages.blueprint import PRIORITIES, pages, user_options
+from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
+from app.tickets.read import in_live_projects
 from app.web import choices
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, page, render
@@ -61,7 +61,7 @@ def asked(query: MultiDict[str, str], *, everywhere: bool) -> Asked:
 
 def conditions_of(wanted: Asked, project: SeenProject | None) -> list[ColumnElement[bool]]:
     """Which tickets a list holds."""
-    where = Ticket.project_id == project.id if project else readiness.in_live_projects()
+    where = Ticket.project_id == project.id if project else in_live_projects()
     return [where, *filters.conditions(wanted.chosen, actor())]
 
 
@@ -106,7 +106,6 @@ def _show(project: SeenProject | None) -> Response:
     # "Load more" brings rows alone.
     if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
         return html(render("tickets/_rows.html", **shown))
-    soon(lambda: furniture.asked_for(project.id if project else None, actor().id))
     around = furniture.furniture(project.id if project else None, actor().id)
     users = furniture.all_users()
     people = user_options(users, project.id if project else None)
@@ -151,11 +150,11 @@ def _show(project: SeenProject | None) -> Response:
 
 def _find(
     wanted: Asked, project: SeenProject | None, cursor: str | None, *, backwards: bool
-) -> tuple[list[tree.Branch], listing.Found]:
+) -> tuple[list[listing.Branch], listing.Found]:
     """The page, and in a tree its branches."""
     if wanted.is_tree and project:
         narrowed = filters.conditions(wanted.chosen, actor())
-        forest = tree.find(
+        forest = listing.find_trees(
             project.id,
             narrowed,
             wanted.sort,

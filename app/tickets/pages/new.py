@@ -12,9 +12,11 @@ from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import creating, loaders, page_queries
+from app.tickets.fields import UPDATED
+from app.tickets.filters import PRIORITIES
 from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
-from app.tickets.pages.blueprint import PRIORITIES, pages, user_options, words
+from app.tickets.pages.blueprint import pages, user_options, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TicketCreate
 from app.web import choices
@@ -26,7 +28,7 @@ PROJECTS = 200
 # What the address may fill in.
 PREFILLED = ("title", "state_id", "assignee_user_id", "priority", "type")
 # What a duplicate has of the ticket it is made from, beside its parent and labels.
-COPIED = ("title", "body", "type", "priority", "assignee_user_id", "due_date")
+COPIED = ("type", *(one.name for one in UPDATED if one.is_copied))
 BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
 
 
@@ -61,7 +63,7 @@ def _copy(reference: str, form: Form) -> None:
     with reading():
         ticket = page_queries.subject(actor(), reference).ticket
     for name in COPIED:
-        form.raw.add(name, ticket[name] or "")
+        form.raw.add(name, "" if ticket[name] is None else str(ticket[name]))
     form.raw.add("parent_ticket_id", ticket["parent"]["display_id"] if ticket["parent"] else "")
     for label in ticket["labels"]:
         form.raw.add("label_ids", label["id"])

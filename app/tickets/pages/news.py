@@ -17,6 +17,7 @@ from app.core.db import reading, session
 from app.core.errors import Gone
 from app.core.ids import as_uuid
 from app.tickets import page_queries, relations, stream_queries
+from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show, stream
@@ -28,16 +29,7 @@ from app.web.guard import actor
 from app.web.render import html, render
 
 # The parts of the page that show a field of the API.
-FACT_OF = {
-    "title": "title",
-    "body": "body",
-    "priority": "priority",
-    "due_date": "due_date",
-    "assignee_user_id": "assignee",
-    "reporter_user_id": "reporter",
-    "parent_ticket_id": "parent",
-    "label_ids": "labels",
-}
+FACT_OF = {one.name: one.part for one in UPDATED}
 
 
 @pages.get("/tickets/<reference>/live")

@@ -13,11 +13,12 @@ from app.core.db import reading
 from app.core.errors import NotFound
 from app.rest.fields import load
 from app.tickets import furniture, loaders, page_queries, service
+from app.tickets.filters import PRIORITIES
 from app.tickets.label_links import label_ids_of
 from app.tickets.models import Ticket
-from app.tickets.pages.blueprint import PRIORITIES, may_be_assigned, pages
+from app.tickets.pages.blueprint import may_be_assigned, pages
 from app.tickets.pages.moving import shown_card
-from app.tickets.queries import labels_of
+from app.tickets.read import labels_of
 from app.tickets.schemas import TicketPatch
 from app.web.forms import Form, submit
 from app.web.guard import actor, safe_next
@@ -130,7 +131,7 @@ def _words(ticket: Ticket, name: str) -> str:
     if name == "priority":
         return f"{ticket.priority} priority"
     if name == "labels":
-        found = [label["name"] for label in labels_of([ticket.id])[ticket.id]]
+        found = [label["name"] for label in labels_of(ticket.id)]
         return f"labels {', '.join(found)}" if found else "no labels"
     user = furniture.summaries(furniture.all_users()).get(ticket.assignee_user_id or "")
     return f"assigned to {user['display_name']}" if user else "assigned to nobody"

@@ -1,6 +1,6 @@
 """One ticket: all of it on one page."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Response, g, request
@@ -8,7 +8,6 @@ from flask import Response, g, request
 from app.config import settings_at_hand
 from app.core.db import reading
 from app.core.errors import Gone
-from app.core.soon import Question
 from app.tickets import page_queries, relations, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import stream
@@ -27,7 +26,7 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
     """The whole page, with the comment form as it was sent where it was refused."""
     with reading():
         try:
-            subject = page_queries.subject(actor(), reference, along=_along)
+            subject = page_queries.subject(actor(), reference)
         except Gone as error:
             if (error.details or {}).get("resource") != "ticket":
                 raise
@@ -57,12 +56,6 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         comment_form=comment_form,
         status=status,
     )
-
-
-def _along(ticket_id: str) -> Iterable[Question]:
-    yield page_queries.asked_for_children(ticket_id)
-    yield relations.asked_for(actor(), ticket_id)
-    yield from stream_queries.asked_for(ticket_id)
 
 
 def _base_url() -> str:

@@ -6,7 +6,6 @@ from flask import Response
 
 from app.core.db import reading
 from app.core.errors import Gone, NotFound
-from app.core.soon import soon
 from app.web.guard import actor
 from app.web.pieces import lasts_until
 from app.web.render import page, page_of
@@ -40,7 +39,6 @@ def show(reference: str, key: str | None = None) -> Response:
         if not isinstance(found, Found):
             return _missing(scope, named, found)
         one = found.page
-        soon(lambda: [links.asked_for(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN)])
         there = rendering.known_of(scope, one.body)
         backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
         said = sentences.around((link["id"] for link in backlinks), one.slug)

@@ -1,0 +1,136 @@
+"""What tickets are filtered by, each filter once: REST, tools, pages and exports go by this table.
+
+Their forms stand in ``schemas.py`` (REST), ``tools/ticket_list.py`` and ``pages/filters.py``.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, exists, or_, select
+from sqlalchemy.orm import aliased
+
+from app.accounts.models import User, UserType
+from app.audit.models import AuditEvent
+from app.core.clock import now_ms
+from app.projects.models import StateCategory, WorkflowState
+from app.tickets import quiet
+from app.tickets.models import (
+    Priority,
+    RelationType,
+    Ticket,
+    TicketLabel,
+    TicketRelation,
+    TicketType,
+)
+from app.tickets.read import in_live_projects
+
+Condition = Callable[[Any], ColumnElement[bool]]
+
+
+def _is_many(value: Any) -> bool:
+    """Whether any of several values fits: a list, a query, or the parameter of a list."""
+    return isinstance(value, list | Select) or bool(getattr(value, "expanding", False))
+
+
+def _is(column: Any) -> Condition:
+    """The column has this value, or any of these; None among them stands for none."""
+
+    def condition(value: Any) -> ColumnElement[bool]:
+        if isinstance(value, list) and None in value:
+            some = [one for one in value if one is not None]
+            return or_(column.in_(some), column.is_(None)) if some else column.is_(None)
+        fits: ColumnElement[bool] = column.in_(value) if _is_many(value) else column == value
+        return fits
+
+    return condition
+
+
+def _is_labelled(value: Any) -> ColumnElement[bool]:
+    fits = _is(TicketLabel.label_id)(value)
+    return Ticket.id.in_(select(TicketLabel.ticket_id).where(fits))
+
+
+def is_blocked() -> ColumnElement[bool]:
+    """An open ticket blocks it, one that can be seen: not deleted, nor its project."""
+    blocker = aliased(Ticket, name="blocker")
+    blocker_state = aliased(WorkflowState, name="blocker_state")
+    return exists(
+        select(TicketRelation.id)
+        .join(blocker, blocker.id == TicketRelation.source_ticket_id)
+        .join(blocker_state, blocker_state.id == blocker.state_id)
+        .where(
+            TicketRelation.target_ticket_id == Ticket.id,
+            TicketRelation.type == RelationType.BLOCKS.value,
+            blocker.deleted_at.is_(None),
+            in_live_projects(blocker),
+            blocker_state.category != StateCategory.DONE.value,
+        )
+    )
+
+
+def is_ready() -> ColumnElement[bool]:
+    """Work that may be started: not done, nobody's, not an epic, and not blocked."""
+    return (
+        Ticket.type.in_([TicketType.STORY.value, TicketType.SUBTASK.value])
+        & Ticket.assignee_user_id.is_(None)
+        & Ticket.deleted_at.is_(None)
+        & (WorkflowState.category != StateCategory.DONE.value)
+        & ~is_blocked()
+    )
+
+
+def is_quiet() -> ColumnElement[bool]:
+    """An open ticket of a bot that has been silent on it, as ``quiet`` says."""
+    signs = exists(
+        select(AuditEvent.id).where(
+            quiet.SIGN_OF_HOLDER, AuditEvent.created_at > now_ms() - quiet.QUIET_MS
+        )
+    )
+    bots = select(User.id).where(User.type == UserType.BOT.value)
+    return (
+        Ticket.assignee_user_id.in_(bots)
+        & (WorkflowState.category != StateCategory.DONE.value)
+        & ~signs
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a filter asks of a ticket that is joined with its state."""
+
+    # Of a value, or of a list of which any may fit.
+    condition: Condition
+    # How menus of pages name it; without a name they do not have it.
+    label: str = ""
+    # The words that it takes, in the order of menus; else it takes an id.
+    words: tuple[str, ...] = ()
+    is_flag: bool = False
+
+
+PRIORITIES = tuple(str(one) for one in reversed(Priority))
+KINDS = (TicketType.STORY.value, TicketType.SUBTASK.value, TicketType.EPIC.value)
+CATEGORIES = tuple(str(one) for one in StateCategory)
+
+FILTERS = {
+    "project_id": Filter(_is(Ticket.project_id), "Project"),
+    "state_id": Filter(_is(Ticket.state_id), "State"),
+    "state_category": Filter(_is(WorkflowState.category), "State", CATEGORIES),
+    "assignee_user_id": Filter(_is(Ticket.assignee_user_id), "Assignee"),
+    "reporter_user_id": Filter(_is(Ticket.reporter_user_id)),
+    "label_id": Filter(_is_labelled, "Label"),
+    "ticket_type": Filter(_is(Ticket.type), "Type", KINDS),
+    "priority": Filter(_is(Ticket.priority), "Priority", PRIORITIES),
+    "parent_ticket_id": Filter(_is(Ticket.parent_ticket_id), "Parent"),
+    "updated_since": Filter(lambda moment: Ticket.updated_at >= moment),
+    "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
+    "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
+    "quiet": Filter(lambda _: is_quiet(), "Quiet bots", is_flag=True),
+    # The tickets of these ids, or of a query for ids.
+    "among": Filter(Ticket.id.in_),
+}
+
+
+def conditions(given: Iterable[tuple[str, Any]]) -> list[ColumnElement[bool]]:
+    """The conditions of these filters and values."""
+    return [FILTERS[name].condition(value) for name, value in given]

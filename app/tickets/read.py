@@ -1,0 +1,323 @@
+"""What a ticket shows: its columns, its rows by name, its JSON, and how one is found.
+
+REST, tools, pages, the list and exports read tickets by these. Lists are in ``listing.py``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypedDict
+
+import orjson
+from sqlalchemy import ColumnElement, bindparam, func, null, select
+from sqlalchemy.orm import aliased
+
+from app.accounts.builders import user_summary
+from app.accounts.models import User
+from app.core.actor import Access, Actor, operation
+from app.core.clock import iso, iso_or_none
+from app.core.db import AnyRow, Prepared
+from app.core.errors import Gone, NotFound
+from app.core.etag import etag
+from app.core.ids import as_uuid, is_display_id
+from app.core.json_rows import JsonRows
+from app.projects.models import Label, Project, WorkflowState
+from app.tickets.models import Ticket, TicketLabel
+
+
+class StateSummary(TypedDict):
+    """A workflow state where another resource names one."""
+
+    id: str
+    name: str
+    category: str
+
+
+class LabelSummary(TypedDict):
+    """A label where another resource names one."""
+
+    id: str
+    name: str
+    color: str
+
+
+class TicketSummary(TypedDict):
+    """A ticket where another resource names one."""
+
+    id: str
+    display_id: str
+    title: str
+    type: str
+    state: StateSummary | None
+
+
+def state_summary(
+    identifier: str | None, name: str | None, category: str | None
+) -> StateSummary | None:
+    """The summary of a state; None for a deleted ticket whose state is gone."""
+    if identifier is None or name is None or category is None:
+        return None
+    return {"id": identifier, "name": name, "category": category}
+
+
+def labels_in(found: str | None) -> list[LabelSummary]:
+    """The labels of ``LABELS``, in the order in which they are shown."""
+    return list(_label_summaries(found)) if found else []
+
+
+@lru_cache(maxsize=1024)
+def _label_summaries(found: str) -> tuple[LabelSummary, ...]:
+    # A project has few labels, and many tickets the same ones: the same text says the same.
+    rows = sorted(orjson.loads(found))
+    return tuple(
+        {"id": identifier, "name": name, "color": color} for _, identifier, name, color in rows
+    )
+
+
+_Assignee = aliased(User, name="assignee")
+_Reporter = aliased(User, name="reporter")
+_Parent = aliased(Ticket, name="parent")
+_ParentState = aliased(WorkflowState, name="parent_state")
+
+# The labels of a ticket, as ``labels_in`` reads them.
+LABELS = (
+    select(JsonRows(Label.name_key, Label.id, Label.name, Label.color))
+    .select_from(TicketLabel)
+    .join(Label, Label.id == TicketLabel.label_id)
+    .where(TicketLabel.ticket_id == Ticket.id)
+    .correlate(Ticket)
+    .scalar_subquery()
+    .label("labels")
+)
+
+# What a ticket shows; ``ticket_json`` reads each by its name.
+_COLUMNS = (
+    Ticket.id,
+    Ticket.display_id,
+    Ticket.ticket_number,
+    Ticket.project_id,
+    Ticket.type,
+    Ticket.title,
+    Ticket.body,
+    Ticket.priority,
+    Ticket.due_date,
+    Ticket.created_at,
+    Ticket.updated_at,
+    Ticket.deleted_at,
+    Ticket.state_id,
+    Ticket.assignee_user_id,
+    Ticket.reporter_user_id,
+    Ticket.parent_ticket_id,
+    WorkflowState.name.label("state_name"),
+    WorkflowState.category.label("state_category"),
+    _Assignee.type.label("assignee_type"),
+    _Assignee.username.label("assignee_username"),
+    _Assignee.display_name.label("assignee_display_name"),
+    _Reporter.type.label("reporter_type"),
+    _Reporter.username.label("reporter_username"),
+    _Reporter.display_name.label("reporter_display_name"),
+    _Parent.display_id.label("parent_display_id"),
+    _Parent.title.label("parent_title"),
+    _Parent.type.label("parent_type"),
+    _ParentState.id.label("parent_state_id"),
+    _ParentState.name.label("parent_state_name"),
+    _ParentState.category.label("parent_state_category"),
+    LABELS,
+)
+
+
+def _joined(*columns: Any) -> Any:
+    """Of a ticket and what it names: all by outer joins, so that tickets are read first."""
+    return (
+        select(*columns)
+        .select_from(Ticket)
+        .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .outerjoin(_Assignee, _Assignee.id == Ticket.assignee_user_id)
+        .outerjoin(_Reporter, _Reporter.id == Ticket.reporter_user_id)
+        .outerjoin(_Parent, _Parent.id == Ticket.parent_ticket_id)
+        .outerjoin(_ParentState, _ParentState.id == _Parent.state_id)
+    )
+
+
+TICKETS = _joined(*_COLUMNS)
+# The same with None for the body, which is most of a row.
+BODILESS = _joined(*(null().label("body") if one is Ticket.body else one for one in _COLUMNS))
+
+# Of the fields of a ticket; the body in a list without bodies.
+MAY_BE_EMPTY = (
+    "body",
+    "state_id",
+    "state",
+    "assignee_user_id",
+    "assignee",
+    "parent_ticket_id",
+    "parent",
+    "due_date",
+    "deleted_at",
+)
+
+
+def ticket_json(row: AnyRow) -> dict[str, Any]:
+    """The ticket resource, of a row of ``TICKETS`` or ``BODILESS``."""
+    assignee = parent = None
+    if row.assignee_user_id is not None:
+        assignee = user_summary(
+            row.assignee_user_id,
+            row.assignee_type,
+            row.assignee_username,
+            row.assignee_display_name,
+        )
+    if row.parent_ticket_id is not None:
+        parent = {
+            "id": row.parent_ticket_id,
+            "display_id": row.parent_display_id,
+            "title": row.parent_title,
+            "type": row.parent_type,
+            "state": state_summary(
+                row.parent_state_id, row.parent_state_name, row.parent_state_category
+            ),
+        }
+    return {
+        "id": row.id,
+        "display_id": row.display_id,
+        "ticket_number": row.ticket_number,
+        "project_id": row.project_id,
+        "type": row.type,
+        "title": row.title,
+        "body": row.body,
+        "state_id": row.state_id,
+        "state": state_summary(row.state_id, row.state_name, row.state_category),
+        "priority": row.priority,
+        "assignee_user_id": row.assignee_user_id,
+        "assignee": assignee,
+        "reporter_user_id": row.reporter_user_id,
+        "reporter": user_summary(
+            row.reporter_user_id,
+            row.reporter_type,
+            row.reporter_username,
+            row.reporter_display_name,
+        ),
+        "parent_ticket_id": row.parent_ticket_id,
+        "parent": parent,
+        "labels": labels_in(row.labels),
+        "due_date": row.due_date,
+        "created_at": iso(row.created_at),
+        "updated_at": iso(row.updated_at),
+        "deleted_at": iso_or_none(row.deleted_at),
+    }
+
+
+def tickets_json(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+    """The ticket resources of these rows."""
+    return [ticket_json(row) for row in rows]
+
+
+def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
+    """Tickets of deleted projects are in no list."""
+    deleted = select(Project.id).where(Project.deleted_at.is_not(None))
+    return ticket.project_id.not_in(deleted)
+
+
+# When a ticket, and each thing that it shows beside its own row, was changed last.
+_CHANGED = Prepared(
+    _joined(
+        Ticket.updated_at,
+        WorkflowState.updated_at.label("state"),
+        _Assignee.updated_at.label("assignee"),
+        _Reporter.updated_at.label("reporter"),
+        _Parent.updated_at.label("parent"),
+        _ParentState.updated_at.label("parent_state"),
+        select(func.max(Label.updated_at))
+        .select_from(TicketLabel)
+        .join(Label, Label.id == TicketLabel.label_id)
+        .where(TicketLabel.ticket_id == Ticket.id)
+        .correlate(Ticket)
+        .scalar_subquery()
+        .label("labels"),
+    ).where(Ticket.id == bindparam("ticket_id"))
+)
+
+
+def shows_nothing_newer(ticket_id: str) -> bool:
+    """Whether all that the ticket shows of others is as old as its own row, and so its ETag."""
+    own, *others = _CHANGED.first(ticket_id=ticket_id)
+    return all(other is None or other <= own for other in others)
+
+
+_BY_ID = Prepared(TICKETS.where(Ticket.id == bindparam("ticket_id")))
+
+
+def ticket_by_id(ticket_id: str) -> dict[str, Any]:
+    """The JSON of one ticket that was found before."""
+    return ticket_json(_BY_ID.all(ticket_id=ticket_id)[0])
+
+
+_WITH_PROJECT = TICKETS.add_columns(Project.deleted_at.label("project_deleted_at")).join(
+    Project, Project.id == Ticket.project_id
+)
+_FOUND_BY_ID = Prepared(_WITH_PROJECT.where(Ticket.id == bindparam("reference")))
+_FOUND_BY_DISPLAY_ID = Prepared(_WITH_PROJECT.where(Ticket.display_id == bindparam("reference")))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTicket:
+    """A ticket as it was found; its JSON is made when it is wanted."""
+
+    row: AnyRow
+
+    @property
+    def id(self) -> str:
+        """The ticket's UUID."""
+        return str(self.row.id)
+
+    @property
+    def project_id(self) -> str:
+        """The UUID of its project."""
+        return str(self.row.project_id)
+
+    @property
+    def etag(self) -> str:
+        """The ticket's weak ETag."""
+        return etag(self.row.updated_at, self.row.id)
+
+    def json(self) -> dict[str, Any]:
+        """The ticket resource."""
+        return ticket_json(self.row)
+
+
+@operation(Access.READ)
+def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -> FoundTicket:
+    """One ticket, by UUID or display id; raises NotFound or Gone."""
+    row = None
+    if is_display_id(reference):
+        row = _FOUND_BY_DISPLAY_ID.first(reference=reference)
+    elif (canonical := as_uuid(reference)) is not None:
+        row = _FOUND_BY_ID.first(reference=canonical)
+    if row is None or not actor.sees_project(row.project_id):
+        raise NotFound("ticket", reference)
+    if not include_deleted:
+        if row.project_deleted_at is not None:
+            raise Gone("project", row.project_id)
+        if row.deleted_at is not None:
+            raise Gone("ticket", reference)
+    return FoundTicket(row)
+
+
+_CHILDREN = Prepared(
+    BODILESS.where(
+        Ticket.parent_ticket_id == bindparam("ticket_id"), Ticket.deleted_at.is_(None)
+    ).order_by(Ticket.created_at, Ticket.id)
+)
+
+
+def children(ticket_id: str) -> list[dict[str, Any]]:
+    """The live tickets below this one, oldest first, without bodies."""
+    return tickets_json(_CHILDREN.all(ticket_id=ticket_id))
+
+
+_LABELS_OF = Prepared(select(LABELS).select_from(Ticket).where(Ticket.id == bindparam("ticket_id")))
+
+
+def labels_of(ticket_id: str) -> list[LabelSummary]:
+    """The labels of a ticket that was found before, by name."""
+    return labels_in(_LABELS_OF.all(ticket_id=ticket_id)[0].labels)
