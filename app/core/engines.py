@@ -15,7 +15,6 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.core.lanes import LONG_THREADS
 from app.core.prepared import wrapped
-from app.core.server_prepared import ready_statements
 
 # The execution option, and the session's mark, of a unit of work that writes.
 WRITES = "docket_writes"
@@ -103,8 +102,6 @@ def prepare(engine: Engine) -> None:
         event.listen(engine, "connect", _open_postgres)
         event.listen(engine, "begin", _begin_postgres)
         event.listen(engine, "checkout", partial(_check_out, engine))
-        event.listen(engine, "rollback", _roll_back_postgres)
-        event.listen(engine, "rollback_savepoint", _doubt_ready)
         event.listen(engine, "reset", _reset_postgres)
         event.listen(engine, "checkin", _check_in)
 
@@ -166,22 +163,6 @@ def _begin_postgres(connection: Connection) -> None:
         driver.autocommit = False
     if connection.get_execution_options().get(HASTY, False):
         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
-
-
-def _roll_back_postgres(connection: Connection) -> None:
-    """Roll back before SQLAlchemy has the driver do so, which then finds nothing left to do.
-
-    The driver would have the server forget all statements that it keeps ready, to be planned anew,
-    as it cannot know that none of ours is of something that was made and rolled back.
-    """
-    if not connection.invalidated:
-        _end(connection.connection.dbapi_connection)
-
-
-def _doubt_ready(connection: Connection, *_: object) -> None:
-    """The driver does as much when it goes back to a savepoint, which is left to it."""
-    if not connection.invalidated:
-        ready_statements(connection).doubt()
 
 
 def _end(driver: Any) -> None:

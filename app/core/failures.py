@@ -68,7 +68,7 @@ def outage_in_words(error: Unavailable) -> str:
 
 # Serialization failure, deadlock, and a row that was deleted after it was read and before another
 # row came to refer to it. Run anew, the work finds out and says so. Last, a statement that the
-# server kept ready and somebody had it forget (server_prepared.py); what only reads fails by that.
+# server kept ready and somebody had it forget (``prepared.run``).
 _RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
 
 
