@@ -47,14 +47,9 @@ def outages() -> Iterator[None]:
     try:
         yield
     except (PoolTimeout, DBAPIError) as error:
-        tell_outage(error)
+        if isinstance(error, PoolTimeout) or is_outage(error):
+            raise Unavailable from error
         raise
-
-
-def tell_outage(error: PoolTimeout | DBAPIError) -> None:
-    """Raise Unavailable where this says that the database cannot be reached."""
-    if isinstance(error, PoolTimeout) or is_outage(error):
-        raise Unavailable from error
 
 
 def outage_in_words(error: Unavailable) -> str:

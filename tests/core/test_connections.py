@@ -1,0 +1,118 @@
+"""A connection goes back to the pool with nothing open, and keeps nothing of who used it."""
+
+import threading
+
+import pytest
+from psycopg.pq import TransactionStatus
+from sqlalchemy import bindparam, select, text
+
+from app.accounts.models import User
+from app.core.db import Prepared, db, reading, session, transaction
+from tests.core.test_units_of_work import new_user
+
+NAMES = Prepared(select(User.username))
+NAMED = Prepared(select(User.id).where(User.username == bindparam("username")))
+
+
+@pytest.fixture(autouse=True)
+def _context(app):
+    with app.app_context():
+        db.engine.dispose()
+        yield
+        db.engine.dispose()
+
+
+def driver_of(connection):
+    return connection.connection.dbapi_connection
+
+
+def read():
+    """The driver's connection of a unit of work that only reads."""
+    with reading():
+        NAMES.all()
+        return driver_of(session.get_bind())
+
+
+def test_what_only_read_is_used_again_and_sees_what_was_written_since():
+    first = read()
+    person = new_user()
+    with transaction():
+        assert driver_of(session.get_bind()) is first
+        session.add(person)
+    kept = read()
+    with reading():
+        assert driver_of(session.get_bind()) is kept
+        assert [row.id for row in NAMED.all(username=person.username)] == [person.id]
+
+
+def test_what_wrote_is_used_again_and_reads_without_keeping_writers_out():
+    with transaction():
+        session.add(new_user())
+        driver = driver_of(session.get_bind())
+    with reading():
+        again = driver_of(session.get_bind())
+        session.scalar(select(User.id).limit(1))
+        other = threading.Thread(target=written_elsewhere, args=(db.engine,))
+        other.start()
+        other.join(5)
+        assert not other.is_alive()
+    assert again is driver
+
+
+def test_a_reader_of_another_moment_does_not_keep_the_old_one_open():
+    with reading():
+        before = len(NAMES.all())
+    other = threading.Thread(target=written_elsewhere, args=(db.engine,))
+    other.start()
+    other.join()
+    with reading():
+        assert len(NAMES.all()) == before + 1
+
+
+def written_elsewhere(engine):
+    person = new_user()
+    with engine.begin() as connection:
+        connection.execute(
+            User.__table__.insert().values(
+                id=person.id,
+                type="human",
+                username=person.username,
+                display_name="U",
+                is_active=True,
+                created_at=person.created_at,
+                updated_at=person.updated_at,
+            )
+        )
+
+
+def is_open(driver):
+    """Whether a transaction is open."""
+    if hasattr(driver, "in_transaction"):
+        return driver.in_transaction
+    return driver.pgconn.transaction_status != TransactionStatus.IDLE
+
+
+@pytest.mark.parametrize("by_session", [True, False])
+def test_no_transaction_is_left_open(by_session):
+    with reading():
+        driver = driver_of(session.get_bind())
+        NAMES.all()
+        if by_session:
+            session.scalar(text("SELECT 1"))
+    assert not is_open(driver)
+    driver = read()
+    assert not is_open(driver)
+
+
+def fail():
+    with reading():
+        NAMES.all()
+        raise KeyError("stop")
+
+
+def test_a_unit_that_failed_gives_its_connection_back():
+    with pytest.raises(KeyError):
+        fail()
+    assert db.engine.pool.checkedout() == 0
+    read()
+    assert db.engine.pool.checkedout() == 0
