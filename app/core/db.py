@@ -141,12 +141,12 @@ def _only_writers_execute(state: ORMExecuteState) -> None:
 
 
 @contextmanager
-def transaction(*, hasty: bool = False) -> Iterator[None]:
+def transaction(*, async_commit: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
-    A ``hasty`` one is seen by all and survives the end of this process like any other, but its
-    commit does not wait for the disk: the next one that does carries it there. Raises Unavailable
-    without a database, and LaneRequired on the event loop.
+    With ``async_commit`` the commit does not wait for the disk: it is seen by all and survives the
+    end of this process like any other, and the next commit that waits carries it to the disk.
+    Raises Unavailable without a database, and LaneRequired on the event loop.
     """
     by_session = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or by_session:
@@ -156,7 +156,7 @@ def transaction(*, hasty: bool = False) -> Iterator[None]:
         outages(),
         writer_lock(db.engine),
         db.engine.connect() as connection,
-        for_writing(connection, hasty=hasty).begin(),
+        for_writing(connection, async_commit=async_commit).begin(),
     ):
         wrote, afterwards = writer.set(connection), _afterwards.set(queue)
         try:
@@ -199,10 +199,10 @@ def is_postgresql() -> bool:
 
 
 @contextmanager
-def in_one_go() -> Iterator[None]:
-    """In a ``transaction``: what is written meanwhile goes to PostgreSQL without waiting for each.
+def pipeline() -> Iterator[None]:
+    """In a ``transaction``: statements go to PostgreSQL without waiting for each one's result.
 
-    A refusal is raised by any later statement, or at the end. What has rows must be prepared.
+    An error is raised by any later statement, or at the end. What has rows must be prepared.
     """
     connection = writer.get()
     if connection is None:
@@ -260,7 +260,7 @@ def _end_session() -> None:
         raise
 
 
-def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
+def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     """Run ``work`` in a ``transaction``, again when the database asks for it.
 
     PostgreSQL refuses one of two that collide (``failures.is_retryable``), and a row that changed
@@ -269,7 +269,7 @@ def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
     """
     for attempt in range(ATTEMPTS):
         try:
-            with transaction(hasty=hasty):
+            with transaction(async_commit=async_commit):
                 return work()
         except (DBAPIError, StaleDataError) as error:
             stale = isinstance(error, StaleDataError)

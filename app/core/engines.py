@@ -20,7 +20,7 @@ WRITES = "docket_writes"
 # The execution option of a connection that only reads.
 READS = "docket_reads"
 # The execution option of one whose commit need not wait for the disk.
-HASTY = "docket_hasty"
+ASYNC_COMMIT = "docket_async_commit"
 
 # Ids are text to everyone here (``columns.Id``), so no connection makes an object of each.
 psycopg.adapters.register_loader("uuid", TextLoader)
@@ -98,9 +98,9 @@ def prepare(engine: Engine) -> None:
         event.listen(engine, "checkin", _check_in)
 
 
-def for_writing(connection: Connection, *, hasty: bool = False) -> Connection:
-    """The connection, whose transactions write; ``hasty`` as in ``db.transaction``."""
-    return connection.execution_options(**{WRITES: True, HASTY: hasty})
+def for_writing(connection: Connection, *, async_commit: bool = False) -> Connection:
+    """The connection, whose transactions write; ``async_commit`` as in ``db.transaction``."""
+    return connection.execution_options(**{WRITES: True, ASYNC_COMMIT: async_commit})
 
 
 def for_reading(connection: Connection) -> Connection:
@@ -132,7 +132,7 @@ def _begin_sqlite(connection: Connection) -> None:
         return
     options = connection.get_execution_options()
     if options.get(WRITES, False):
-        _set_synchronous(connection, "NORMAL" if options.get(HASTY, False) else "FULL")
+        _set_synchronous(connection, "NORMAL" if options.get(ASYNC_COMMIT, False) else "FULL")
         _run(connection, "BEGIN IMMEDIATE")
     else:
         _run(connection, "BEGIN")
@@ -164,7 +164,7 @@ def _begin_postgres(connection: Connection) -> None:
         return
     driver: Any = connection.connection.dbapi_connection
     driver.autocommit = False
-    if options.get(HASTY, False):
+    if options.get(ASYNC_COMMIT, False):
         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
 
 
