@@ -29,7 +29,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from app.core.engines import for_reading, for_writing
+from app.core.connections import connected
+from app.core.engines import for_writing
 from app.core.errors import Unavailable
 from app.core.failures import is_retryable, outages
 from app.core.ids import as_uuid
@@ -236,7 +237,7 @@ def reading() -> Iterator[None]:
 
     Raises Unavailable without a database.
     """
-    with outages(), for_reading(db.engine.connect()) as connection:
+    with outages(), connected(db.engine) as connection:
         read = reader.set(connection)
         try:
             yield

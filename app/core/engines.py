@@ -27,7 +27,8 @@ psycopg.adapters.register_loader("uuid", TextLoader)
 
 # A connection that was used less than this ago is not asked whether it still lives.
 FRESH_SECONDS = 1.0
-_SEEN = "docket_seen"
+# When a connection was used last.
+SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
 
 SQLITE_PRAGMAS = (
@@ -112,6 +113,17 @@ def for_reading(connection: Connection) -> Connection:
     return connection.execution_options(**{READS: True})
 
 
+def is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
+    """Whether the server is still there; it is not asked where it was a moment ago."""
+    if time.monotonic() - info.get(SEEN, 0.0) < FRESH_SECONDS:
+        return True
+    try:
+        engine.dialect.do_ping(driver)
+    except engine.dialect.loaded_dbapi.Error:
+        return False
+    return True
+
+
 def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     """Take BEGIN into our own hands and make commits durable."""
     connection.isolation_level = None
@@ -169,19 +181,12 @@ def _begin_postgres(connection: Connection) -> None:
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """See that the server is still there, unless it was a moment ago.
-
-    Raises DisconnectionError, on which the pool opens another connection.
-    """
-    if time.monotonic() - record.info.get(_SEEN, 0.0) < FRESH_SECONDS:
-        return
-    try:
-        engine.dialect.do_ping(driver)
-    except engine.dialect.loaded_dbapi.Error as error:
-        raise DisconnectionError from error
+    """Raise DisconnectionError where it is dead, on which the pool opens another connection."""
+    if not is_alive(engine, driver, record.info):
+        raise DisconnectionError
 
 
 def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
         driver.autocommit = True
-        record.info[_SEEN] = time.monotonic()
+        record.info[SEEN] = time.monotonic()

@@ -7,7 +7,8 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
-from app.core.db import Prepared, db, reading, session, transaction
+from app.core import connections
+from app.core.db import Prepared, db, reading, run_write, session, transaction
 from tests.core.test_units_of_work import new_user
 
 NAMES = Prepared(select(User.username))
@@ -37,26 +38,19 @@ def test_what_only_read_is_used_again_and_sees_what_was_written_since():
     first = read()
     person = new_user()
     with transaction():
-        assert driver_of(session.get_bind()) is first
         session.add(person)
-    kept = read()
     with reading():
-        assert driver_of(session.get_bind()) is kept
+        assert driver_of(session.get_bind()) is first
         assert [row.id for row in NAMED.all(username=person.username)] == [person.id]
 
 
-def test_what_wrote_is_used_again_and_reads_without_keeping_writers_out():
-    with transaction():
-        session.add(new_user())
-        driver = driver_of(session.get_bind())
+def test_who_reads_keeps_no_writer_out():
     with reading():
-        again = driver_of(session.get_bind())
         session.scalar(select(User.id).limit(1))
         other = threading.Thread(target=written_elsewhere, args=(db.engine,))
         other.start()
         other.join(5)
         assert not other.is_alive()
-    assert again is driver
 
 
 def test_a_reader_of_another_moment_does_not_keep_the_old_one_open():
@@ -114,5 +108,30 @@ def test_a_unit_that_failed_gives_its_connection_back():
     with pytest.raises(KeyError):
         fail()
     assert db.engine.pool.checkedout() == 0
-    read()
-    assert db.engine.pool.checkedout() == 0
+
+
+def test_only_a_few_are_kept(app):
+    together = threading.Barrier(4)
+
+    def many():
+        with app.app_context(), reading():
+            NAMES.all()
+            together.wait(10)
+
+    threads = [threading.Thread(target=many) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # Two threads may come to the last place at once.
+    assert db.engine.pool.checkedout() <= connections.MOST_KEPT + 1
+
+
+def test_none_stays_open_where_the_engine_gives_up_its_connections():
+    for _ in range(2):
+        driver = read()
+        db.engine.dispose()
+        with pytest.raises(Exception, match="closed"):
+            driver.execute("SELECT 1")
+    assert read() is not driver
+    run_write(lambda: session.add(new_user()))
