@@ -23,7 +23,6 @@ from app.core.engines import engine_options, prepare
 from app.core.errors import RequestMisdirected
 from app.core.json_provider import OrjsonProvider
 from app.core.response_headers import add_missing
-from app.core.spare_connections import end_left
 from app.markdown import budget
 from app.mcp import blueprint as mcp
 from app.mcp.door import Door
@@ -109,7 +108,6 @@ def _install_requests(app: Flask) -> None:
         lanes.enter_rule(rule.rule if rule is not None else "")
 
     app.after_request(traces.finish)
-    app.teardown_request(lambda _error: end_left())
     app.teardown_request(lambda _error: budget.end_request())
 
     @app.after_request

@@ -18,7 +18,7 @@ from alembic.script import ScriptDirectory
 
 from app.core.columns import Id
 from app.core.db import Base, db
-from app.core.engines import WRITES
+from app.core.engines import for_writing
 from app.core.locks import Lock
 from app.core.writer_lock import writer_lock
 
@@ -35,25 +35,28 @@ LOCK_TIMEOUT = "5s"
 def run() -> None:
     """Bring the schema up to date in one transaction."""
     steps: list[str] = []
-    with writer_lock(db.engine), db.engine.connect() as connection:
-        options = connection.execution_options(**{WRITES: True})
-        with _foreign_keys_off(options), options.begin():
-            _take_turn(options)
-            context.configure(
-                connection=options,
-                target_metadata=Base.metadata,
-                transactional_ddl=True,
-                render_as_batch=True,
-                compare_type=True,
-                include_name=_include_name,
-                include_object=_include_object,
-                render_item=_render_item,
-                process_revision_directives=_number,
-                on_version_apply=partial(_note_revision, steps),
-            )
-            context.run_migrations()
-            if steps:
-                _check_foreign_keys(options)
+    with (
+        writer_lock(db.engine),
+        db.engine.connect() as connection,
+        _foreign_keys_off(connection),
+        for_writing(connection).begin(),
+    ):
+        _take_turn(connection)
+        context.configure(
+            connection=connection,
+            target_metadata=Base.metadata,
+            transactional_ddl=True,
+            render_as_batch=True,
+            compare_type=True,
+            include_name=_include_name,
+            include_object=_include_object,
+            render_item=_render_item,
+            process_revision_directives=_number,
+            on_version_apply=partial(_note_revision, steps),
+        )
+        context.run_migrations()
+        if steps:
+            _check_foreign_keys(connection)
     if steps:
         log.info("schema upgraded", extra={"revision": steps[-1], "revisions": len(steps)})
 

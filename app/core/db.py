@@ -26,17 +26,15 @@ from sqlalchemy import (
     event,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from app.core.at_work import reader, writer
-from app.core.engines import HASTY, WRITES
+from app.core.connections import connected
+from app.core.engines import for_writing
 from app.core.errors import Unavailable
-from app.core.failures import is_retryable, outages, tell_outage
+from app.core.failures import is_retryable, outages
 from app.core.ids import as_uuid
 from app.core.prepared import Compiled, Statement, compiled, run, wrapped
-from app.core.spare_connections import end_left, give_back, leave, lent, taken_up
 from app.core.writer_lock import writer_lock
 
 T = TypeVar("T")
@@ -63,6 +61,9 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
 
 
+# The connection of the unit of work at hand: of one that only reads, or of one that writes.
+reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
+writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
 # What is to be done once the unit of work at hand has committed, each thing once.
 _afterwards: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
     "afterwards", default=None
@@ -128,40 +129,46 @@ def by_id(model: type[Model], identifier: str) -> Model | None:
 
 
 @event.listens_for(Session, "before_flush")
-def _only_writers_flush(flushing: Session, *_: object) -> None:
+def _only_writers_flush(*_: object) -> None:
     """A read must never turn into a write: on SQLite it could fail halfway."""
     if reader.get() is not None:
         raise RuntimeError("a reading unit of work tried to write")
 
 
+@event.listens_for(Session, "do_orm_execute")
+def _only_writers_execute(state: ORMExecuteState) -> None:
+    if state.is_insert or state.is_update or state.is_delete:
+        _only_writers_flush()
+
+
 @contextmanager
-def transaction(*, hasty: bool = False) -> Iterator[None]:
+def transaction(*, async_commit: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
-    A ``hasty`` one is seen by all and survives the end of this process like any other, but its
-    commit does not wait for the disk: the next one that does carries it there. Raises Unavailable
-    without a database, and LaneRequired on the event loop.
+    With ``async_commit`` the commit does not wait for the disk: it is seen by all and survives the
+    end of this process like any other, and the next commit that waits carries it to the disk.
+    Raises Unavailable without a database, and LaneRequired on the event loop.
     """
     by_session = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or by_session:
         raise RuntimeError("a unit of work is open already")
-    end_left()
-    engine = db.engine
     queue: dict[Callable[[], None], None] = {}
-    with outages(), writer_lock(engine), lent(engine) as connection:
-        begun = connection.execution_options(**{WRITES: True, HASTY: hasty}).begin()
+    with (
+        outages(),
+        writer_lock(db.engine),
+        db.engine.connect() as connection,
+        for_writing(connection, async_commit=async_commit).begin(),
+    ):
         wrote, afterwards = writer.set(connection), _afterwards.set(queue)
         try:
             yield
             if db.session.registry.has():
-                # It flushes, and ends its part; the commit is ours.
+                # It flushes, and ends its part; the commit is the connection's.
                 session.commit()
-            begun.commit()
         finally:
             _afterwards.reset(afterwards)
             writer.reset(wrote)
-            if db.session.registry.has():
-                _end_session()
+            _end_session()
     for act in queue:
         act()
 
@@ -193,10 +200,10 @@ def is_postgresql() -> bool:
 
 
 @contextmanager
-def in_one_go() -> Iterator[None]:
-    """In a ``transaction``: what is written meanwhile goes to PostgreSQL without waiting for each.
+def pipeline() -> Iterator[None]:
+    """In a ``transaction``: statements go to PostgreSQL without waiting for each one's result.
 
-    A refusal is raised by any later statement, or at the end. What has rows must be prepared.
+    An error is raised by any later statement, or at the end. What has rows must be prepared.
     """
     connection = writer.get()
     if connection is None:
@@ -225,38 +232,28 @@ def is_writing() -> bool:
 
 
 @contextmanager
-def reading(*, goes_on: bool = False) -> Iterator[None]:
+def reading() -> Iterator[None]:
     """A unit of work that only reads, from one snapshot on SQLite; ends without a trace.
 
-    One that ``goes_on`` leaves its connection and snapshot to the next of the same request
-    (``spare_connections.leave``). To go into ``outages`` and ``lent`` would be a third of its time.
+    Raises Unavailable without a database.
     """
-    engine = db.engine
-    try:
-        connection = taken_up(engine)
+    with outages(), connected(db.engine) as connection:
+        read = reader.set(connection)
         try:
-            token = reader.set(connection)
-            try:
-                yield
-            finally:
-                # First of all: whatever fails below, this thread is no longer in a unit of work.
-                reader.reset(token)
-                if db.session.registry.has():
-                    _end_session()
-        except BaseException:
-            connection.close()
-            raise
-    except (PoolTimeout, DBAPIError) as error:
-        tell_outage(error)
-        raise
-    (leave if goes_on else give_back)(engine, connection)
+            yield
+        finally:
+            # First of all: whatever fails below, this thread is no longer in a unit of work.
+            reader.reset(read)
+            _end_session()
 
 
 def _end_session() -> None:
-    """Close the session; one that cannot be, its connection being lost, gives way to another.
+    """Close the session, if there is one; one whose connection is lost gives way to another.
 
     Objects stay readable for the rest of the request.
     """
+    if not db.session.registry.has():
+        return
     try:
         session.close()
     except DBAPIError:
@@ -264,7 +261,7 @@ def _end_session() -> None:
         raise
 
 
-def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
+def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     """Run ``work`` in a ``transaction``, again when the database asks for it.
 
     PostgreSQL refuses one of two that collide (``failures.is_retryable``), and a row that changed
@@ -273,7 +270,7 @@ def run_write(work: Callable[[], T], *, hasty: bool = False) -> T:
     """
     for attempt in range(ATTEMPTS):
         try:
-            with transaction(hasty=hasty):
+            with transaction(async_commit=async_commit):
                 return work()
         except (DBAPIError, StaleDataError) as error:
             stale = isinstance(error, StaleDataError)

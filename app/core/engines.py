@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 import psycopg
-from psycopg.pq import TransactionStatus
 from psycopg.types.string import TextLoader
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DisconnectionError
@@ -15,21 +14,21 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.core.lanes import LONG_THREADS
 from app.core.prepared import wrapped
-from app.core.server_prepared import ready_statements
 
-# The execution option, and the session's mark, of a unit of work that writes.
+# The execution option of a connection that writes.
 WRITES = "docket_writes"
+# The execution option of a connection that only reads.
+READS = "docket_reads"
 # The execution option of one whose commit need not wait for the disk.
-HASTY = "docket_hasty"
+ASYNC_COMMIT = "docket_async_commit"
 
 # Ids are text to everyone here (``columns.Id``), so no connection makes an object of each.
 psycopg.adapters.register_loader("uuid", TextLoader)
 
 # A connection that was used less than this ago is not asked whether it still lives.
 FRESH_SECONDS = 1.0
-_SEEN = "docket_seen"
-# When a connection was used last, where that was before it comes back to the pool.
-USED = "docket_used"
+# When a connection was used last.
+SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
 
 SQLITE_PRAGMAS = (
@@ -62,24 +61,18 @@ def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
         # And those of the jobs.
         "pool_size": threads + LONG_THREADS + 4,
         "max_overflow": 0,
+        # The connection that was used last has its pages in its cache, and was there a moment ago.
+        "pool_use_lifo": True,
         # SQL errors must not print what clients sent (secrets among it).
         "hide_parameters": True,
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
     }
     if sqlite:
-        # Last in, first out: the connection that is used next has its pages in its cache.
-        return common | {
-            "pool_timeout": 10,
-            "pool_use_lifo": True,
-            "connect_args": {"timeout": 10.0},
-        }
+        return common | {"pool_timeout": 10, "connect_args": {"timeout": 10.0}}
     return common | {
         "pool_timeout": 5,
         "pool_recycle": 1800,
-        "pool_use_lifo": True,
-        # Rolled back where there is something to roll back (_reset_postgres).
-        "pool_reset_on_return": None,
         "isolation_level": "READ COMMITTED",
         "connect_args": {
             "connect_timeout": 3,
@@ -103,10 +96,32 @@ def prepare(engine: Engine) -> None:
         event.listen(engine, "connect", _open_postgres)
         event.listen(engine, "begin", _begin_postgres)
         event.listen(engine, "checkout", partial(_check_out, engine))
-        event.listen(engine, "rollback", _roll_back_postgres)
-        event.listen(engine, "rollback_savepoint", _doubt_ready)
-        event.listen(engine, "reset", _reset_postgres)
         event.listen(engine, "checkin", _check_in)
+
+
+def for_writing(connection: Connection, *, async_commit: bool = False) -> Connection:
+    """The connection, whose transactions write; ``async_commit`` as in ``db.transaction``."""
+    return connection.execution_options(**{WRITES: True, ASYNC_COMMIT: async_commit})
+
+
+def for_reading(connection: Connection) -> Connection:
+    """The connection, which until it is back in the pool opens no transaction on PostgreSQL.
+
+    At READ COMMITTED each statement sees what is committed when it starts, so around what only
+    reads a transaction would add nothing but two turns to the server.
+    """
+    return connection.execution_options(**{READS: True})
+
+
+def is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
+    """Whether the server is still there; it is not asked where it was a moment ago."""
+    if time.monotonic() - info.get(SEEN, 0.0) < FRESH_SECONDS:
+        return True
+    try:
+        engine.dialect.do_ping(driver)
+    except engine.dialect.loaded_dbapi.Error:
+        return False
+    return True
 
 
 def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
@@ -125,11 +140,11 @@ def _begin_sqlite(connection: Connection) -> None:
     """Writers take the write lock at once: a read that upgrades fails under load."""
     driver: Any = connection.connection.dbapi_connection
     if driver.in_transaction:
-        # A unit of work that reads, and did so by a prepared select before (prepared.py).
+        # A prepared statement of a unit of work that reads began it (prepared.py).
         return
     options = connection.get_execution_options()
     if options.get(WRITES, False):
-        _set_synchronous(connection, "NORMAL" if options.get(HASTY, False) else "FULL")
+        _set_synchronous(connection, "NORMAL" if options.get(ASYNC_COMMIT, False) else "FULL")
         _run(connection, "BEGIN IMMEDIATE")
     else:
         _run(connection, "BEGIN")
@@ -152,66 +167,26 @@ def _run(connection: Connection, sql: str) -> None:
 
 
 def _open_postgres(driver: Any, _record: object) -> None:
-    """Read without a transaction.
-
-    At READ COMMITTED each statement sees what is committed when it starts, so around what only
-    reads a transaction would add nothing but two turns to the server.
-    """
     driver.autocommit = True
 
 
 def _begin_postgres(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if options.get(READS, False):
+        return
     driver: Any = connection.connection.dbapi_connection
-    if driver.autocommit:
-        driver.autocommit = False
-    if connection.get_execution_options().get(HASTY, False):
+    driver.autocommit = False
+    if options.get(ASYNC_COMMIT, False):
         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
 
 
-def _roll_back_postgres(connection: Connection) -> None:
-    """Roll back before SQLAlchemy has the driver do so, which then finds nothing left to do.
-
-    The driver would have the server forget all statements that it keeps ready, to be planned anew,
-    as it cannot know that none of ours is of something that was made and rolled back.
-    """
-    if not connection.invalidated:
-        _end(connection.connection.dbapi_connection)
-
-
-def _doubt_ready(connection: Connection, *_: object) -> None:
-    """The driver does as much when it goes back to a savepoint, which is left to it."""
-    if not connection.invalidated:
-        ready_statements(connection).doubt()
-
-
-def _end(driver: Any) -> None:
-    """End what is open, if anything can be; what cannot, the driver's own way tells why."""
-    if driver.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-        driver.pgconn.exec_(b"ROLLBACK")
-
-
-def _reset_postgres(driver: Any, _record: object, _state: object) -> None:
-    """End what was begun; most only read, and began nothing. Raises OperationalError if lost."""
-    _end(driver)
-    if driver.pgconn.transaction_status != TransactionStatus.IDLE:
-        driver.rollback()
-
-
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """See that the server is still there, unless it was a moment ago.
-
-    Raises DisconnectionError, on which the pool opens another connection.
-    """
-    if time.monotonic() - record.info.get(_SEEN, 0.0) < FRESH_SECONDS:
-        return
-    try:
-        engine.dialect.do_ping(driver)
-    except engine.dialect.loaded_dbapi.Error as error:
-        raise DisconnectionError from error
+    """Raise DisconnectionError where it is dead, on which the pool opens another connection."""
+    if not is_alive(engine, driver, record.info):
+        raise DisconnectionError
 
 
 def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
-        if not driver.autocommit:
-            driver.autocommit = True
-        record.info[_SEEN] = record.info.pop(USED, None) or time.monotonic()
+        driver.autocommit = True
+        record.info[SEEN] = time.monotonic()

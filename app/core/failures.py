@@ -47,14 +47,9 @@ def outages() -> Iterator[None]:
     try:
         yield
     except (PoolTimeout, DBAPIError) as error:
-        tell_outage(error)
+        if isinstance(error, PoolTimeout) or is_outage(error):
+            raise Unavailable from error
         raise
-
-
-def tell_outage(error: PoolTimeout | DBAPIError) -> None:
-    """Raise Unavailable where this says that the database cannot be reached."""
-    if isinstance(error, PoolTimeout) or is_outage(error):
-        raise Unavailable from error
 
 
 def outage_in_words(error: Unavailable) -> str:
@@ -68,7 +63,7 @@ def outage_in_words(error: Unavailable) -> str:
 
 # Serialization failure, deadlock, and a row that was deleted after it was read and before another
 # row came to refer to it. Run anew, the work finds out and says so. Last, a statement that the
-# server kept ready and somebody had it forget (server_prepared.py); what only reads fails by that.
+# server kept ready and somebody had it forget (``prepared.run``).
 _RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
 
 

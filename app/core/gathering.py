@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from app.core.db import in_one_go, run_write
+from app.core.db import pipeline, run_write
 from app.core.errors import Unavailable
 
 T = TypeVar("T")
@@ -31,12 +31,12 @@ class Gathering(Generic[T]):
     """One kind of write to one application's database, gathered over the threads of this process.
 
     ``write`` writes one item in the transaction at hand, in any thread: all it needs to know of the
-    request is in the item. Whether the commits are ``hasty`` is as in ``db.transaction``.
+    request is in the item. ``async_commit`` is as in ``db.transaction``.
     """
 
-    def __init__(self, write: Callable[[T], object], *, hasty: bool = False) -> None:
+    def __init__(self, write: Callable[[T], object], *, async_commit: bool = False) -> None:
         self._write = write
-        self._hasty = hasty
+        self._async_commit = async_commit
         self._guard = threading.Lock()
         self._waiting: list[_Waiting[T]] = []
         self._is_led = False
@@ -59,7 +59,7 @@ class Gathering(Generic[T]):
             raise Unavailable from mine.outage
         if not mine.is_written:
             # Another's item may have spoiled the transaction of all.
-            run_write(lambda: self._write(item), hasty=self._hasty)
+            run_write(lambda: self._write(item), async_commit=self._async_commit)
 
     def _lead(self) -> None:
         """Write for all who wait once the transaction has begun, and wake them."""
@@ -67,13 +67,13 @@ class Gathering(Generic[T]):
 
         def write_all() -> None:
             taken.extend(self._take())
-            with in_one_go():
+            with pipeline():
                 for one in taken:
                     self._write(one.item)
 
         is_written, outage = False, None
         try:
-            run_write(write_all, hasty=self._hasty)
+            run_write(write_all, async_commit=self._async_commit)
             is_written = True
         except Unavailable as error:
             outage = error

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import orjson
-from psycopg.pq import PipelineStatus
+from psycopg.errors import InvalidSqlStatementName
 from sqlalchemy import (
     BindParameter,
     CompoundSelect,
@@ -27,8 +27,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from app.core.server_prepared import numbered, ready_statements
-
 Turn = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update | Delete
@@ -36,7 +34,6 @@ Statement = Query | Insert | Update | Delete
 # So many values PostgreSQL expects of a list that it cannot see.
 PLANNED_LENGTH = 10
 
-_CURSOR = "docket_cursor"
 # How SQLAlchemy leaves room for the list of an IN.
 _LIST = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_(\w+)\]\)")
 
@@ -55,8 +52,6 @@ class Compiled:
     row: Callable[[Sequence[Any]], Any]
     has_rows: bool
     is_positional: bool
-    # The same with numbered parameters, and their names in that order, for PostgreSQL.
-    numbered: tuple[bytes, tuple[str, ...]]
 
     def parameters(self, given: dict[str, Any]) -> Any:
         """The values as the driver takes them."""
@@ -116,7 +111,6 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
         row=kind,
         has_rows=bool(columns),
         is_positional=on_sqlite,
-        numbered=(b"", ()) if on_sqlite else numbered(sql),
     )
 
 
@@ -147,44 +141,31 @@ def _filled(values: list[Any]) -> list[Any]:
 def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> list[Any]:
     """All rows of the statement, if it has any; raises DBAPIError as SQLAlchemy does."""
     driver: Any = connection.connection.dbapi_connection
+    values = prepared.parameters(given)
+    try:
+        found = _executed(driver, prepared, values)
+        # Within a pipeline, to ask for rows is to wait for them.
+        return prepared.rows(found.fetchall()) if prepared.has_rows else []
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise wrapped(connection, prepared.sql, error) from error
+
+
+def _executed(driver: Any, prepared: Compiled, values: Any) -> Any:
+    """The cursor in which the statement ran."""
     if prepared.is_positional:
         if not driver.in_transaction:
             # As ``engines`` begins a transaction that only reads.
             driver.execute("BEGIN")
-    elif driver.pgconn.pipeline_status == PipelineStatus.OFF:
-        return _run_ready(connection, driver, prepared, given)
-    elif not prepared.has_rows:
-        # A cursor of one's own would take as long as the rest of this. What has rows needs one, or
-        # its rows would be those of whatever the kept one ran first.
-        driver = connection.info.get(_CURSOR) or connection.info.setdefault(
-            _CURSOR, driver.cursor()
-        )
+        return driver.execute(prepared.sql, values)
     try:
-        cursor = driver.execute(prepared.sql, prepared.parameters(given))
-        if not prepared.has_rows:
-            return []
-        found = cursor.fetchall()
-    except connection.dialect.loaded_dbapi.Error as error:
-        raise wrapped(connection, prepared.sql, error) from error
-    return prepared.rows(found)
-
-
-def _run_ready(
-    connection: Connection, driver: Any, prepared: Compiled, given: dict[str, Any]
-) -> list[Any]:
-    sql, names = prepared.numbered
-    values = prepared.parameters(given)
-    try:
-        statements = ready_statements(connection)
-        found = statements.run(
-            sql,
-            [values[name] for name in names],
-            tuple if prepared.out_of else prepared.row,
-            begins=not driver.autocommit,
-        )
-    except connection.dialect.loaded_dbapi.Error as error:
-        raise wrapped(connection, prepared.sql, error) from error
-    return prepared.rows(found) if prepared.out_of else found
+        return driver.execute(prepared.sql, values, prepare=True)
+    except InvalidSqlStatementName:
+        if not driver.autocommit:
+            # The transaction is spoilt; it runs anew (``failures.is_retryable``).
+            raise
+        # Somebody had the server forget its statements; by this the driver forgets them too.
+        driver.execute("DEALLOCATE ALL")
+        return driver.execute(prepared.sql, values, prepare=True)
 
 
 def wrapped(connection: Connection, sql: str | None, error: Any) -> BaseException:

@@ -1,6 +1,6 @@
 """The answers that most requests get: whole ones, whose headers stand."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from flask import Response
@@ -16,6 +16,14 @@ _BODILESS = (204, 304)
 class Reply(Response):
     """An answer that goes out as it stands, where werkzeug would copy it and change nothing."""
 
+    # Whether anything is to be done once it was sent.
+    has_end = False
+
+    def call_on_close(self, func: Callable[[], Any]) -> Callable[[], Any]:
+        """As werkzeug's; what is to be done is done by it alone."""
+        self.has_end = True
+        return super().call_on_close(func)
+
     def __call__(self, environ: dict[str, Any], start_response: "StartResponse") -> Iterable[bytes]:
         """Start it, and give its body."""
         if not self._stands or environ["REQUEST_METHOD"] == "HEAD":
@@ -27,7 +35,7 @@ class Reply(Response):
     def _stands(self) -> bool:
         body, status = self.response, self.status_code
         is_whole = type(body) is list and len(body) == 1 and type(body[0]) is bytes
-        if not is_whole or status < 200 or status in _BODILESS or self._on_close:
+        if not is_whole or status < 200 or status in _BODILESS or self.has_end:
             return False
         names = {name.lower() for name, _ in self.headers}
         return "content-length" in names and names.isdisjoint(_ADDRESSES)

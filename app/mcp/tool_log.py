@@ -63,7 +63,7 @@ def entry(
 def gathering() -> Gathering[Entry]:
     """The log of one application's calls."""
     # It says that something was asked, and nothing of a change, so its commit need not wait.
-    return Gathering(write, hasty=True)
+    return Gathering(write, async_commit=True)
 
 
 def log(

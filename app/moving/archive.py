@@ -15,8 +15,6 @@ Part = tuple[str, Iterable[bytes]]
 
 # What is sent at once, at least, but for the last.
 PIECE = 64 * 1024
-# The next level takes twice as long for a few percent.
-PACKING = 4
 READABLE = 0o644
 # What file systems take for something other than a letter of a name.
 _ODD = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
@@ -52,11 +50,10 @@ def zipped(parts: Iterable[Part]) -> Iterator[bytes]:
     """The archive of these files, in pieces."""
     pipe = _Pipe()
     now = datetime.now(UTC).timetuple()[:6]
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED, compresslevel=PACKING) as archive:
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts:
             info = zipfile.ZipInfo(inside(name), date_time=now)
             info.compress_type = zipfile.ZIP_DEFLATED
-            info._compresslevel = PACKING  # type: ignore[attr-defined]  # open() asks for it here
             info.external_attr = READABLE << 16
             with archive.open(info, "w") as file:
                 for piece in content:

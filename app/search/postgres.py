@@ -114,7 +114,7 @@ def settle(*, own: bool) -> bool:
         hold(Lock.INDEX)
         session.execute(_SETTLE)
 
-    run_write(take_in, hasty=True)
+    run_write(take_in, async_commit=True)
     return False
 
 

@@ -91,7 +91,7 @@ def settle(*, own: bool) -> bool:
         # Analyzed while others can write.
         if not waiting.batch(own=own):
             return False
-    done = run_write(lambda: _settle(own=own), hasty=True)
+    done = run_write(lambda: _settle(own=own), async_commit=True)
     waiting.settled(done)
     return len(done) == waiting.BATCH
 

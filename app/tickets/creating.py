@@ -9,7 +9,7 @@ from app.accounts import lookup
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared, in_one_go
+from app.core.db import Prepared, pipeline
 from app.core.errors import Gone
 from app.core.etag import etag
 from app.projects import labels, states
@@ -87,7 +87,7 @@ def create_ticket(
     number = _next_number(project.id)
     display_id = f"{project.key}-{number}"
     parent_id = parent.id if parent else None
-    with in_one_go():
+    with pipeline():
         _INSERT.all(
             id=identifier,
             project_id=project.id,

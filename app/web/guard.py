@@ -93,9 +93,8 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
             raise Forbidden("cross_site_request")
         if is_public and not getattr(view, "wants_actor", False):
             return None
-        # What is only shown is of the snapshot in which its reader was let in.
         try:
-            with reading(goes_on=request.method in SAFE_METHODS):
+            with reading():
                 noted.actor = who.resolve(request)
         except DomainError as error:
             record_refusal(actor(), error, request.endpoint or "")

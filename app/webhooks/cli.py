@@ -88,13 +88,14 @@ def retry_command(
     with reading():
         actor = acting_human(username)
         if webhook_id:
-            wanted = deliveries.undelivered(actor, webhook_id)
+            wanted = [(webhook_id, one) for one in deliveries.undelivered(actor, webhook_id)]
         else:
-            wanted = [deliveries.find_any(one) for one in delivery_ids]
+            found = [deliveries.find_any(one) for one in delivery_ids]
+            wanted = [(one.webhook_id, one.id) for one in found]
     failed = 0
     with click.progressbar(length=len(wanted), label="Retrying", file=sys.stderr) as bar:
-        for one in wanted:
-            failed += not _retried(actor, one.webhook_id, one.id, as_json=as_json)
+        for of_webhook, delivery_id in wanted:
+            failed += not _retried(actor, of_webhook, delivery_id, as_json=as_json)
             bar.update(1)
     if failed:
         raise click.ClickException(f"{failed} of {len(wanted)} did not arrive.")

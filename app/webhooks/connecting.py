@@ -138,17 +138,19 @@ class _Connection(HTTPSConnection):
 
     def __init__(
         self,
+        host: str,
         *args: Any,
         allowed: tuple[addresses.Network, ...],
         guard: Guard,
         **kwargs: Any,
     ) -> None:
+        self._resolved_name = host
         self._allowed = allowed
         self._guard = guard
-        super().__init__(*args, **kwargs)
+        super().__init__(host, *args, **kwargs)
 
     def _new_conn(self) -> socket.socket:
-        found = resolved(str(self._dns_host), self.port)
+        found = resolved(self._resolved_name, self.port)
         if not addresses.all_may(found, self._allowed):
             raise AddressBlocked("address not allowed")
         connected = _dialled(found[:DIALLED], self.port)

@@ -113,26 +113,26 @@ def find_any(delivery_id: str) -> WebhookDelivery:
 
 
 @operation(Access.HUMAN)
-def undelivered(actor: Actor, webhook_id: str) -> list[WebhookDelivery]:
-    """The last attempt for each event that did not reach this webhook, oldest first.
+def undelivered(actor: Actor, webhook_id: str) -> list[str]:
+    """Ids of the last attempt for each event that did not reach this webhook, oldest first.
 
     Raises NotFound.
     """
     webhook = find_webhook(webhook_id)
-    last: dict[str, WebhookDelivery] = {}
-    for delivery in session.scalars(
-        select(WebhookDelivery)
-        .where(WebhookDelivery.webhook_id == webhook.id)
-        .order_by(WebhookDelivery.created_at, WebhookDelivery.id)
-        .execution_options(yield_per=500)
-    ):
+    attempts = session.execute(
+        select(WebhookDelivery.id, WebhookDelivery.audit_event_id, WebhookDelivery.status)
         # A test is no event: nobody misses it.
-        if delivery.audit_event_id is None:
-            continue
-        arrived = last.get(delivery.audit_event_id)
+        .where(
+            WebhookDelivery.webhook_id == webhook.id, WebhookDelivery.audit_event_id.is_not(None)
+        )
+        .order_by(WebhookDelivery.created_at, WebhookDelivery.id)
+    )
+    last: dict[str, AnyRow] = {}
+    for attempt in attempts:
+        arrived = last.get(attempt.audit_event_id)
         if arrived is None or arrived.status != DeliveryStatus.SUCCEEDED:
-            last[delivery.audit_event_id] = delivery
-    return [one for one in last.values() if one.status == DeliveryStatus.FAILED]
+            last[attempt.audit_event_id] = attempt
+    return [one.id for one in last.values() if one.status == DeliveryStatus.FAILED]
 
 
 def add(actor: Actor, attempt: Attempt, outcome: Outcome, next_retry_at: int | None) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 
 from app.core import engines
-from app.core.engines import WRITES
+from app.core.engines import for_writing
 from app.core.failures import is_outage
 
 pytestmark = pytest.mark.at_the_door
@@ -20,7 +20,7 @@ def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypa
     engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
     engines.prepare(engine)
     with engine.connect() as plain, closing(sqlite3.connect(tmp_path / "some.db")) as other:
-        connection = plain.execution_options(**{WRITES: True})
+        connection = for_writing(plain)
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OperationalError) as refused:
@@ -38,7 +38,7 @@ def test_what_is_deleted_is_not_written_once_more(tmp_path):
     engines.prepare(engine)
     log = tmp_path / "some.db-wal"
     with engine.connect() as plain:
-        connection = plain.execution_options(**{WRITES: True})
+        connection = for_writing(plain)
         with connection.begin():
             connection.exec_driver_sql("CREATE TABLE some_table (text TEXT)")
             for _ in range(300):

@@ -122,7 +122,7 @@ def test_all_hear_of_an_outage_and_the_next_is_written(app):
 def test_all_hear_where_no_transaction_begins(app, monkeypatch):
     crowd = Crowd(app)
 
-    def never(_work, *, hasty):
+    def never(_work, *, async_commit):
         crowd.is_in.set()
         assert crowd.goes_on.wait(10)
         raise Unavailable

@@ -11,17 +11,19 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
-from app.core import engines, spare_connections
+from app.core import engines
 from app.core.db import Prepared, db, reading, run_write, session
 from app.core.errors import Unavailable
 from app.core.ids import new_id
 from tests.support.databases import postgres_database
 
+TERMINATE = text("SELECT pg_terminate_backend(:pid, 5000)")
+
 
 def kill(pid):
     """End a process of PostgreSQL from another connection, and wait until it is gone."""
     with db.engine.connect() as other:
-        other.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": pid})
+        other.execute(TERMINATE, {"pid": pid})
 
 
 def read_through_session():
@@ -65,7 +67,9 @@ def _losing(cluster):
         yield made.app
 
 
-def test_a_lost_connection_ends_its_unit_of_work_alone(losing):
+def test_a_lost_connection_ends_its_unit_of_work_alone(losing, monkeypatch):
+    # What was lost behind the last statement is noticed when the pool asks.
+    monkeypatch.setattr(engines, "FRESH_SECONDS", 0.0)
     with losing.app_context():
         for lose in WAYS:
             with suppress(Unavailable):
@@ -90,7 +94,6 @@ def test_reads_take_no_transaction_and_connections_come_back_without_one(losing)
             # The pool hands out the connection that came back last.
             again = db.session().get_bind().connection.dbapi_connection
             assert again is driver
-            assert again.autocommit
             assert again.pgconn.transaction_status == TransactionStatus.IDLE
 
 
@@ -100,15 +103,14 @@ def test_ids_are_text(losing):
 
 
 def test_a_connection_that_lay_and_died_meanwhile_is_replaced(losing, monkeypatch):
-    """One that is kept beside the pool is asked whether it lives, as those of the pool are."""
     with losing.app_context():
-        with reading():
-            QUERY.all(id=new_id())
-            connection = session.get_bind()
-            pid = connection.connection.dbapi_connection.info.backend_pid
-        kill(pid)
-        for module in (engines, spare_connections):
-            monkeypatch.setattr(module, "FRESH_SECONDS", 0.2)
+        with db.engine.connect() as other:
+            with reading():
+                QUERY.all(id=new_id())
+                pid = session.get_bind().connection.dbapi_connection.info.backend_pid
+            other.execute(TERMINATE, {"pid": pid})
+            other.invalidate()
+        monkeypatch.setattr(engines, "FRESH_SECONDS", 0.2)
         time.sleep(0.3)
         with reading():
             assert QUERY.all(id=new_id()) == []

@@ -196,12 +196,12 @@ def waiting():
     db.engine.dispose()
 
 
-def test_only_a_hasty_commit_does_not_wait_for_the_disk(waiting):
+def test_only_an_async_commit_does_not_wait_for_the_disk(waiting):
     """And whoever uses its connection next does wait again."""
     question, yes, no = waiting
     seen = []
-    for hasty in (False, True, True, False):
-        with transaction(hasty=hasty):
+    for async_commit in (False, True, True, False):
+        with transaction(async_commit=async_commit):
             seen.append(session.scalar(text(question)))
     assert seen == [yes, no, no, yes]
 

@@ -1,4 +1,4 @@
-"""What is written in one go: its order, its rows, and its refusals."""
+"""What is written in a pipeline: its order, its rows, and its refusals."""
 
 import time
 from typing import cast
@@ -12,8 +12,8 @@ from app.core import ids
 from app.core.clock import now_ms
 from app.core.db import (
     Prepared,
-    in_one_go,
     is_postgresql,
+    pipeline,
     reading,
     run_write,
     savepoint,
@@ -44,9 +44,9 @@ def count():
         return len(USERS.all())
 
 
-def test_what_goes_in_one_go_is_written_and_read_in_its_order():
+def test_what_goes_in_a_pipeline_is_written_and_read_in_its_order():
     with transaction():
-        with in_one_go():
+        with pipeline():
             written("a")
             assert [row.username for row in USERS.all()] == ["a"]
             written("b")
@@ -59,7 +59,7 @@ def test_what_goes_in_one_go_is_written_and_read_in_its_order():
 
 def test_answers_that_came_early_are_not_taken_for_rows():
     """PostgreSQL sends them when it is asked to, or has eight kilobytes of them."""
-    with transaction(), in_one_go():
+    with transaction(), pipeline():
         written("a")
         driver = session.connection().connection.dbapi_connection
         if is_postgresql():
@@ -70,9 +70,9 @@ def test_answers_that_came_early_are_not_taken_for_rows():
 
 
 @pytest.mark.parametrize("reads", [True, False])
-def test_what_is_refused_in_one_go_is_refused_as_always(reads):
+def test_what_is_refused_in_a_pipeline_is_refused_as_always(reads):
     def work():
-        with in_one_go():
+        with pipeline():
             written("same")
             written("same")
             if reads:
@@ -85,7 +85,7 @@ def test_what_is_refused_in_one_go_is_refused_as_always(reads):
     assert count() == 1
 
 
-def test_a_collision_in_one_go_runs_the_whole_work_again():
+def test_a_collision_in_a_pipeline_runs_the_whole_work_again():
     """PostgreSQL alone has any."""
     if not is_postgresql():
         return
@@ -98,7 +98,7 @@ def test_a_collision_in_one_go_runs_the_whole_work_again():
 
     def work():
         tries.append(1)
-        with in_one_go():
+        with pipeline():
             written("a")
             if len(tries) < 3:
                 fail.all()
@@ -108,13 +108,13 @@ def test_a_collision_in_one_go_runs_the_whole_work_again():
     assert count() == 1
 
 
-def test_a_connection_that_is_lost_in_one_go_is_an_outage():
+def test_a_connection_that_is_lost_in_a_pipeline_is_an_outage():
     if not is_postgresql():
         return
     end = Prepared(text("SELECT pg_terminate_backend(pg_backend_pid())").columns())
 
     def work():
-        with in_one_go():
+        with pipeline():
             end.all()
             written("a")
 
@@ -123,9 +123,9 @@ def test_a_connection_that_is_lost_in_one_go_is_an_outage():
     assert count() == 0
 
 
-def test_what_is_refused_in_one_go_may_be_undone_alone():
+def test_what_is_refused_in_a_pipeline_may_be_undone_alone():
     def refused():
-        with savepoint(), in_one_go():
+        with savepoint(), pipeline():
             written("same")
             written("same")
 
@@ -136,6 +136,6 @@ def test_what_is_refused_in_one_go_may_be_undone_alone():
     assert count() == 1
 
 
-def test_only_who_writes_does_so_in_one_go():
-    with pytest.raises(RuntimeError, match="nothing is being written"), reading(), in_one_go():
+def test_only_who_writes_does_so_in_a_pipeline():
+    with pytest.raises(RuntimeError, match="nothing is being written"), reading(), pipeline():
         pass
