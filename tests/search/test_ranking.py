@@ -45,8 +45,7 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, cast, app, monk
 
         return ask_and_count
 
-    for statement in (sqlite._NEWEST_OF_ALL, sqlite._NEWEST_SETTLED):
-        monkeypatch.setattr(statement, "all", counted(statement.all))
+    monkeypatch.setattr(sqlite._NEWEST, "all", counted(sqlite._NEWEST.all))
     monkeypatch.setattr(postgres, "_look", counted(postgres._look))
     with app.app_context():
         is_at_once = is_postgresql()
