@@ -19,7 +19,7 @@ from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.sources import source
 
 # A search may have to store all of them, so they are few and short; others are stored at once.
-MOST = 128
+MOST = 512
 LONGEST = 8_000
 
 # The version tells the texts of one document apart; the process is the one that put it.
