@@ -2,7 +2,7 @@
 
 FTS5 only keeps the terms and finds them: they are made in ``documents.py``, and its tokenizer just
 splits at spaces, since it takes every character outside ASCII for part of a word. Documents that
-were put a moment ago may be pending (``waiting.py``); a search stores those first.
+were put a moment ago may be pending (``pending.py``); a search stores those first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from app.core.db import (
     run_write,
 )
 from app.core.lanes import Lane, require
-from app.search import waiting as pending
+from app.search import pending
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
 from app.search.places import added

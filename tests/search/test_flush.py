@@ -21,7 +21,7 @@ from app.core.ids import new_id
 from app.core.lanes import Lane, LaneRequired, run
 from app.core.locks import Lock, hold
 from app.core.writer_lock import writer_lock
-from app.search import index, service, settling, sqlite, waiting
+from app.search import index, pending, service, settling, sqlite
 from app.search.documents import Kind
 from app.search.settling import Flusher
 from app.search.sources import source
@@ -199,7 +199,7 @@ def test_a_process_flushes_its_own_first_and_in_the_end_all(on_sqlite):
 
 
 def test_few_are_pending_and_the_rest_is_stored_at_once(on_sqlite, monkeypatch):
-    monkeypatch.setattr(waiting, "MOST", 3)
+    monkeypatch.setattr(pending, "MOST", 3)
     titles = [put(on_sqlite, f"Gate {number}")["title"] for number in range(5)]
     assert pending_rows() == 3
     assert found(on_sqlite, "gate") == titles[::-1]
@@ -207,7 +207,7 @@ def test_few_are_pending_and_the_rest_is_stored_at_once(on_sqlite, monkeypatch):
 
 def test_long_texts_are_never_pending_even_where_a_short_one_was(on_sqlite):
     ticket = put(on_sqlite, "Gate", "short")
-    changed = on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"body": "long " * waiting.LONGEST})
+    changed = on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"body": "long " * pending.LONGEST})
     ok(changed)
     assert pending_rows() == 0
     assert found(on_sqlite, "long") == ["Gate"]
