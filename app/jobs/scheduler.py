@@ -17,7 +17,7 @@ from app.core.db import run_write
 from app.core.errors import Unavailable
 from app.jobs.sweepers import SWEEPERS
 from app.jobs.sweeping import INTERVAL_MINUTES, sweep
-from app.search.settling import Flusher
+from app.search.flush import Flusher
 from app.webhooks.worker import Worker
 
 log = logging.getLogger(__name__)

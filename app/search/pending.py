@@ -3,7 +3,7 @@
 FTS5 writes a segment of its index for each transaction, and merges segments again and again: a
 document that comes alone costs three times what it costs among thirty, while all other writers
 wait. So a change only notes that its document is pending. A thread stores them together a moment
-later (``settling.py``), and a search that comes before stores them itself.
+later (``flush.py``), and a search that comes before stores them itself.
 """
 
 import os

@@ -29,7 +29,7 @@ from app.core.db import reading, run_write, session
 from app.projects import service as projects
 from app.projects.models import Project, WorkflowState
 from app.search import index, reindexing, service
-from app.search.settling import Flusher
+from app.search.flush import Flusher
 from app.tickets import creating as tickets
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage

@@ -21,9 +21,10 @@ from app.core.ids import new_id
 from app.core.lanes import Lane, LaneRequired, run
 from app.core.locks import Lock, hold
 from app.core.writer_lock import writer_lock
-from app.search import index, pending, service, settling, sqlite
+from app.search import flush as flushing
+from app.search import index, pending, service, sqlite
 from app.search.documents import Kind
-from app.search.settling import Flusher
+from app.search.flush import Flusher
 from app.search.sources import source
 from app.tickets.creating import create_ticket
 from tests.support import databases
@@ -69,7 +70,7 @@ def flushed(monkeypatch):
         real(own=own)
         times.append(own)
 
-    monkeypatch.setattr(settling.index, "flush", count)
+    monkeypatch.setattr(flushing.index, "flush", count)
     return times
 
 
@@ -89,15 +90,15 @@ def test_a_thread_flushes_what_is_put(app, cast, flusher, flushed):
 def test_a_thread_goes_on_after_a_failure(flusher, flushed, monkeypatch, caplog):
     """And with all that is left, as it did not get to it; it says so once."""
     failures = [RuntimeError("broken"), Unavailable()]
-    real = settling.index.flush
+    real = flushing.index.flush
 
     def fail_first(*, own):
         if failures:
             raise failures.pop(0)
         real(own=own)
 
-    monkeypatch.setattr(settling.index, "flush", fail_first)
-    with caplog.at_level(logging.WARNING, logger="app.search.settling"):
+    monkeypatch.setattr(flushing.index, "flush", fail_first)
+    with caplog.at_level(logging.WARNING, logger="app.search.flush"):
         one = flusher()
         until(lambda: len(failures) < 2)
         one._called.set()
