@@ -13,10 +13,10 @@ from sqlalchemy import bindparam, delete, func, select
 from app.core.bells import Bell
 from app.core.db import AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
+from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms
 from app.search.expressions import Expression
 from app.search.models import SearchDocument
-from app.search.places import added
 from app.search.ranking import Tier, Wanted
 
 

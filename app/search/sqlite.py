@@ -21,9 +21,9 @@ from app.core.db import (
 )
 from app.core.lanes import Lane, require
 from app.search import pending
+from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
-from app.search.places import added
 from app.search.ranking import END, Tier, Wanted
 from app.search.vocabulary import Vocabulary
 
