@@ -23,10 +23,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, discard, run_write, session
 from app.core.locks import Lock, hold
-from app.search.blocks import BLOCK_BITS, Search, search_for
 from app.search.document_ids import ADD
 from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
 from app.search.expressions import Expression
+from app.search.pg_block_scan import BLOCK_BITS, Search, search_for
 from app.search.ranking import END, Tier, Wanted
 from app.search.tsquery import rendered, without_phrases
 

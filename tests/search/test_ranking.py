@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from app.core.db import is_postgresql
 from app.search import postgres, ranking, sqlite
-from app.search.blocks import BLOCK_BITS
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
+from app.search.pg_block_scan import BLOCK_BITS
 from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
 from tests.support.story import ok
 
