@@ -27,8 +27,8 @@ from app.search.document_ids import ADD
 from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
 from app.search.expressions import Expression
 from app.search.pg_block_scan import BLOCK_BITS, Search, search_for
+from app.search.pg_query import rendered, without_phrases
 from app.search.ranking import END, Tier, Wanted
-from app.search.tsquery import rendered, without_phrases
 
 # How long after a change its document stays in the pending list of the index.
 FLUSH_DELAY_SECONDS = 1.0
