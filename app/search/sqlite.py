@@ -24,8 +24,8 @@ from app.search import pending
 from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
+from app.search.prefix_expansion import Vocabulary
 from app.search.ranking import END, Tier, Wanted
-from app.search.vocabulary import Vocabulary
 
 # How long after a change its document stays pending, for others to be stored with it.
 FLUSH_DELAY_SECONDS = 0.2
