@@ -247,6 +247,24 @@ def reading() -> Iterator[None]:
             _end_session()
 
 
+@contextmanager
+def between_snapshots() -> Iterator[None]:
+    """In a ``reading``: others can be opened meanwhile; it goes on with a new snapshot."""
+    connection = reader.get()
+    if connection is None:
+        raise RuntimeError("nothing is being read")
+    if db.session.registry.has():
+        _end_session()
+    driver: Any = connection.connection.dbapi_connection
+    if connection.dialect.name == "sqlite" and driver.in_transaction:
+        driver.rollback()
+    token = reader.set(None)
+    try:
+        yield
+    finally:
+        reader.reset(token)
+
+
 def _end_session() -> None:
     """Close the session, if there is one; one whose connection is lost gives way to another.
 

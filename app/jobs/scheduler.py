@@ -1,6 +1,6 @@
 """The clock of a server process: it wakes the deliveries every second and sweeps every hour.
 
-The search index settles when something was put into it, and now and then.
+The search index is flushed when something was put into it, and now and then.
 """
 
 import logging
@@ -17,14 +17,14 @@ from app.core.db import run_write
 from app.core.errors import Unavailable
 from app.jobs.sweepers import SWEEPERS
 from app.jobs.sweeping import INTERVAL_MINUTES, sweep
-from app.search.settling import Settler
+from app.search.flush import Flusher
 from app.webhooks.worker import Worker
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1
-# Between two looks at what nobody settled in the index.
-SETTLING_SECONDS = 15
+# Between two looks at what nobody flushed.
+FLUSH_SECONDS = 15
 # Between two looks at which minutes of failed credentials are over.
 FAILURES_SECONDS = 20
 # The first sweep, after the start.
@@ -37,7 +37,7 @@ class Jobs:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._worker = Worker(app)
-        self._settler = Settler(app)
+        self._flusher = Flusher(app)
         self._ended = threading.Lock()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
@@ -51,7 +51,7 @@ class Jobs:
         # The library says at INFO that each of its jobs ran.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         self._scheduler.add_job(self._worker.look, "interval", seconds=POLL_SECONDS)
-        self._scheduler.add_job(self._settler.look, "interval", seconds=SETTLING_SECONDS)
+        self._scheduler.add_job(self._flusher.look, "interval", seconds=FLUSH_SECONDS)
         self._scheduler.add_job(self._tell_failures, "interval", seconds=FAILURES_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
@@ -62,7 +62,7 @@ class Jobs:
                 start_date=_seconds_from_now(FIRST_SWEEP_SECONDS + number),
             )
         self._worker.start()
-        self._settler.start()
+        self._flusher.start()
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -71,7 +71,7 @@ class Jobs:
             return
         self._stopping.set()
         self._scheduler.shutdown(wait=False)
-        self._settler.stop()
+        self._flusher.stop()
         self._worker.stop()
 
     def _tell_failures(self) -> None:

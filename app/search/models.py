@@ -8,13 +8,18 @@ from app.core.db import Base
 
 
 class SearchDocument(Base):
-    """A document and its place, by which its terms are stored (``search_fts``)."""
+    """A document and its number, by which its terms are stored (``search_fts``)."""
 
     __tablename__ = "search_docs"
 
     # Grows with every new document, so the newest stand at the end.
-    place: Mapped[int] = mapped_column(
-        BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
+    document_id: Mapped[int] = mapped_column(
+        "place",
+        BigInteger().with_variant(Integer, "sqlite"),
+        key="document_id",
+        primary_key=True,
+        autoincrement=True,
     )
+    # Of the ticket or page.
     id: Mapped[str] = mapped_column(Id, unique=True)
     kind: Mapped[str] = mapped_column(short_text(16))

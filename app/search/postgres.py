@@ -1,13 +1,13 @@
-"""The index on PostgreSQL: a tsvector for each document's place, and a GIN index over them.
+"""The index on PostgreSQL: a tsvector for each document, and a GIN index over them.
 
 The server neither parses nor stems; vectors and queries are put together from terms of ours, so
 they cannot fail and no dictionary of the server matters. Three things are done for speed:
 
-- GIN gives all matches of a term, in no order. So each document has a term for the block of 4,096
-  places that it is in, and a query looks into the newest block, then into more at a time, until it
-  has enough.
+- GIN gives all matches of a term, in no order. So each document has a term for its block of 4,096
+  document ids, and a query looks into the newest block, then into more at a time, until it has
+  enough.
 - A document alone takes the index five times as long as one among thirty. So it keeps the newest in
-  a list, which each query reads through, and takes them in together when it is told to (``settle``;
+  a list, which each query reads through, and takes them in together when it is told to (``flush``;
   a vacuum would do so much later).
 - GIN knows no positions. So it finds the documents with all words of a phrase, and their vectors
   are read, the newest first, until enough of them have the phrase.
@@ -23,15 +23,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.core.columns import Id
 from app.core.db import AnySelect, Prepared, discard, run_write, session
 from app.core.locks import Lock, hold
-from app.search.blocks import BLOCK_BITS, Search, search_for
+from app.search.document_ids import ADD
 from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
 from app.search.expressions import Expression
-from app.search.places import ADD
+from app.search.pg_block_scan import BLOCK_BITS, Search, search_for
+from app.search.pg_query import rendered, without_phrases
 from app.search.ranking import END, Tier, Wanted
-from app.search.tsquery import rendered, without_phrases
 
-# How long the index may gather documents.
-GATHERING_SECONDS = 1.0
+# How long after a change its document stays in the pending list of the index.
+FLUSH_DELAY_SECONDS = 1.0
 
 # A sign that no word holds.
 _BLOCK = "\u00d7"
@@ -41,7 +41,7 @@ _SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
 
 _WRITE = Prepared(
     text(
-        "INSERT INTO search_fts (place, terms) VALUES (:place, CAST(:terms AS tsvector)) "
+        "INSERT INTO search_fts (place, terms) VALUES (:document_id, CAST(:terms AS tsvector)) "
         "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
     ).columns()
 )
@@ -56,9 +56,9 @@ _WRITE_NEW = Prepared(
     .bindparams(bindparam("id", type_=Id))
     .columns()
 )
-_ERASE = text("DELETE FROM search_fts WHERE place = :place")
+_ERASE = text("DELETE FROM search_fts WHERE place = :document_id")
 # Does nothing while there is no such index, as when it is made anew.
-_SETTLE = text("SELECT gin_clean_pending_list(to_regclass('ix_search_fts_terms'))")
+_FLUSH = text("SELECT gin_clean_pending_list(to_regclass('ix_search_fts_terms'))")
 _MATCHING = (
     "SELECT {number} AS number, place FROM search_fts "
     "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place + 0 < :below_{number} "
@@ -71,7 +71,7 @@ _WITH_PHRASE = (
     "WHERE terms @@ CAST(:exact_{number} AS tsquery) ORDER BY at DESC LIMIT :limit"
 )
 # The planner does not know that reading a vector is dear, and would rather read them all, one after
-# another or in the order of places, than ask the index. This and the sums above leave it the index.
+# another or by document id, than ask the index. This and the sums above leave it the index.
 _BEGIN = Prepared(
     text(
         "SELECT (SELECT max(place) FROM search_fts) AS newest, "
@@ -81,9 +81,9 @@ _BEGIN = Prepared(
 _END = Prepared(text("RESET enable_seqscan").columns())
 
 
-def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
-    """Store the terms of the document at this place, instead of those it has, if any."""
-    _WRITE.all(place=place, terms=vector(place, analyzed(doc)))
+def write(document_id: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
+    """Store the terms of the document, instead of those it has, if any."""
+    _WRITE.all(document_id=document_id, terms=vector(document_id, analyzed(doc)))
 
 
 def terms_of(doc: SearchDoc) -> Terms:
@@ -92,35 +92,38 @@ def terms_of(doc: SearchDoc) -> Terms:
 
 
 def write_new(doc: SearchDoc, terms: Terms | None) -> None:
-    """Store the terms of a document that has no place yet, and give it one."""
+    """Store the terms of a document that has no document id yet, and give it one."""
     known = terms or analyzed(doc)
     if doc.display_id is not None:
         known = with_display_id(known, doc.display_id)
     _WRITE_NEW.all(id=doc.id, kind=str(doc.kind), terms=_as_vector(known))
 
 
-def erase(place: int) -> None:
-    """Forget the terms of the document at this place."""
-    session.execute(_ERASE, {"place": place})
+def erase(document_id: int) -> None:
+    """Forget the terms of the document."""
+    session.execute(_ERASE, {"document_id": document_id})
 
 
-def settle(*, own: bool) -> bool:
-    """Have the index take in what it gathered, whoever put it; False, as nothing is left then.
+def flush(*, own: bool) -> None:
+    """Have the index take in its pending list, whoever put it.
 
     Opens its own unit of work. Waits for another process that is at it.
     """
 
     def take_in() -> None:
         hold(Lock.INDEX)
-        session.execute(_SETTLE)
+        session.execute(_FLUSH)
 
     run_write(take_in, async_commit=True)
-    return False
 
 
-def vector(place: int, terms: Terms) -> str:
-    """The terms of the document at this place as the text of a tsvector."""
-    return f"{_as_vector(terms)} '{_BLOCK}{place >> BLOCK_BITS}'"
+def refresh() -> None:
+    """Do nothing: PostgreSQL reads the pending list with the index."""
+
+
+def vector(document_id: int, terms: Terms) -> str:
+    """The terms of the document as the text of a tsvector."""
+    return f"{_as_vector(terms)} '{_BLOCK}{document_id >> BLOCK_BITS}'"
 
 
 def _as_vector(terms: Terms) -> str:
@@ -133,7 +136,7 @@ def _as_vector(terms: Terms) -> str:
 
 
 def matching(expression: Expression) -> AnySelect:
-    """A query for the places of all documents that fit."""
+    """A query for the ids of all documents that fit."""
     condition = text("terms @@ CAST(:query AS tsquery)").bindparams(query=rendered(expression))
     return select(column("place")).select_from(table("search_fts")).where(condition)
 
@@ -141,20 +144,20 @@ def matching(expression: Expression) -> AnySelect:
 def best(
     wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
 ) -> list[tuple[int, Tier]]:
-    """The places of the best documents, the best first, and of which tier each is.
+    """The ids of the best documents, the best first, and of which tier each is.
 
     ``everything`` says what fits in any tier but for a display id, what is found faster before.
     Where few fit at all, tiers are looked for until each of those has its own.
     """
-    with _looking_in_index() as newest_place:
-        return _best(wanted, everything, limit, newest_place)
+    with _looking_in_index() as newest_id:
+        return _best(wanted, everything, limit, newest_id)
 
 
 def _best(
-    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_place: int
+    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_id: int
 ) -> list[tuple[int, Tier]]:
-    left, are_few = _few(everything, newest_place, limit)
-    searches = [search_for(asked, newest_place) for asked in wanted]
+    left, are_few = _few(everything, newest_id, limit)
+    searches = [search_for(asked, newest_id) for asked in wanted]
     for search in searches:
         if are_few:
             # Nor are there more of any tier, and one look is a turn less to the server than two.
@@ -162,26 +165,26 @@ def _best(
         if left is not None and search.tier is Tier.ANYWHERE:
             search.left = 0
     while lookers := _lookers(searches, limit, left):
-        for search, places in zip(lookers, _look(lookers, limit), strict=True):
-            search.went_on(places)
+        for search, document_ids in zip(lookers, _look(lookers, limit), strict=True):
+            search.went_on(document_ids)
     found: dict[int, Tier] = {}
     for search in searches:
-        for place in search.found:
-            found.setdefault(place, search.tier)
-    for place in sorted(left or (), reverse=True):
-        found.setdefault(place, Tier.ANYWHERE)
+        for document_id in search.found:
+            found.setdefault(document_id, search.tier)
+    for document_id in sorted(left or (), reverse=True):
+        found.setdefault(document_id, Tier.ANYWHERE)
     return list(found.items())[:limit]
 
 
 @contextmanager
 def _looking_in_index() -> Iterator[int]:
-    """Have the index asked meanwhile; the newest place.
+    """Have the index asked meanwhile; the newest document id.
 
     Not by a transaction of its own, which would take two more turns to the server.
     """
-    newest_place: int = _BEGIN.all()[0].newest or 0
+    newest_id: int = _BEGIN.all()[0].newest or 0
     try:
-        yield newest_place
+        yield newest_id
     except BaseException:
         try:
             _END.all()
@@ -193,25 +196,25 @@ def _looking_in_index() -> Iterator[int]:
 
 
 def _few(
-    everything: Sequence[Expression], newest_place: int, limit: int
+    everything: Sequence[Expression], newest_id: int, limit: int
 ) -> tuple[set[int] | None, bool]:
-    """The places of all that fits; None where that is more than asked for, or not known.
+    """The ids of all that fits; None where that is more than asked for, or not known.
 
     And whether so few fit that they were looked for in all blocks at once.
     """
-    places: list[int] | None = None
+    document_ids: list[int] | None = None
     for expression in everything:
-        search = search_for(Wanted(Tier.ANYWHERE, expression, END), newest_place)
-        if places is not None:
+        search = search_for(Wanted(Tier.ANYWHERE, expression, END), newest_id)
+        if document_ids is not None:
             # As there is little of what is found faster, there is little of all.
             search.size = search.blocks
         while lookers := _lookers([search], limit, None):
             search.went_on(_look(lookers, limit)[0])
-        places = search.found
-        if len(places) >= limit:
+        document_ids = search.found
+        if len(document_ids) >= limit:
             # What was looked for first may leave out beginnings, of which there can be many.
             return None, search.left == 0 and expression is everything[-1]
-    return (set(places), True) if places is not None else (None, False)
+    return (set(document_ids), True) if document_ids is not None else (None, False)
 
 
 def _lookers(searches: list[Search], limit: int, left: set[int] | None) -> list[Search]:
@@ -235,7 +238,7 @@ def _lookers(searches: list[Search], limit: int, left: set[int] | None) -> list[
 
 
 def _look(searches: list[Search], limit: int) -> list[list[int]]:
-    """The newest places of each in the next blocks."""
+    """The newest document ids of each in the next blocks."""
     values: dict[str, object] = {"limit": limit}
     have_phrases = []
     for number, search in enumerate(searches):

@@ -24,7 +24,7 @@ from app.search.parsing import Part, Query
 from app.search.stemming import stem
 from app.search.words import is_unspaced
 
-# Under this stand all places.
+# Above all document ids.
 END = (1 << 63) - 1
 
 
@@ -41,7 +41,7 @@ class Tier(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one tier is asked for: the documents that fit, of those under a place.
+    """What one tier is asked for: the documents that fit, of those under a document id.
 
     What fits a better tier as well, and is asked for there, belongs to that one.
     """
@@ -52,15 +52,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Field:
     """Where words are looked for: the marks of stems and of words as they are."""
 
     stem: str
     word: str
 
 
-_ANYWHERE = _Place(Mark.STEM, "")
-_TITLE = _Place(Mark.TITLE_STEM, Mark.TITLE_WORD)
+_ANYWHERE = _Field(Mark.STEM, "")
+_TITLE = _Field(Mark.TITLE_STEM, Mark.TITLE_WORD)
 
 
 def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ...]]]:
@@ -78,7 +78,7 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ..
     matches = _matches(query)
     # Words of a title, or of the lead, stand somewhere; those of a phrase need not be together.
     is_implied = all(len(part.words) == 1 for part in query.wanted)
-    in_title = [_in_place(part, _TITLE) for part in query.wanted]
+    in_title = [_in_field(part, _TITLE) for part in query.wanted]
     wanted = {
         Tier.EXACT_TITLE: Term(exact_mark(query.words)),
         Tier.ALL_IN_TITLE: every(in_title),
@@ -103,7 +103,7 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ..
 
 
 def wanted(query: Query, after: Tier | None = None, below: int = END) -> Iterator[Wanted]:
-    """What is asked for: all tiers, or what comes behind the place ``below`` of the tier ``after``.
+    """What is asked for: all tiers, or what comes behind document ``below`` of the tier ``after``.
 
     In the first case what better tiers found is left out of what a tier finds, as an index would
     look for a beginning again for each mention in the query. In the other they are not asked.
@@ -127,37 +127,37 @@ def some_of_all_tiers(query: Query) -> Expression | None:
 
 
 def _matches(query: Query) -> Expression:
-    return every(_in_place(part, _ANYWHERE) for part in query.wanted)
+    return every(_in_field(part, _ANYWHERE) for part in query.wanted)
 
 
 def _unwanted(query: Query) -> list[Expression]:
-    return [_in_place(part, _ANYWHERE) for part in query.unwanted]
+    return [_in_field(part, _ANYWHERE) for part in query.unwanted]
 
 
 def _in_lead(part: Part) -> Expression:
     return every(Term(Mark.LEAD + stem(word)) for word in part.words)
 
 
-def _in_place(part: Part, place: _Place) -> Expression:
+def _in_field(part: Part, field: _Field) -> Expression:
     if len(part.words) == 1:
-        return _word(part.words[0], place, is_open=part.is_open, is_exact=part.is_quoted)
-    if place is _ANYWHERE:
+        return _word(part.words[0], field, is_open=part.is_open, is_exact=part.is_quoted)
+    if field is _ANYWHERE:
         return Phrase(part.words, part.is_open)
     *closed, last = part.words
-    ending = _beginning(place, last) if part.is_open else Term(place.word + last)
-    return All((*(Term(place.word + word) for word in closed), ending))
+    ending = _beginning(field, last) if part.is_open else Term(field.word + last)
+    return All((*(Term(field.word + word) for word in closed), ending))
 
 
-def _word(word: str, place: _Place, *, is_open: bool, is_exact: bool) -> Expression:
-    as_it_is = place.word + word
+def _word(word: str, field: _Field, *, is_open: bool, is_exact: bool) -> Expression:
+    as_it_is = field.word + word
     if is_unspaced(word):
-        return _beginning(place, word) if len(word) == 1 else Term(as_it_is)
+        return _beginning(field, word) if len(word) == 1 else Term(as_it_is)
     if is_exact:
-        return _beginning(place, word) if is_open else Term(as_it_is)
-    stemmed = Term(place.stem + stem(word))
-    return some([stemmed, _beginning(place, word, stem(word))]) if is_open else stemmed
+        return _beginning(field, word) if is_open else Term(as_it_is)
+    stemmed = Term(field.stem + stem(word))
+    return some([stemmed, _beginning(field, word, stem(word))]) if is_open else stemmed
 
 
-def _beginning(place: _Place, letters: str, known_stem: str | None = None) -> Expression:
-    mark = beginning(place.word, letters)
-    return Prefix(letters, place.word, known_stem) if mark is None else Term(mark)
+def _beginning(field: _Field, letters: str, known_stem: str | None = None) -> Expression:
+    mark = beginning(field.word, letters)
+    return Prefix(letters, field.word, known_stem) if mark is None else Term(mark)

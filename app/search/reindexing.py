@@ -30,7 +30,9 @@ def total() -> int:
 def build_lost() -> None:
     """Index everything where nothing is indexed: what is older than the index, or a lost one."""
     with reading():
-        is_lost = session.scalar(select(SearchDocument.place).limit(1)) is None and total() > 0
+        is_lost = (
+            session.scalar(select(SearchDocument.document_id).limit(1)) is None and total() > 0
+        )
     if is_lost:
         log.warning("the search index is empty and is built anew")
         for _ in reindex():
@@ -41,7 +43,7 @@ def reindex() -> Iterator[int]:
     """Index every live document anew and drop the others; yields how many each step dealt with.
 
     Documents come in the order in which they were made, whatever their kind, so an index that was
-    lost comes back with every document in its place.
+    lost comes back with every document in its order.
     """
     after = FIRST
     while True:
@@ -50,8 +52,7 @@ def reindex() -> Iterator[int]:
             break
         yield indexed
     _drop_dead()
-    while index.settle(own=False):
-        pass
+    index.flush(own=False)
     run_write(_count)
 
 
@@ -85,15 +86,15 @@ def _drop_dead() -> None:
 def _drop_step(after: int) -> Callable[[], int | None]:
     def work() -> int | None:
         rows = session.execute(
-            select(SearchDocument.place, SearchDocument.kind, SearchDocument.id)
-            .where(SearchDocument.place > after)
-            .order_by(SearchDocument.place)
+            select(SearchDocument.document_id, SearchDocument.kind, SearchDocument.id)
+            .where(SearchDocument.document_id > after)
+            .order_by(SearchDocument.document_id)
             .limit(BATCH)
         ).all()
         for kind in Kind:
             wanted = [row.id for row in rows if row.kind == kind]
             for identifier in set(wanted) - (source(kind).live(wanted) if wanted else set()):
                 index.remove(identifier)
-        return rows[-1].place if rows else None
+        return rows[-1].document_id if rows else None
 
     return work

@@ -81,9 +81,9 @@ def find(
     scope = _scope(actor, type, project_id)
     if scope is None:
         return Results([], None)
-    places = _places(parsed, scope, after, limit + 1)
-    hits = _hits(places[:limit], Highlighter(parsed))
-    if len(places) <= limit or not hits:
+    document_ids = _document_ids(parsed, scope, after, limit + 1)
+    hits = _hits(document_ids[:limit], Highlighter(parsed))
+    if len(document_ids) <= limit or not hits:
         return Results(hits, None)
     last = hits[-1]
     ended = SearchCursor(last.found.id, last.found.created_at, last.tier, digest)
@@ -140,32 +140,34 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
     return _Scope(tuple(within), tuple(Term(project_mark(one)) for one in sorted(deleted)))
 
 
-def _places(
+def _document_ids(
     parsed: Query, scope: _Scope, after: SearchCursor | None, limit: int
 ) -> list[tuple[int, Tier]]:
-    """The places of the next documents and their tiers, the best first."""
-    asked = wanted(parsed, after.tier, index.place_after(after.id)) if after else wanted(parsed)
+    """The ids of the next documents and their tiers, the best first."""
+    asked = (
+        wanted(parsed, after.tier, index.document_id_after(after.id)) if after else wanted(parsed)
+    )
     within = [replace(one, expression=scope.narrow(one.expression)) for one in asked]
     everything = (some_of_all_tiers(parsed), all_tiers(parsed)) if after is None else ()
     narrowed = [scope.narrow(one) for one in dict.fromkeys(everything) if one is not None]
     return index.best(within, narrowed, limit)
 
 
-def _hits(places: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
-    """The documents at these places as they are now; what was deleted since is left out."""
-    documents = index.documents_at(place for place, _ in places)
+def _hits(found: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
+    """These documents as they are now; what was deleted meanwhile is left out."""
+    documents = index.documents(document_id for document_id, _ in found)
     by_kind: dict[str, list[str]] = {}
     for kind, identifier in documents.values():
         by_kind.setdefault(kind, []).append(identifier)
     shown = {
-        (kind, found.id): found
+        (kind, one.id): one
         for kind, identifiers in by_kind.items()
-        for found in source(kind).found(identifiers)
+        for one in source(kind).found(identifiers)
     }
     return [
-        _hit(Kind(documents[place][0]), shown[documents[place]], tier, highlighter)
-        for place, tier in places
-        if documents.get(place) in shown
+        _hit(Kind(documents[one][0]), shown[documents[one]], tier, highlighter)
+        for one, tier in found
+        if documents.get(one) in shown
     ]
 
 

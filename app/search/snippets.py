@@ -6,7 +6,7 @@ beside the text, never marks in it, so no text can pass for a match.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, islice
@@ -43,8 +43,8 @@ class Snippet:
 class _Matcher(Protocol):
     """Finds one part of a query in folded text."""
 
-    def __call__(self, plain: str, /) -> Iterator[Span]:
-        """The matches, in order and apart."""
+    def __call__(self, plain: str, most: int, /) -> list[Span]:
+        """The first matches, in order and apart."""
 
 
 class Highlighter:
@@ -87,7 +87,7 @@ class Highlighter:
         found: list[tuple[int, int, int]] = []
         for number, matcher in enumerate(self._matchers):
             most = min(WEIGHED, WEIGHED_IN_ALL - len(found))
-            found += [(start, end, number) for start, end in islice(matcher(plain), most)]
+            found += [(start, end, number) for start, end in matcher(plain, most)]
         if original is not None:
             found = [(*original(start, end), number) for start, end, number in found]
         return sorted(found) if len(self._matchers) > 1 else found
@@ -106,14 +106,14 @@ def _matcher(part: Part) -> _Matcher:
     if word.startswith(common):
         return partial(_words, common, fitting)
     either = re.compile(f"{_STARTS}(?:{re.escape(common)}|{re.escape(word)}){_LETTERS}")
-    return lambda plain: (
-        match.span() for match in either.finditer(plain) if fitting[match.group()]
+    return lambda plain, most: list(
+        islice((match.span() for match in either.finditer(plain) if fitting[match.group()]), most)
     )
 
 
 def _by_pattern(pattern: str) -> _Matcher:
     compiled = re.compile(pattern)
-    return lambda plain: (match.span() for match in compiled.finditer(plain))
+    return lambda plain, most: [match.span() for match in islice(compiled.finditer(plain), most)]
 
 
 class _Fitting(dict[str, bool]):
@@ -130,14 +130,16 @@ class _Fitting(dict[str, bool]):
         return self[word]
 
 
-def _words(letters: str, fitting: _Fitting, plain: str) -> Iterator[Span]:
+def _words(letters: str, fitting: _Fitting, plain: str, most: int) -> list[Span]:
     """The words that begin with these letters and fit. To compile a pattern would take longer."""
+    found: list[Span] = []
     at = plain.find(letters)
-    while at >= 0:
+    while at >= 0 and len(found) < most:
         end = _REST.match(plain, at).end()  # type: ignore[union-attr]  # matches anywhere
         if (at == 0 or not plain[at - 1].isalnum()) and fitting[plain[at:end]]:
-            yield at, end
+            found.append((at, end))
         at = plain.find(letters, end)
+    return found
 
 
 def _phrase(part: Part) -> str:

@@ -1,37 +1,36 @@
-"""The index on SQLite: one FTS5 table whose rowid is the document's place.
+"""The index on SQLite: one FTS5 table whose rowid is the document id.
 
 FTS5 only keeps the terms and finds them: they are made in ``documents.py``, and its tokenizer just
 splits at spaces, since it takes every character outside ASCII for part of a word. Documents that
-were put a moment ago are not in it yet (``waiting.py``); those are looked at one by one.
+were put a moment ago may be pending (``pending.py``); a search stores those first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import orjson
-from sqlalchemy import (
-    BigInteger,
-    bindparam,
-    column,
-    delete,
-    func,
-    select,
-    table,
-    text,
-    union_all,
-)
+from sqlalchemy import BigInteger, bindparam, column, delete, select, table, text
 
-from app.core.db import AnySelect, Prepared, reading, run_write
-from app.search import waiting
+from app.core.db import (
+    AnySelect,
+    Prepared,
+    between_snapshots,
+    is_writing,
+    reading,
+    run_write,
+)
+from app.core.lanes import Lane, require
+from app.search import pending
+from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
-from app.search.fitting import Stored, fits, stored
-from app.search.places import added
+from app.search.prefix_expansion import Vocabulary
 from app.search.ranking import END, Tier, Wanted
-from app.search.vocabulary import Vocabulary
-from app.search.waiting import Due
 
-# How long after a change its document may wait for others to go in with it.
-GATHERING_SECONDS = 0.2
+# How long after a change its document stays pending, for others to be stored with it.
+FLUSH_DELAY_SECONDS = 0.2
+# So many are stored by one transaction, for which all other writers wait.
+BATCH = 32
 
 _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
 # One statement for all: Python, which other threads want too, is let go and taken back but once.
@@ -41,25 +40,22 @@ _INSERT = Prepared(
         "json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:documents)"
     ).columns()
 )
-_DELETE = Prepared(delete(_FTS).where(_FTS.c.rowid.in_(bindparam("places", expanding=True))))
-_IS_SETTLED = "rowid NOT IN (SELECT place FROM search_fts_waiting)"
-_NEWEST = (
-    "SELECT rowid AS place FROM search_fts WHERE search_fts MATCH :match AND rowid < :below "
-    "AND {condition} ORDER BY rowid DESC LIMIT :limit"
-)
-_NEWEST_OF_ALL, _NEWEST_SETTLED = (
-    Prepared(text(_NEWEST.format(condition=condition)).columns(place=BigInteger))
-    for condition in ("true", _IS_SETTLED)
+_DELETE = Prepared(delete(_FTS).where(_FTS.c.rowid.in_(bindparam("document_ids", expanding=True))))
+_NEWEST = Prepared(
+    text(
+        "SELECT rowid AS document_id FROM search_fts WHERE search_fts MATCH :match "
+        "AND rowid < :below ORDER BY rowid DESC LIMIT :limit"
+    ).columns(document_id=BigInteger)
 )
 
 
-def write(place: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
-    """Have the document at this place wait, or store its terms, instead of those it has."""
-    if may_wait and waiting.note(place, doc):
+def write(document_id: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
+    """Note that the document is pending, or store its terms, instead of those it has."""
+    if may_wait and pending.add(document_id, doc):
         return
     if not is_new:
-        erase(place)
-    _store({place: stored(analyzed(doc))})
+        erase(document_id)
+    _store({document_id: analyzed(doc)})
 
 
 def terms_of(doc: SearchDoc) -> None:
@@ -67,124 +63,124 @@ def terms_of(doc: SearchDoc) -> None:
 
 
 def write_new(doc: SearchDoc, terms: Terms | None) -> None:
-    """Have a document wait that has no place yet, or store its terms."""
+    """Note that a new document is pending, or store its terms."""
     write(added(doc), doc, is_new=True, may_wait=True)
 
 
-def _store(documents: dict[int, Stored]) -> None:
-    rows = [(place, found.words, found.marks) for place, found in documents.items()]
+def _store(documents: Mapping[int, Terms]) -> None:
+    rows = [
+        (document_id, " ".join(terms.words), terms.marks)
+        for document_id, terms in documents.items()
+    ]
     _INSERT.all(documents=orjson.dumps(rows).decode())
 
 
-def erase(place: int) -> None:
-    """Forget the terms of the document at this place."""
-    waiting.forget([place])
-    _DELETE.all(places=[place])
+def erase(document_id: int) -> None:
+    """Forget the terms of the document."""
+    pending.discard([document_id])
+    _DELETE.all(document_ids=[document_id])
 
 
-def settle(*, own: bool) -> bool:
-    """Store the terms of some documents that wait; whether there may be more.
+def flush(*, own: bool) -> None:
+    """Store the terms of the documents that are pending: of this process, or of all.
 
-    Of those that this process put, or of all. Opens its own units of work.
+    Opens its own units of work.
     """
     with reading():
+        _flush(own=own)
+
+
+def refresh() -> None:
+    """Store all documents that are pending, as a search comes next in this unit of work.
+
+    Where there are any, one that only reads goes on with a new snapshot. Raises LaneRequired on the
+    event loop, and Unavailable where nothing can be written.
+    """
+    _flush(own=False)
+
+
+def _flush(*, own: bool) -> None:
+    document_ids = pending.document_ids(own=own)
+    if not document_ids:
+        return
+    require(Lane.POOL)
+    for start in range(0, len(document_ids), BATCH):
+        batch = document_ids[start : start + BATCH]
+        if is_writing():
+            _flush_batch(batch, {})
+            continue
         # Analyzed while others can write.
-        if not waiting.batch(own=own):
-            return False
-    done = run_write(lambda: _settle(own=own), async_commit=True)
-    waiting.settled(done)
-    return len(done) == waiting.BATCH
+        known = pending.terms(pending.versions(batch), {})
+        with between_snapshots():
+            run_write(partial(_flush_batch, batch, known), async_commit=True)
 
 
-def _settle(*, own: bool) -> list[Due]:
-    dues = waiting.batch(own=own)
-    places = [due.place for due in dues]
-    _DELETE.all(places=places)
-    _store({due.place: due.stored for due in dues if due.stored is not None})
-    waiting.forget(places)
-    return dues
+def _flush_batch(document_ids: Sequence[int], known: Mapping[int, Terms]) -> None:
+    """Store those of these documents that are still pending, as they are now."""
+    rows = pending.versions(document_ids)
+    if not rows:
+        return
+    terms = pending.terms(rows, known)
+    left = [row.place for row in rows]
+    _DELETE.all(document_ids=left)
+    _store({row.place: terms[row.version] for row in rows if row.version in terms})
+    pending.discard(left)
 
 
 def matching(expression: Expression) -> AnySelect:
-    """A query for the places of all documents that fit."""
-    apart = waiting.documents()
-    settled = select(_FTS.c.rowid).where(
-        text("search_fts MATCH :match").bindparams(match=rendered(Vocabulary().closed(expression)))
-    )
-    if not apart:
-        return settled
-    return select(
-        union_all(
-            settled.where(text(_IS_SETTLED)),
-            select(column("value")).select_from(
-                func.json_each(orjson.dumps(_fitting(expression, apart)).decode())
-            ),
-        ).subquery()
-    )
+    """A query for the ids of all documents that fit."""
+    match = rendered(Vocabulary().closed(expression))
+    return select(_FTS.c.rowid).where(text("search_fts MATCH :match").bindparams(match=match))
 
 
 def best(
     wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
 ) -> list[tuple[int, Tier]]:
-    """The places of the best documents, the best first, and of which tier each is.
+    """The ids of the best documents, the best first, and of which tier each is.
 
     ``everything`` says what fits in any tier but for a display id, what is found faster before.
     Where few fit at all, tiers are asked for until each of those has its own.
     """
-    look = _Look(limit)
-    few = _few(everything, look)
+    lookup = _Lookup(limit)
+    few = _few(everything, lookup)
     found: dict[int, Tier] = {}
     for asked in wanted:
         if asked.tier is not Tier.DISPLAY_ID and few is not None and few <= found.keys():
             break
-        newest = look.newest(asked.expression, asked.below)
-        places = [place for place in newest if place not in found]
-        found |= dict.fromkeys(places[: limit - len(found)], asked.tier)
+        newest = lookup.newest(asked.expression, asked.below)
+        document_ids = [one for one in newest if one not in found]
+        found |= dict.fromkeys(document_ids[: limit - len(found)], asked.tier)
         if len(found) == limit:
             break
     return list(found.items())
 
 
-def _few(everything: Sequence[Expression], look: "_Look") -> set[int] | None:
-    """The places of all that fits; None where that is more than asked for, or not known."""
-    places: list[int] | None = None
+def _few(everything: Sequence[Expression], lookup: "_Lookup") -> set[int] | None:
+    """The ids of all that fits; None where that is more than asked for, or not known."""
+    document_ids: list[int] | None = None
     for expression in everything:
-        places = look.newest(expression, END)
-        if len(places) >= look.limit:
+        document_ids = lookup.newest(expression, END)
+        if len(document_ids) >= lookup.limit:
             return None
-    return set(places) if places is not None else None
+    return set(document_ids) if document_ids is not None else None
 
 
-class _Look:
+class _Lookup:
     """One search: the index is asked for nothing twice."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._apart = waiting.documents()
         self._vocabulary = Vocabulary()
-        self._settled: dict[tuple[str, int], list[int]] = {}
+        self._found: dict[tuple[str, int], list[int]] = {}
 
     def newest(self, expression: Expression, below: int) -> list[int]:
-        """The places of the newest documents that fit, in falling order, all under ``below``."""
-        places = self._newest(rendered(self._vocabulary.closed(expression)), below)
-        if not self._apart:
-            return places
-        others = [place for place in _fitting(expression, self._apart) if place < below]
-        return sorted([*places, *others], reverse=True)[: self.limit]
-
-    def _newest(self, match: str, below: int) -> list[int]:
-        """Those of the index."""
-        places = self._settled.get((match, below))
-        if places is None:
-            statement = _NEWEST_SETTLED if self._apart else _NEWEST_OF_ALL
-            rows = statement.all(match=match, below=below, limit=self.limit)
-            places = self._settled[match, below] = [row.place for row in rows]
-        return places
-
-
-def _fitting(expression: Expression, apart: dict[int, Stored]) -> list[int]:
-    """The places of those that wait and fit."""
-    return [place for place, document in apart.items() if fits(expression, document)]
+        """The ids of the newest documents that fit, in falling order, all under ``below``."""
+        match = rendered(self._vocabulary.closed(expression))
+        found = self._found.get((match, below))
+        if found is None:
+            rows = _NEWEST.all(match=match, below=below, limit=self.limit)
+            found = self._found[match, below] = [row.document_id for row in rows]
+        return found
 
 
 def rendered(expression: Expression) -> str:

@@ -29,7 +29,7 @@ from app.core.db import reading, run_write, session
 from app.projects import service as projects
 from app.projects.models import Project, WorkflowState
 from app.search import index, reindexing, service
-from app.search.settling import Settler
+from app.search.flush import Flusher
 from app.tickets import creating as tickets
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage
@@ -267,8 +267,8 @@ def _print(name: str, measured: list[tuple[float, int]]) -> None:
 
 def _measure_creating(app: Flask, writer: Writer, ada: Actor) -> None:
     """Creating a ticket with its commit, as in a server, and without its line in the index."""
-    settler = Settler(app)
-    settler.start()
+    flusher = Flusher(app)
+    flusher.start()
     with reading():
         project_id = str(session.scalar(select(Project.id).limit(1)))
 
@@ -284,7 +284,7 @@ def _measure_creating(app: Flask, writer: Writer, ada: Actor) -> None:
         index.put_new = put
         _print(name, [create() for _ in range(ROUNDS)])
     index.put_new = with_index
-    settler.stop()
+    flusher.stop()
 
 
 def _measure_server(settings: Settings, writer: Writer, token: str) -> None:

@@ -14,6 +14,7 @@ from app.core.clock import now_ms
 from app.core.db import (
     ATTEMPTS,
     after_commit,
+    between_snapshots,
     db,
     reading,
     run_write,
@@ -120,6 +121,18 @@ def test_units_of_work_do_not_nest():
         session.scalar(select(1))
         with pytest.raises(RuntimeError, match="open already"), transaction():
             pass
+
+
+def test_a_reading_unit_of_work_sees_what_was_written_between_its_snapshots():
+    with reading():
+        before = session.scalar(select(func.count()).select_from(User))
+        with between_snapshots():
+            run_write(lambda: session.add(new_user()))
+        assert session.scalar(select(func.count()).select_from(User)) == before + 1
+        with pytest.raises(RuntimeError):
+            run_write(lambda: None)
+    with pytest.raises(RuntimeError), between_snapshots():
+        pass
 
 
 def test_a_read_never_turns_into_a_write():

@@ -142,21 +142,19 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
     indexed(docs, before=[])
     newest_first = [(doc.id, analyzed(doc)) for doc in reversed(docs)]
     try:
-        for is_settled in (False, True):
-            while is_settled and index.settle(own=True):
-                pass
+        for _ in ("pending", "flushed"):
             with reading():
                 for q in asked:
                     ranked = []
                     for tier, fitting, better in tiers(parse(q)):
                         wanted = without(fitting, better)
                         expected = [one for one, terms in newest_first if fits(wanted, terms)]
-                        assert newest_ids(wanted) == expected, (q, tier, is_settled)
+                        assert newest_ids(wanted) == expected, (q, tier)
                         ranked += [(one, tier) for one in expected]
-                    assert best_ids(q) == ranked, (q, is_settled)
+                    assert best_ids(q) == ranked, q
                     # As a cursor may ask that names a tier between those of the query.
                     lower = [one for one in ranked if one[1] <= ranking.Tier.ALL_IN_LEAD]
-                    assert best_ids(q, ranking.Tier.ALL_IN_LEAD) == lower, (q, is_settled)
+                    assert best_ids(q, ranking.Tier.ALL_IN_LEAD) == lower, q
                     # What is in any other tier fits anywhere, too.
                     apart = [
                         fitting
@@ -180,8 +178,6 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
     docs = documents([(Kind.TICKET, word, f"mended {word}", False) for word in given])
     indexed(docs, before=[])
     try:
-        while index.settle(own=True):
-            pass
         with reading():
             for q in ("gate", "gatew", "mended gate", '"gate'):
                 expected = {doc.id for doc in docs if fits(all_tiers(parse(q)), analyzed(doc))}
@@ -195,9 +191,9 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
 
 def newest_ids(wanted):
     """The ids of what fits, as the index says."""
-    places = index.newest(wanted, ranking.END, 50)
-    known = index.documents_at(places)
-    return [known[place][1] for place in places]
+    found = index.newest(wanted, ranking.END, 50)
+    known = index.documents(found)
+    return [known[document_id][1] for document_id in found]
 
 
 def best_ids(q, first=None):
@@ -213,15 +209,15 @@ def best_ids(q, first=None):
     found = []
     while page := index.best(list(left), everything, 3):
         found += page
-        place, tier = page[-1]
-        left = wanted(query, tier, place)
+        document_id, tier = page[-1]
+        left = wanted(query, tier, document_id)
         everything = []
-    known = index.documents_at(place for place, _ in found)
-    return [(known[place][1], tier) for place, tier in found]
+    known = index.documents(document_id for document_id, _ in found)
+    return [(known[document_id][1], tier) for document_id, tier in found]
 
 
-def test_ten_thousand_places_are_looked_through_in_order(indexed):
-    """More than a block of places on PostgreSQL, with what fits far apart."""
+def test_ten_thousand_documents_are_looked_through_in_order(indexed):
+    """More than a block of document ids on PostgreSQL, with what fits far apart."""
     chance = random.Random(4)
     docs = documents([(Kind.TICKET, f"w{chance.randrange(40)}", "", False)] * 1)
     docs += documents([(Kind.TICKET, f"w{chance.randrange(40)}", "", False) for _ in range(9_000)])
@@ -232,8 +228,8 @@ def test_ten_thousand_places_are_looked_through_in_order(indexed):
                 wanted = without(fitting, better)
                 expected = [doc.id for doc in reversed(docs) if fits(wanted, analyzed(doc))]
                 seen, below = [], ranking.END
-                while places := index.newest(wanted, below, 200):
-                    known = index.documents_at(places)
-                    seen += [known[place][1] for place in places]
-                    below = places[-1]
+                while page := index.newest(wanted, below, 200):
+                    known = index.documents(page)
+                    seen += [known[document_id][1] for document_id in page]
+                    below = page[-1]
                 assert seen == expected, q

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from app.core.db import is_postgresql
 from app.search import postgres, ranking, sqlite
-from app.search.blocks import BLOCK_BITS
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
+from app.search.pg_block_scan import BLOCK_BITS
 from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
 from tests.support.story import ok
 
@@ -45,8 +45,7 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, cast, app, monk
 
         return ask_and_count
 
-    for statement in (sqlite._NEWEST_OF_ALL, sqlite._NEWEST_SETTLED):
-        monkeypatch.setattr(statement, "all", counted(statement.all))
+    monkeypatch.setattr(sqlite._NEWEST, "all", counted(sqlite._NEWEST.all))
     monkeypatch.setattr(postgres, "_look", counted(postgres._look))
     with app.app_context():
         is_at_once = is_postgresql()

@@ -1,4 +1,4 @@
-"""How far one tier was looked for on PostgreSQL: block by block of places, from the newest on.
+"""How far one tier was looked for on PostgreSQL: by blocks of document ids, from the newest on.
 
 The fewest documents that are enough are looked at: so few blocks at first, and more each time.
 """
@@ -16,7 +16,7 @@ BLOCK_BITS = 12
 WIDER = 4
 WIDEST = 16
 # Where no more documents than these are expected to fit in all, the next look is the last; expected
-# by no fewer places than those, as the newest block may hold any number.
+# by no fewer documents than those, as the newest block may hold any number.
 FEW = 4000
 SAMPLE = 1 << (BLOCK_BITS - 1)
 
@@ -27,7 +27,7 @@ class Search:
 
     tier: Tier
     expression: Expression
-    # All places looked for are under this one.
+    # All document ids looked for are under this one.
     below: int
     blocks: int
     left: int
@@ -39,9 +39,9 @@ class Search:
         """The oldest block of the next look."""
         return max(self.left - self.size, 0)
 
-    def went_on(self, places: list[int]) -> None:
+    def went_on(self, document_ids: list[int]) -> None:
         """Note what the look at the next blocks found."""
-        self.found += sorted(places, reverse=True)
+        self.found += sorted(document_ids, reverse=True)
         self.left = self.first
         # If they lie as densely as among those looked at.
         looked_at = self.below - (self.left << BLOCK_BITS)
@@ -49,8 +49,8 @@ class Search:
         self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
 
 
-def search_for(asked: Wanted, newest_place: int) -> Search:
+def search_for(asked: Wanted, newest_id: int) -> Search:
     """One that has not begun."""
-    below = min(asked.below, newest_place + 1)
+    below = min(asked.below, newest_id + 1)
     blocks = ((below - 1) >> BLOCK_BITS) + 1
     return Search(asked.tier, asked.expression, below, blocks, blocks)

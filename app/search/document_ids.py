@@ -1,4 +1,4 @@
-"""Places: each document has one, given in the order of their making, and keeps it."""
+"""Document ids: each document has one, given in the order of their making, and keeps it."""
 
 from sqlalchemy import BigInteger, bindparam, text
 
@@ -15,6 +15,6 @@ _ADD = Prepared(text(ADD).bindparams(bindparam("id", type_=Id)).columns(place=Bi
 
 
 def added(doc: SearchDoc) -> int:
-    """The place of a document, made if it has none."""
-    place: int = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
-    return place
+    """The document id of a document, made if it has none."""
+    document_id: int = _ADD.all(id=doc.id, kind=str(doc.kind))[0].place
+    return document_id

@@ -1,4 +1,7 @@
-"""The thread of a server process that settles in the index what was put a moment ago."""
+"""The thread of a server process that stores in the index what was put a moment ago.
+
+Searches then rarely find something pending, which they would have to store themselves.
+"""
 
 import logging
 import threading
@@ -15,8 +18,8 @@ log = logging.getLogger(__name__)
 STOP_SECONDS = 2.0
 
 
-class Settler:
-    """Settles what this process puts, soon after it, and now and then what others left."""
+class Flusher:
+    """Flushes what this process puts, soon after it, and now and then what others left."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -24,11 +27,11 @@ class Settler:
         self._is_round_due = True
         self._is_failing = False
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="index-settler", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="index-flusher", daemon=True)
 
     def start(self) -> None:
         """Begin, with what an earlier process left."""
-        index.something_waits.listen(self._called.set)
+        index.put_bell.listen(self._called.set)
         self._called.set()
         self._thread.start()
 
@@ -38,8 +41,8 @@ class Settler:
         self._called.set()
 
     def stop(self) -> None:
-        """End; what still waits is found as it is, and settled by another. Once is enough."""
-        index.something_waits.forget(self._called.set)
+        """End; what is still pending is stored by another, or by a search. Once is enough."""
+        index.put_bell.forget(self._called.set)
         self._stopping.set()
         self._called.set()
         self._thread.join(STOP_SECONDS)
@@ -47,21 +50,20 @@ class Settler:
     def _run(self) -> None:
         with self._app.app_context():
             request_id.set(None)
-            pause = index.gathering_seconds()
+            pause = index.flush_delay_seconds()
             while self._called.wait() and not self._stopping.wait(pause):
                 self._called.clear()
                 is_round, self._is_round_due = self._is_round_due, False
                 try:
-                    while index.settle(own=not is_round) and not self._stopping.is_set():
-                        pass
+                    index.flush(own=not is_round)
                     self._is_failing = False
                 except Exception as error:
                     self._is_round_due = True
                     self._tell(error)
 
     def _tell(self, error: Exception) -> None:
-        """Say that it failed, once until it works again: nothing is lost, searches take longer."""
+        """Say that it failed, once until it works again; nothing is lost."""
         if not self._is_failing:
             is_outage = isinstance(error, Unavailable)
-            log.warning("the search index cannot settle", exc_info=None if is_outage else error)
+            log.warning("the search index cannot be flushed", exc_info=None if is_outage else error)
         self._is_failing = True
