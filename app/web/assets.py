@@ -18,7 +18,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, abort, current_app, request
 from markupsafe import Markup
 
-from app.web import packing
+from app.web.compression import accepts_gzip
 from app.web.scripts import join
 
 STATIC = Path(__file__).resolve().parent.parent.parent / "static"
@@ -105,7 +105,7 @@ def serve(version: str, name: str) -> Response:
     one: Asset | None = current_app.extensions["docket_assets"].get(name)
     if one is None:
         abort(404)
-    zipped = packing.takes_gzip(request.headers.get("Accept-Encoding", ""))
+    zipped = accepts_gzip(request.headers.get("Accept-Encoding", ""))
     response = Response(one.packed if zipped else one.content, mimetype=one.media_type)
     if zipped:
         response.headers["Content-Encoding"] = "gzip"

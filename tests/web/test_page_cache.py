@@ -1,32 +1,30 @@
-"""Pages whose parts are kept, or that are kept whole: nobody is shown anything but what is so."""
+"""Cached pages: nobody is shown anything but what is so."""
 
 import gzip
 import re
 from uuid import UUID
 
 import pytest
-from jinja2 import pass_context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from app.core.actor import ANONYMOUS
-from app.core.at_hand import notes
-from app.core.clock import MINUTE_MS
-from app.web import filters, pieces
-from app.web.render import page_of
-from tests.web.pieces_on_page import NOON, PACKED, without_keys
+from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.web import filters, page_cache
+from tests.web.templates_of_tests import COMPRESSED, NOON, without_keys
 
 
-@pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up", "/help"])
-def test_pages_are_the_same_packed_and_plain(ada, ticket, guide, path):
+@pytest.mark.parametrize(
+    "path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up", "/projects/OPEN/board", "/help"]
+)
+def test_pages_are_the_same_compressed_and_plain(ada, ticket, guide, path):
     for _ in range(3):
-        packed = ada.get(path, **PACKED)
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert packed.headers["Content-Length"] == str(len(packed.data))
+        compressed = ada.get(path, **COMPRESSED)
+    assert compressed.headers["Content-Encoding"] == "gzip"
+    assert compressed.headers["Content-Length"] == str(len(compressed.data))
     plain = ada.get(path)
     assert plain.headers["Content-Length"] == str(len(plain.data))
-    assert pieces._SLOT.partition(" ")[0] not in plain.text
+    assert page_cache._MARK.partition(" ")[0] not in plain.text
     assert ada.client.head(path, headers={"Accept": "text/html"}).data == b""
-    assert without_keys(gzip.decompress(packed.data).decode()) == without_keys(plain.text)
+    assert without_keys(gzip.decompress(compressed.data).decode()) == without_keys(plain.text)
 
 
 def test_a_changed_ticket_is_another_page_at_once(ada, cast, ticket, path):
@@ -58,64 +56,109 @@ def test_readers_are_shown_what_they_may_do(ada, cast, ticket):
 @pytest.mark.parametrize(
     "path", ["/tickets/OPEN-1", "/tickets/OPEN-2", "/projects/OPEN/wiki/set-up"]
 )
-def test_pieces_say_what_they_would_if_they_saw_all(ada, cast, ticket, guide, env, path):
-    """A value that a piece is given in part lacks nothing that is shown of it."""
+def test_a_cached_page_says_what_an_uncached_one_would(
+    app, ada, cast, ticket, guide, monkeypatch, path
+):
     cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": "Another, *once*."})
-    kept = ada.get(path).text
-
-    @pass_context
-    def seeing_all(context, template, **given):
-        seen = {**given, **context.get_all()}
-        return Markup(env.get_template(template).render(seen))  # noqa: S704 - a template made it
-
-    env.globals["still"] = seeing_all
-    assert without_keys(ada.get(path).text) == without_keys(kept)
+    assert ada.get(path).status_code == 200
+    cached = ada.get(path).text
+    monkeypatch.setitem(app.config, "DEBUG", True)
+    assert without_keys(ada.get(path).text) == without_keys(cached)
 
 
-def test_a_whole_page_is_kept_but_for_the_keys_of_its_forms(env, whole):
+def test_a_page_is_rendered_once_but_for_the_keys_of_its_forms(env, shown):
     made = []
-    env.globals["told"] = made.append
-    env.write("part.html", "<i>{{ name }}</i>")
+    env.globals["note"] = made.append
     env.write(
         "page.html",
-        "{% set _ = told(name) %}{{ still('part.html', name=name) }}"
-        "|{{ ui.once() }}|{{ new_key() }}",
+        "{% set _ = note(name) %}<i>{{ name }}</i>|{{ ui.once() }}|{{ form_key() }}",
     )
     keys = set()
     for _ in range(5):
-        part, once, key = whole("page.html", name="<a>").split("|")
+        part, once, key = shown("page.html", name="<a>").split("|")
         assert part == "<i>&lt;a&gt;</i>"
         keys |= {key, *re.findall(r'value="([^"]+)"', once)}
     assert len(keys) == 10
     assert all(UUID(key).version == 4 for key in keys)
-    assert whole("page.html", name="b").startswith("<i>b</i>|")
+    assert shown("page.html", name="b").startswith("<i>b</i>|")
     assert made == ["<a>", "b"]
 
 
-def test_a_whole_page_lasts_until_time_would_change_it(env, whole, clock):
-    env.write("part.html", "{{ at | ago }}")
-    env.write("page.html", "{{ still('part.html', at=at) }} {{ (at + 1) | ago }}")
+def test_safe_html_is_another_page_than_the_same_text(env, shown):
+    env.write("page.html", "{{ one.text }}")
     for _ in range(3):
-        assert whole("page.html", at=NOON) == "just now just now"
-    clock(NOON + MINUTE_MS)
-    for _ in range(3):
-        assert whole("page.html", at=NOON) == "1 min ago just now"
-    exact = whole("page.html", at=NOON, headers={"Cookie": "times=exact"})
-    assert exact.count(" UTC") == 2
-    clock(NOON + MINUTE_MS + 1)
-    assert whole("page.html", at=NOON) == "1 min ago 1 min ago"
+        assert shown("page.html", one={"text": Markup("<b>")}) == "<b>"
+        assert shown("page.html", one={"text": "<b>"}) == "&lt;b&gt;"
 
 
-def test_what_a_kept_page_itself_says_by_the_clock_is_told_when_it_is_sent(env, whole, clock):
+def test_a_page_is_kept_by_plain_values_alone(env, shown):
+    env.write("page.html", "{{ form }}")
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        shown("page.html", form=object())
+
+
+def test_no_text_can_name_the_place_of_a_late_value(env, shown):
+    env.write("page.html", "{{ text }}{{ form_key() }}")
+    marks = "".join(page_cache._MARK.format(number) for number in range(3))
+    for _ in range(2):
+        assert shown("page.html", text=marks).startswith(str(escape(marks)))
+
+
+@pytest.mark.parametrize(
+    ("passed", "lasts"),
+    [
+        (0, MINUTE_MS),
+        (MINUTE_MS - 1, 1),
+        (5 * MINUTE_MS + 7, MINUTE_MS - 7),
+        (3 * HOUR_MS + 7, HOUR_MS - 7),
+        (DAY_MS + 7, DAY_MS - 7),
+        (4 * DAY_MS + 7, DAY_MS - 7),
+        (31 * DAY_MS - 1, 1),
+    ],
+)
+def test_how_long_ago_something_was_is_said_when_the_page_is_sent(env, shown, clock, passed, lasts):
     made = []
-    env.globals["told"] = made.append
-    env.write("page.html", "{% set _ = told(at) %}<p>{{ ui.time(at) }}</p> {{ at | ago }}")
-    for passed, said in ((0, "just now"), (7, "7 min ago"), (60 * 24, "yesterday")):
-        clock(NOON + passed * MINUTE_MS)
-        text = whole("page.html", at=NOON)
-        assert text.count(f">{said}</time></p>") == 1
-        assert text.endswith(f" {said}")
-    assert made == [NOON]
+    env.globals["note"] = made.append
+    env.write("page.html", "{% set _ = note(1) %}{{ at | ago }}")
+    before = shown("page.html", at=NOON - passed)
+    clock(NOON + lasts - 1)
+    assert shown("page.html", at=NOON - passed) == before
+    assert len(made) == (1 if lasts < DAY_MS // 2 else 2)
+    clock(NOON + lasts)
+    assert shown("page.html", at=NOON - passed) != before
+
+
+def test_a_date_is_right_from_the_first_moment_of_a_day(env, shown, clock):
+    env.write("page.html", "{{ 'late' if due | is_past else 'in time' }}")
+    due = filters.today()
+    assert shown("page.html", due=due) == shown("page.html", due=due) == "in time"
+    clock(NOON + DAY_MS // 2 - 1)
+    assert shown("page.html", due=due) == "in time"
+    clock(NOON + DAY_MS // 2)
+    assert shown("page.html", due=due) == "late"
+
+
+def test_a_clock_that_was_set_back_is_followed(env, shown, clock):
+    env.write("page.html", "{{ at | ago }}")
+    for _ in range(2):
+        assert shown("page.html", at=NOON - 5 * MINUTE_MS) == "5 min ago"
+    clock(NOON - 3 * MINUTE_MS)
+    assert shown("page.html", at=NOON - 5 * MINUTE_MS) == "2 min ago"
+
+
+def test_who_wants_exact_times_has_pages_with_them(env, shown, clock):
+    env.write("page.html", "{{ at | ago }}")
+    for _ in range(3):
+        assert shown("page.html", at=NOON) == "just now"
+        assert shown("page.html", at=NOON, headers={"Cookie": "times=exact"}).endswith(" UTC")
+
+
+def test_whoever_works_on_a_template_sees_the_changes(app, env, shown, monkeypatch):
+    monkeypatch.setitem(app.config, "DEBUG", True)
+    for text in ("before", "after"):
+        env.write("page.html", text)
+        env.cache.clear()
+        assert [shown("page.html") for _ in range(3)] == [text] * 3
 
 
 def test_a_wiki_page_says_how_long_ago_it_was_edited(ada, cast, guide, monkeypatch):
@@ -125,7 +168,6 @@ def test_a_wiki_page_says_how_long_ago_it_was_edited(ada, cast, guide, monkeypat
     assert seen().endswith(">just now</time>")
     later = filters.now_ms() + 3 * MINUTE_MS
     monkeypatch.setattr(filters, "now_ms", lambda: later)
-    monkeypatch.setattr(pieces, "now_ms", lambda: later)
     assert seen().endswith(">3 min ago</time>")
     ada.client.set_cookie("times", "exact")
     assert seen().endswith(" UTC</time>")
@@ -133,30 +175,10 @@ def test_a_wiki_page_says_how_long_ago_it_was_edited(ada, cast, guide, monkeypat
     assert seen().endswith(">3 min ago</time>")
 
 
-def test_a_part_of_a_kept_page_is_kept_alone_once_another_page_shows_it(env, whole):
-    made = []
-    env.globals["told"] = made.append
-    env.write("part.html", "{% set _ = told(name) %}<i>{{ name }}</i>")
-    for page in ("one", "another", "third"):
-        env.write(f"{page}.html", page + " {{ still('part.html', name=name) }}")
-        for _ in range(4):
-            assert whole(f"{page}.html", name="a") == f"{page} <i>a</i>"
-    # Once with the page that is kept, then to be kept alone.
-    assert made == ["a"] * 2
-
-
-def test_whoever_works_on_a_whole_page_sees_what_they_changed(app, env, whole, monkeypatch):
-    monkeypatch.setitem(app.config, "DEBUG", True)
-    for text in ("before", "after"):
-        env.write("page.html", text)
-        env.cache.clear()
-        assert [whole("page.html") for _ in range(3)] == [text] * 3
-
-
 @pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up"])
-def test_a_whole_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, path):
+def test_a_cached_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, path):
     def seen():
-        return [ada.get(path, **PACKED) for _ in range(3)][-1]
+        return [ada.get(path, **COMPRESSED) for _ in range(3)][-1]
 
     assert b'data-theme="dark"' not in gzip.decompress(seen().data)
     ada.client.set_cookie("theme", "dark")
@@ -216,20 +238,3 @@ def test_a_wiki_page_follows_what_leads_to_it_and_who_is_named_on_it_at_once(ada
     assert "another page of this name" not in seen()
     cast.ada.patch(f"/projects/{cast.open_project}", {"name": "Reopened"})
     assert changed("Reopened")
-
-
-def test_what_a_page_is_made_of_is_all_that_its_context_is_given(app, env):
-    """So nothing can be shown that the page is not kept by."""
-    env.write("wiki/show.html", "{{ a }}{{ b }}")
-    given = []
-
-    def context(**values):
-        given.append(values)
-        return values
-
-    with app.test_request_context():
-        notes().actor = ANONYMOUS
-        for values in ({"a": 1, "b": 2}, {"a": 1, "b": 3}, {"a": 1, "b": 2}):
-            shown = page_of("wiki/show.html", context, **values).get_data(as_text=True)
-            assert shown == f"{values['a']}{values['b']}"
-    assert given == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]

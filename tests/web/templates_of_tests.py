@@ -1,13 +1,15 @@
-"""Templates of a test's own beside ours, and pages and parts made of them."""
+"""Templates of a test's own beside ours, and cached pages made of them."""
 
 import pytest
 from jinja2 import ChoiceLoader, DictLoader
 
+from app.core.actor import ANONYMOUS
+from app.core.at_hand import notes
 from app.core.clock import DAY_MS
-from app.web import filters, pieces
-from app.web.packing import PiecedPage
+from app.web import filters, page_cache
+from app.web.render import cached_page
 
-PACKED = {"Accept-Encoding": "gzip"}
+COMPRESSED = {"Accept-Encoding": "gzip"}
 NOON = 1_800_000_000_000 // DAY_MS * DAY_MS + DAY_MS // 2
 
 
@@ -16,7 +18,7 @@ def clock(monkeypatch):
     """Sets the clock of pages."""
 
     def set_to(moment):
-        monkeypatch.setattr(pieces, "now_ms", lambda: moment)
+        monkeypatch.setattr(page_cache, "now_ms", lambda: moment)
         monkeypatch.setattr(filters, "now_ms", lambda: moment)
 
     set_to(NOON)
@@ -36,23 +38,12 @@ def env(app, monkeypatch):
 
 @pytest.fixture
 def shown(app, env):
-    """What a template makes of values as a part of no page."""
+    """A cached page that a template makes of values, as text."""
 
-    def ask(template, **values):
-        with app.test_request_context(headers=values.pop("headers", {})):
-            return str(env.globals["still"](template, **values))
-
-    return ask
-
-
-@pytest.fixture
-def whole(app, env):
-    """A whole page that a template makes of values, as text."""
-
-    def ask(template, **values):
-        with app.test_request_context(headers=values.pop("headers", {})):
-            parts = app.extensions["docket_still_page"](template, values, lambda: values)
-            return PiecedPage(parts, 200).get_data(as_text=True)
+    def ask(template, *, headers=None, **values):
+        with app.test_request_context(headers=headers or {}):
+            notes().actor = ANONYMOUS
+            return cached_page(template, values).get_data(as_text=True)
 
     return ask
 
