@@ -58,7 +58,7 @@ def find_htmx() -> Path:
 
 def read_all(static: Path = STATIC) -> dict[str, Asset]:
     """Every asset by name; raises AssetMissing where there is nothing to serve."""
-    sheets = sorted((static / "css").glob("*.css"))
+    sheets = sorted((static / "css").rglob("*.css"))
     scripts = sorted((static / "js").glob("*.js"))
     if not sheets or not scripts:
         raise AssetMissing(f"There are no style sheets or scripts in {static}.")
