@@ -1,7 +1,8 @@
 """Style sheets, scripts and icons, under addresses that change with their content.
 
-All are read into memory once at start, so a missing file ends the start. Sheets are joined in the
-order of their names, scripts as ``scripts.py`` says. htmx comes out of an installed package of
+All are read into memory once at start, so a missing file ends the start. Sheets are joined into
+one: ``layers.css`` orders the layers, each of which is a folder. Scripts are joined as
+``scripts.py`` says. htmx comes out of an installed package of
 which only this one file is used (design: nothing third-party is committed); it is located without
 importing the package.
 """
@@ -58,11 +59,12 @@ def find_htmx() -> Path:
 
 def read_all(static: Path = STATIC) -> dict[str, Asset]:
     """Every asset by name; raises AssetMissing where there is nothing to serve."""
-    sheets = sorted((static / "css").rglob("*.css"))
+    layers = static / "css" / "layers.css"
+    sheets = sorted((static / "css").glob("*/*.css"))
     scripts = sorted((static / "js").glob("*.js"))
     if not sheets or not scripts:
         raise AssetMissing(f"There are no style sheets or scripts in {static}.")
-    contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in sheets)}
+    contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in (layers, *sheets))}
     joined = join({path.name: path.read_text() for path in scripts})
     contents |= {name: text.encode() for name, text in joined.items()}
     contents |= {path.name: path.read_bytes() for path in static.glob("*.svg")}
