@@ -186,7 +186,8 @@ def test_a_cached_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, 
     others = type(ada)(cast.bo.client, ada.app)
     for reader, caller in ((ada, cast.ada), (others, cast.bo)) * 3:
         me = caller.get("/users/me").json["username"]
-        assert f'<strong id="signed-in">{me}</strong>' in reader.get(path).text
+        told = f'<strong id="signed-in" data-behavior="signed-in">{me}</strong>'
+        assert told in reader.get(path).text
     ada.client.delete_cookie("theme")
 
 
