@@ -9,3 +9,7 @@ def test_no_line_cites_a_document_that_is_not_here():
 
 def test_what_app_imports_is_declared():
     assert counts.undeclared_imports() == []
+
+
+def test_no_line_of_a_template_is_longer_than_a_screen():
+    assert counts.long_template_lines() == []
