@@ -8,7 +8,7 @@ from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.web.assets import STATIC
 from app.web.forms import Form
 
-TOKENS = STATIC / "css" / "01-tokens.css"
+TOKENS = STATIC / "css" / "tokens" / "default.css"
 _SYMBOL = re.compile(r'<symbol id="([\w-]+)"')
 _TOKEN = re.compile(r"^\s+(--[\w-]+): ([^;]+);", re.MULTILINE)
 

@@ -1,7 +1,6 @@
 """``render``: from what people and bots wrote to HTML that is safe to show."""
 
 import hashlib
-from dataclasses import replace
 from html import escape
 
 import orjson
@@ -13,7 +12,7 @@ from app.markdown.budget import Budget, TooSlow
 from app.markdown.filling import filled, wiki_link
 from app.markdown.marks import clean
 from app.markdown.source import Long, Source, links_of, read_any
-from app.markdown.values import Html, Laid, Links, Profile, Resolver, Targets, nowhere
+from app.markdown.values import Html, Links, Profile, Resolver, Targets, nowhere
 from app.markdown.writing import Page, write
 
 # Raise it whenever the same text would come out differently.
@@ -74,10 +73,7 @@ def render(
                 # It would take as long again.
                 _laid_out.put(key, failed, 200 + 2 * len(source))
             return failed
-    html = Laid(done.html)
-    html.made_of = key.hex()
-    done = replace(done, html=html)
-    _laid_out.put(key, done, 200 + 2 * len(html))
+    _laid_out.put(key, done, 200 + 2 * len(done.html))
     return done
 
 

@@ -72,12 +72,6 @@ class Heading:
     anchor: str
 
 
-class Laid(Markup):
-    """HTML, and in short what it was made of: what was made of the same is the same."""
-
-    made_of = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Html:
     """A text laid out.

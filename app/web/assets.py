@@ -1,7 +1,8 @@
 """Style sheets, scripts and icons, under addresses that change with their content.
 
-All are read into memory once at start, so a missing file ends the start. Sheets are joined in the
-order of their names, scripts as ``scripts.py`` says. htmx comes out of an installed package of
+All are read into memory once at start, so a missing file ends the start. Sheets are joined into
+one: ``layers.css`` orders the layers, each of which is a folder. Scripts are joined as
+``scripts.py`` says. htmx comes out of an installed package of
 which only this one file is used (design: nothing third-party is committed); it is located without
 importing the package.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, abort, current_app, request
 from markupsafe import Markup
 
-from app.web import packing
+from app.web.compression import accepts_gzip
 from app.web.scripts import join
 
 STATIC = Path(__file__).resolve().parent.parent.parent / "static"
@@ -58,11 +59,12 @@ def find_htmx() -> Path:
 
 def read_all(static: Path = STATIC) -> dict[str, Asset]:
     """Every asset by name; raises AssetMissing where there is nothing to serve."""
-    sheets = sorted((static / "css").glob("*.css"))
+    layers = static / "css" / "layers.css"
+    sheets = sorted((static / "css").glob("*/*.css"))
     scripts = sorted((static / "js").glob("*.js"))
     if not sheets or not scripts:
         raise AssetMissing(f"There are no style sheets or scripts in {static}.")
-    contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in sheets)}
+    contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in (layers, *sheets))}
     joined = join({path.name: path.read_text() for path in scripts})
     contents |= {name: text.encode() for name, text in joined.items()}
     contents |= {path.name: path.read_bytes() for path in static.glob("*.svg")}
@@ -105,7 +107,7 @@ def serve(version: str, name: str) -> Response:
     one: Asset | None = current_app.extensions["docket_assets"].get(name)
     if one is None:
         abort(404)
-    zipped = packing.takes_gzip(request.headers.get("Accept-Encoding", ""))
+    zipped = accepts_gzip(request.headers.get("Accept-Encoding", ""))
     response = Response(one.packed if zipped else one.content, mimetype=one.media_type)
     if zipped:
         response.headers["Content-Encoding"] = "gzip"

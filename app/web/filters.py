@@ -11,7 +11,7 @@ from flask import Flask
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
 from app.web.choices import shows_exact_times
-from app.web.pieces import lasts_until, when_sent
+from app.web.page_cache import late
 
 TONES = 8
 # What is older shows its date.
@@ -40,26 +40,24 @@ def utc(moment: int | str) -> str:
 def ago(moment: int | str) -> str:
     """``3 min ago``; ``20 Nov 26, 21:14 UTC`` for who chose to see times so.
 
-    In a page that is kept it is the place where that will stand, and to be shown at once.
+    A late value of a page that is kept.
     """
     at = moment_ms(moment)
     if shows_exact_times():
         on = datetime.fromtimestamp(at / 1000, UTC)
         return f"{on.day} {on:%b %y, %H:%M} UTC"
-    return when_sent(partial(_passed, at))
+    return late(partial(_passed, at))
 
 
 def _passed(at: int) -> str:
     """How long ago that was; the date for what is older than a month."""
     passed = now_ms() - at
     if passed < MINUTE_MS:
-        lasts_until(at + MINUTE_MS)
         return "just now"
     unit = MINUTE_MS if passed < HOUR_MS else HOUR_MS if passed < DAY_MS else DAY_MS
     many = passed // unit
     if unit == DAY_MS and many > DAYS_COUNTED:
         return day(iso(at)[:10])
-    lasts_until(at + (many + 1) * unit)
     if unit == MINUTE_MS:
         return f"{many} min ago"
     if unit == HOUR_MS:
@@ -69,9 +67,7 @@ def _passed(at: int) -> str:
 
 def today() -> str:
     """Today's date, UTC."""
-    now = now_ms()
-    lasts_until(now - now % DAY_MS + DAY_MS)
-    return iso(now)[:10]
+    return iso(now_ms())[:10]
 
 
 def day(value: str) -> str:

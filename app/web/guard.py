@@ -18,7 +18,7 @@ from app.core.body import PUBLIC_BYTES
 from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.core.response_headers import add_missing
-from app.web import packing
+from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -110,10 +110,8 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
                 # Compressed on the way, its length would tell of the secret.
                 response.headers["Cache-Control"] = "no-store, no-transform"
             add_missing(response, PAGE_HEADERS)
-            if _may_pack(response):
-                packing.pack(response)
-            elif isinstance(response, packing.PiecedPage):
-                response.unpack()
+            if _may_compress(response):
+                compress(response)
         return response
 
 
@@ -134,10 +132,10 @@ def _refuse_nul(request: Request) -> None:
                 raise InvalidField(name, "nul_character")
 
 
-def _may_pack(response: Response) -> bool:
+def _may_compress(response: Response) -> bool:
     """Not where the page shows a secret beside what an attacker could choose."""
-    packable = response.status_code == 200 and not notes().get("shows_secret")
-    return packable and packing.takes_gzip(asked().headers.get("Accept-Encoding", ""))
+    is_fit = response.status_code == 200 and not notes().get("shows_secret")
+    return is_fit and accepts_gzip(asked().headers.get("Accept-Encoding", ""))
 
 
 def public(

@@ -4,7 +4,6 @@ A region of one page that htmx swaps is a block of that page's template; a thing
 partial file. Both work without a script first: the same address answers the whole page.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,15 @@ from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
 from app.config import settings_at_hand
-from app.core.at_hand import application, notes
+from app.core.at_hand import notes
 from app.core.context import request_id
 from app.core.reply import Reply
-from app.web import choices, pieces
+from app.web import choices, page_cache
 from app.web.compiled import keep_compiled
-from app.web.packing import HTML, VARY, PiecedPage
+from app.web.compression import accepts_gzip
 
+HTML = "text/html; charset=utf-8"
+VARY = "HX-Request, Accept-Encoding"
 # No eval under the content policy, no snapshots of private text, one real load on Back, and every
 # refusal shown where the reader looks.
 HTMX = {
@@ -60,7 +61,7 @@ def install(app: Flask) -> None:
     env.lstrip_blocks = True
     keep_compiled(env, Path(str(app.template_folder)), app.config["ASSET_VERSION"])
     env.globals["htmx_config"] = HTMX_CONFIG
-    pieces.install(app)
+    page_cache.install(app)
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 
@@ -93,35 +94,36 @@ def is_htmx() -> bool:
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
 
 
-def html(content: str, status: int = 200) -> Response:
+def html(content: str | bytes, status: int = 200) -> Response:
     """An HTML answer; caches are told that fragments and pages share addresses."""
-    response = Reply(content, status, content_type=HTML)
-    response.headers.update(VARY)
-    return response
+    return Reply(content, status, {"Vary": VARY}, content_type=HTML)
 
 
 def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
     """The page, or only ``block`` of it where htmx asks."""
-    if status == 200 and template in pieces.STILL_PAGES and not (block and is_htmx()):
-        return page_of(template, dict, **context)
-    with pieces.placing() as made:
-        if block and is_htmx():
-            text = render_block(template, block, **context)
-        else:
-            text = render(template, **context)
-    return PiecedPage(made.parts(text), status) if made.pieces else html(text, status)
+    if block and is_htmx():
+        return html(render_block(template, block, **context), status)
+    return html(render(template, **context), status)
 
 
-def page_of(template: str, context: Callable[..., dict[str, Any]], **made_of: Any) -> Response:
-    """One of ``pieces.STILL_PAGES``, kept by all that its context is made of.
+def cached_page(
+    template: str, context: dict[str, Any], *, key: dict[str, Any] | None = None
+) -> Response:
+    """The whole page, kept by its context, or by a shorter ``key`` that the context follows from.
 
-    ``context`` makes it of these values where the page is not kept, and shows nothing else but what
-    is the same for everybody.
+    The template may show its context and what all pages show, and nothing of the request.
     """
     by_all = _shown_by_all()
-    still_page = application().extensions["docket_still_page"]
-    key = {**by_all, "made_of": made_of}
-    return PiecedPage(still_page(template, key, lambda: by_all | context(**made_of)), 200)
+    found = page_cache.cached(
+        template,
+        {**by_all, **(context if key is None else key)},
+        lambda: current_app.jinja_env.get_template(template).render(by_all | context),
+    )
+    if not found.gzip or not accepts_gzip(request.headers.get("Accept-Encoding", "")):
+        return html(found.html())
+    answer = html(found.gzip)
+    answer.headers["Content-Encoding"] = "gzip"
+    return answer
 
 
 def partial(template: str, *, status: int = 200, **context: Any) -> Response:

@@ -1,4 +1,5 @@
-// The entry of every page. Pages work without any of this; it makes them quicker to use.
+// Serves every page, with the scripts that it imports.
+// Pages work without any of this; it makes them quicker to use.
 
 import { watchDialogs } from "./dialogs.js";
 import { watchKeys } from "./keys.js";

@@ -1,14 +1,15 @@
+// Serves data-behavior="board-page" and, in it, [data-cell] (a column, or its part in a lane), [data-add] and [data-fold].
 // The entry of the board, beside that of every page: keys, clicks, folded columns.
 
-import { board, cardsOf, cellOf, cells, idOf, linkOf, refresh, rove, spotIn } from "./cards.js";
-import { chosen, showChosen, watchChoosing } from "./choosing.js";
+import { board, cardOf, cardsOf, cellOf, cells, idOf, linkOf, refresh, rove, spotIn } from "./cards.js";
+import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
 import { pull, watchDrag } from "./drag.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
 import { look, watchLive } from "./live.js";
 import { change, move, reach, submit } from "./moves.js";
-import { speak } from "./page.js";
+import { marked, speak } from "./page.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
 import { ask } from "./server.js";
 
@@ -25,13 +26,13 @@ function watchBoard() {
   watchQuickAdd();
   document.addEventListener("docket:changed", look);
   watchChoosing(mark);
-  const held = (target) => !target.closest(".card-more") && target.closest(".card");
-  watchDrag(document.querySelector(".board-page"), { held, over, scroll, drop });
+  const held = (target) => !target.closest("[data-more]") && cardOf(target);
+  watchDrag(marked("board-page"), { held, over, scroll, drop });
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", onClick);
   document.addEventListener("submit", onSubmit);
   document.addEventListener("focusin", (event) => {
-    const card = event.target.closest?.(".card");
+    const card = cardOf(event.target);
     if (card) rove(card);
   });
   document.addEventListener("htmx:afterSettle", () => {
@@ -43,14 +44,14 @@ function watchBoard() {
 
 /** Show in which column a dragged card would go, and where in it. */
 function over(drag) {
-  const column = document.elementFromPoint(drag.x, drag.y)?.closest(".column") ?? null;
+  const column = document.elementFromPoint(drag.x, drag.y)?.closest("[data-cell]") ?? null;
   if (column === drag.place) return;
   drag.place?.classList.remove("over");
   drag.place = column;
   drag.mark.remove();
-  if (column && column !== drag.card.closest(".column")) {
+  if (column && column !== drag.card.closest("[data-cell]")) {
     column.classList.add("over");
-    column.querySelector(".cards").insertBefore(drag.mark, spotIn(column, drag.card));
+    column.querySelector("[data-cards]").insertBefore(drag.mark, spotIn(column, drag.card));
   }
 }
 
@@ -59,14 +60,14 @@ function scroll({ x, y, place }) {
   board().scrollLeft += pull(x, box.left, box.right);
   // A board with lanes scrolls down as well.
   board().scrollTop += pull(y, box.top, box.bottom);
-  const list = place?.querySelector(".cards");
+  const list = place?.querySelector("[data-cards]");
   if (!list) return;
   const inner = list.getBoundingClientRect();
   list.scrollTop += pull(y, inner.top, inner.bottom);
 }
 
 function drop(card, column) {
-  if (card && column && column !== card.closest(".column")) move(card, column);
+  if (card && column && column !== card.closest("[data-cell]")) move(card, column);
 }
 
 /** The cells of each lane; a board without lanes has one row of them. */
@@ -81,9 +82,9 @@ function rows() {
 
 function onKey(event) {
   if (isTaken(event)) return;
-  const card = event.target.closest?.(".card");
-  const column = card?.closest(".column");
-  if (singleKeys() && event.key === "c" && document.getElementById("quick-add")) {
+  const card = cardOf(event.target);
+  const column = card?.closest("[data-cell]");
+  if (singleKeys() && event.key === "c" && marked("quick-add")) {
     event.preventDefault();
     openQuickAdd((column ?? cells()[0]).dataset.state);
     return;
@@ -128,7 +129,7 @@ function onLetter(event, card) {
   if (!SHEETS[key] && !["e", "i", "x"].includes(key)) return;
   event.preventDefault();
   if (key === "x") choose(card);
-  else if (SHEETS[key] && chosen.size) document.getElementById("bulk").elements[FIELDS[key]]?.focus();
+  else if (SHEETS[key] && chosen.size) bar().elements[FIELDS[key]]?.focus();
   else if (SHEETS[key]) openSheet(`/tickets/${ref}/${SHEETS[key]}`);
   else if (key === "e") location.assign(`/tickets/${ref}/fields/title`);
   else change(`/tickets/${ref}/pick/assignee`, { value: "me" });
@@ -139,12 +140,12 @@ async function choose(card) {
   const id = idOf(card);
   if (!chosen.delete(id)) chosen.add(id);
   speak(`${card.dataset.ref} ${chosen.has(id) ? "chosen" : "left out"}, ${chosen.size} in all`);
-  if (!document.getElementById("bulk")) {
+  if (!bar()) {
     const query = new URLSearchParams({ project: board().dataset.project, back: location.pathname + location.search });
     const { status, text } = await ask(`/tickets/bulk?${query}`);
-    if (status === 200 && !document.getElementById("bulk")) {
-      document.querySelector(".board-page").insertAdjacentHTML("beforeend", text);
-      htmx.process(document.getElementById("bulk"));
+    if (status === 200 && !bar()) {
+      marked("board-page").insertAdjacentHTML("beforeend", text);
+      htmx.process(bar());
     }
   }
   mark();
@@ -152,18 +153,18 @@ async function choose(card) {
 
 /** Show which cards are chosen; a bar that goes gives the focus back to them. */
 function mark() {
-  for (const card of board().querySelectorAll(".card")) card.classList.toggle("chosen", chosen.has(idOf(card)));
-  if (!chosen.size && document.activeElement.closest("#bulk")) board().querySelector(".card-title:not([tabindex='-1'])")?.focus();
+  for (const card of board().querySelectorAll("li[data-ref]")) card.classList.toggle("chosen", chosen.has(idOf(card)));
+  if (!chosen.size && bar()?.contains(document.activeElement)) board().querySelector("[data-title]:not([tabindex='-1'])")?.focus();
   showChosen();
 }
 
 function onClick(event) {
   if (event.ctrlKey || event.metaKey) return;
-  const more = event.target.closest(".card-more");
+  const more = event.target.closest("[data-more]");
   // From the sheet of a card, or by a tap once some are chosen.
-  const sheet = event.target.closest("#choose-card")?.form.dataset.move;
+  const sheet = event.target.closest("[data-choose=card]")?.form.dataset.move;
   const taps = event.shiftKey || (chosen.size && matchMedia("(pointer: coarse)").matches);
-  const card = sheet ? document.getElementById(`card-${sheet}`) : taps && event.target.closest(".card");
+  const card = sheet ? document.getElementById(`card-${sheet}`) : taps && cardOf(event.target);
   const add = event.target.closest("[data-add]");
   const fold = event.target.closest("[data-fold]");
   if (card || more || add) event.preventDefault();
@@ -172,7 +173,7 @@ function onClick(event) {
   else if (more) openSheet(more.href);
   else if (add) openQuickAdd(add.dataset.add);
   else if (fold) toggle(fold.dataset.fold);
-  else if (event.target.id === "pill") refresh();
+  else if (event.target.matches("[data-behavior=refresh]")) refresh();
 }
 
 function onSubmit(event) {
@@ -203,7 +204,7 @@ function toggle(state) {
 /** Columns that this reader folded are narrow, and take cards all the same. */
 function refold() {
   const narrow = folded();
-  for (const one of board().querySelectorAll("[data-column], .column")) {
+  for (const one of board().querySelectorAll("[data-column], [data-cell]")) {
     one.classList.toggle("folded", narrow.includes(one.dataset.column ?? one.dataset.state));
   }
   for (const one of board().querySelectorAll("[data-fold]")) {

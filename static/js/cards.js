@@ -1,19 +1,22 @@
+// Serves data-behavior="board", data-behavior="refresh" and, on the board, [data-ref] (a card), [data-title] and [data-head].
 // Cards on the board: where they stand, how many there are, and putting what the server sends in place.
 
 import { chosen } from "./choosing.js";
+import { marked } from "./page.js";
 
-export const board = () => document.getElementById("board");
-export const cells = () => [...board().querySelectorAll(".column")];
-export const cardsOf = (cell) => [...cell.querySelectorAll(".card:not(.ghost)")];
+export const board = () => marked("board");
+export const cells = () => [...board().querySelectorAll("[data-cell]")];
+export const cardOf = (target) => target.closest?.("li[data-ref]");
+export const cardsOf = (cell) => [...cell.querySelectorAll("li[data-ref]")];
 export const idOf = (card) => card.id.slice("card-".length);
-export const linkOf = (card) => card.querySelector(".card-title");
+export const linkOf = (card) => card.querySelector("[data-title]");
 export const cellOf = (state, lane) =>
   cells().find((one) => one.dataset.state === state && one.dataset.lane === lane);
 
 /** Of all cards, one can be reached with Tab; arrows walk to the others. */
-export function rove(current = board().querySelector(".card a[tabindex='0']")?.closest(".card")) {
-  const chosen = current?.isConnected ? current : board().querySelector(".card");
-  for (const one of board().querySelectorAll(".card a")) {
+export function rove(current = board().querySelector("li[data-ref] a[tabindex='0']")?.closest("li[data-ref]")) {
+  const chosen = current?.isConnected ? current : board().querySelector("li[data-ref]");
+  for (const one of board().querySelectorAll("li[data-ref] a")) {
     const wanted = chosen?.contains(one) ? 0 : -1;
     if (one.tabIndex !== wanted) one.tabIndex = wanted;
   }
@@ -22,7 +25,7 @@ export function rove(current = board().querySelector(".card a[tabindex='0']")?.c
 /** Cards stand by priority, then due date, then newest change: a moved one is the newest. */
 export function spotIn(cell, card) {
   const others = cardsOf(cell).filter((one) => one !== card && one.id !== card.id);
-  return others.find((one) => one.dataset.key >= card.dataset.key) ?? cell.querySelector(".column-empty");
+  return others.find((one) => one.dataset.key >= card.dataset.key) ?? cell.querySelector("[data-empty]");
 }
 
 /** Say in the heads how many cards there are, and of how many tickets if some are not shown. */
@@ -34,7 +37,7 @@ export function recount() {
     }
   }
   for (const head of board().querySelectorAll("[data-head]")) {
-    const count = head.querySelector(".count");
+    const count = head.querySelector("[data-total]");
     const here = shown[head.dataset.head] ?? 0;
     const total = Math.max(here, Number(count.dataset.total));
     const text = (here === total ? "" : `${here.toLocaleString("en")} of `) + counted(total);
@@ -52,27 +55,25 @@ const counted = (total) => total > COUNTED ? `${COUNTED.toLocaleString("en")}+` 
 
 /** Change how many tickets a column holds. */
 export function total(state, by, to) {
-  const count = board().querySelector(`[data-head="${CSS.escape(state)}"] .count`);
+  const count = board().querySelector(`[data-head="${CSS.escape(state)}"] [data-total]`);
   if (count) count.dataset.total = to ?? Number(count.dataset.total) + by;
 }
 
 /** Put a card into a cell, and keep the focus where it was. */
 export function place(card, cell) {
   const old = document.getElementById(card.id);
-  const focused = old?.contains(document.activeElement) ? document.activeElement.className : "";
-  const stays = old?.parentElement === cell.querySelector(".cards") && old.dataset.key === card.dataset.key;
+  const focused = old ? [...old.querySelectorAll("a")].indexOf(document.activeElement) : -1;
+  const stays = old?.parentElement === cell.querySelector("[data-cards]") && old.dataset.key === card.dataset.key;
   if (stays && old !== card) old.replaceWith(card);
   else if (!stays) {
-    cell.querySelector(".cards").insertBefore(card, spotIn(cell, card));
+    cell.querySelector("[data-cards]").insertBefore(card, spotIn(cell, card));
     if (old !== card) old?.remove();
   }
-  if (focused && !card.contains(document.activeElement)) {
-    card.getElementsByClassName(focused)[0]?.focus({ preventScroll: true });
-  }
+  if (!card.contains(document.activeElement)) card.querySelectorAll("a")[focused]?.focus({ preventScroll: true });
 }
 
 function remove(card) {
-  const near = card.nextElementSibling?.matches(".card") ? card.nextElementSibling : card.previousElementSibling;
+  const near = card.nextElementSibling?.matches("li[data-ref]") ? card.nextElementSibling : card.previousElementSibling;
   const head = board().querySelector(`[data-head="${CSS.escape(card.dataset.state)}"] h2`);
   const focused = card.contains(document.activeElement);
   card.remove();
@@ -89,17 +90,17 @@ export function merge(text, { glow = false } = {}) {
     const card = document.getElementById(`card-${dataset.gone}`);
     if (card) remove(card);
   }
-  for (const card of all("li.card")) {
+  for (const card of all("li[data-ref]")) {
     const old = document.getElementById(card.id);
     const cell = cellOf(card.dataset.state, card.dataset.lane);
-    const same = old && old.dataset.version === card.dataset.version && old.closest(".column") === cell;
+    const same = old && old.dataset.version === card.dataset.version && old.closest("[data-cell]") === cell;
     if (!cell) offer("1");
     if (same || !cell) continue;
     if (glow) card.classList.add("fresh");
     card.classList.toggle("chosen", chosen.has(idOf(card)));
     place(card, cell);
   }
-  document.getElementById("toasts").append(...all(".toast"));
+  marked("toasts").append(...all("[data-toast]"));
   rove();
   recount();
   return made.content;
@@ -107,7 +108,7 @@ export function merge(text, { glow = false } = {}) {
 
 /** Too much changed to mend it piece by piece: let the reader choose when to see it. */
 export function offer(many) {
-  const pill = document.getElementById("pill");
+  const pill = marked("refresh");
   const words = many === "1" ? "Something changed" : many ? `${many} changes` : "The board changed";
   pill.textContent = `${words} · Refresh`;
   pill.hidden = false;
@@ -116,5 +117,5 @@ export function offer(many) {
 /** Show the board anew. */
 export async function refresh() {
   await htmx.ajax("GET", location.pathname + location.search, { target: "#results", swap: "outerHTML" });
-  document.getElementById("pill").hidden = true;
+  marked("refresh").hidden = true;
 }

@@ -1,3 +1,4 @@
+// Serves data-behavior="color", a form with the colour of a label, and in it [data-color-preview].
 // How a label will look in light and in dark, and how well its mark can be told from the ground there,
 // while its colour is chosen.
 
@@ -7,7 +8,7 @@ const ENOUGH = 3;
 export function watchColors() {
   document.addEventListener("input", ({ target }) => {
     const field = target.form?.querySelector("[type=color]");
-    const preview = field?.closest(".label-row, .add-row").querySelector(".color-preview");
+    const preview = field?.closest("[data-behavior=color]")?.querySelector("[data-color-preview]");
     if (preview && (target === field || !preview.hidden)) show(field, preview);
   });
 }
@@ -22,7 +23,7 @@ function show(field, preview) {
     const reached = contrast(field.value, getComputedStyle(label).backgroundColor);
     told.push(`${reached.toFixed(1)}:1 in ${side.dataset.theme}${reached < ENOUGH ? ", hard to see" : ""}`);
   }
-  preview.querySelector(".color-told").textContent = told.join("; ");
+  preview.querySelector("output").textContent = told.join("; ");
 }
 
 function contrast(one, other) {

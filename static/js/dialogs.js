@@ -1,16 +1,17 @@
+// Serves data-behavior="dialog", [data-dialog], [data-open], [data-close-dialog] and [data-closes].
 // Dialogs: sheets that a link opens, and the ones that stand in the page.
 
-import { toast } from "./page.js";
+import { marked, toast } from "./page.js";
 import { ask } from "./server.js";
 
-const dialog = document.getElementById("dialog");
+const dialog = marked("dialog");
 
 /** Open the sheet at this address in the dialog; it is a whole page where no script runs. */
 export async function openSheet(address) {
   const { status, text } = await ask(address);
   if (!status) toast("No connection.", "error");
-  if (status !== 200) return document.getElementById("toasts").insertAdjacentHTML("beforeend", text);
-  const body = document.getElementById("dialog-body");
+  if (status !== 200) return marked("toasts").insertAdjacentHTML("beforeend", text);
+  const body = dialog.firstElementChild;
   body.innerHTML = text;
   htmx.process(body);
   dialog.showModal();
@@ -36,7 +37,7 @@ export function watchDialogs() {
   });
   // A question in return for what was asked, such as whether to undo all the same.
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.xhr.status === 409 && event.detail.target.id === "dialog-body" && !dialog.open) dialog.showModal();
+    if (event.detail.xhr.status === 409 && event.detail.target === dialog.firstElementChild && !dialog.open) dialog.showModal();
   });
   // Before the answer is in place: what stands below the dialog cannot have the focus.
   document.addEventListener("htmx:beforeSwap", (event) => {

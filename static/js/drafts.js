@@ -1,6 +1,7 @@
+// Serves [data-draft], a text that is kept, and data-behavior="drafts" and data-behavior="draft", the list of them.
 // What was typed and not sent: kept, brought back, listed.
 
-import { speak } from "./page.js";
+import { marked, speak } from "./page.js";
 
 // Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
 
@@ -54,7 +55,7 @@ const everyDraft = () =>
 
 /** What someone else wrote in this tab waits for them, where nothing looks for drafts. */
 function changeHands() {
-  const me = document.getElementById("signed-in")?.textContent;
+  const me = marked("signed-in")?.textContent;
   if (!me) return;
   const { whose = me } = sessionStorage;
   sessionStorage.whose = me;
@@ -71,7 +72,7 @@ function changeHands() {
 /** Text that a form took along is dropped where the server led on from it: only then it arrived. */
 function settleDrafts() {
   const [{ type, redirectCount } = {}] = performance.getEntriesByType("navigation");
-  const isLed = type === "navigate" && redirectCount > 0 && !document.querySelector(".door");
+  const isLed = type === "navigate" && redirectCount > 0 && !marked("door");
   for (const [key, text, at, sent, address, ...more] of everyDraft()) {
     if (!sent) continue;
     if (isLed && document.referrer === location.origin + address) sessionStorage.removeItem(key);
@@ -119,10 +120,10 @@ function draftNote(area, at, undo) {
 
 /** On the profile: what was written in this tab and not sent, where, and a way to be rid of it. */
 function listDrafts() {
-  const list = document.getElementById("drafts");
+  const list = marked("drafts");
   for (const [key, text, at, , address, title] of list ? everyDraft() : []) {
-    const row = document.getElementById("draft").content.cloneNode(true).firstElementChild;
-    const [link, words, time, discard] = row.querySelectorAll("a, .draft-words, time, button");
+    const row = marked("draft").content.cloneNode(true).firstElementChild;
+    const [link, words, time, discard] = row.querySelectorAll("a, [data-words], time, button");
     link.href = address ?? "/";
     link.textContent = title?.split(" · ")[0] ?? "Text";
     words.textContent = text.trim().slice(0, 200);

@@ -1,3 +1,4 @@
+// Serves [data-grip], and what the scripts that call it name.
 // Dragging with a mouse or a finger. Native drag events do not fire on touch screens, so this follows
 // pointers itself: a mouse drags after 8 px, a finger after holding still for 250 ms. On a grip, by
 // which nobody can scroll, a finger drags as a mouse does.
@@ -25,7 +26,7 @@ export function watchDrag(root, { held, over, scroll, drop }) {
   root.addEventListener("pointerdown", (event) => {
     const card = held(event.target);
     if (!card || event.button !== 0 || drag) return;
-    const touch = event.pointerType === "touch" && !event.target.closest(".grip");
+    const touch = event.pointerType === "touch" && !event.target.closest("[data-grip]");
     press = { card, id: event.pointerId, x: event.clientX, y: event.clientY, touch };
     if (touch) press.timer = setTimeout(() => begin(press.x, press.y), HOLD);
   });
@@ -72,6 +73,7 @@ export function watchDrag(root, { held, over, scroll, drop }) {
     const box = card.getBoundingClientRect();
     const ghost = card.cloneNode(true);
     ghost.removeAttribute("id");
+    ghost.removeAttribute("data-ref");
     ghost.classList.add("ghost");
     ghost.setAttribute("aria-hidden", "true");
     ghost.style.width = `${box.width}px`;

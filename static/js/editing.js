@@ -1,9 +1,11 @@
+// Serves [data-editor], [data-fact], [data-options] with [data-option], and [data-narrow].
 // Writing: editors that open in place, lists of options.
 
 import { speak, step } from "./page.js";
 
+const OPTION = "button[data-option], [data-option] input";
 // Where writing begins in an editor: the first of these that it has.
-const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", "button.option, .option input"];
+const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", OPTION];
 
 export function watchEditing() {
   watchEditors();
@@ -24,12 +26,12 @@ function watchEditors() {
     // Whoever has gone on to something else meanwhile is not called back.
     const free = document.activeElement === document.body || place.contains(document.activeElement);
     const posted = event.detail.requestConfig?.verb === "post";
-    if (!editor && place.id.startsWith("fact-") && posted) saved(place);
+    if (!editor && place.matches("[data-fact]") && posted) saved(place);
     if (!free) return;
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
-    } else if (place.id.startsWith("fact-")) {
+    } else if (place.matches("[data-fact]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
       (place.matches("[tabindex]") ? place : place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
@@ -50,14 +52,14 @@ function watchOptions() {
   document.addEventListener("keydown", (event) => {
     const form = event.target.closest?.("form[data-editor]");
     if (!form || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
-    if (!event.target.closest(".options") && !event.target.matches("[data-narrow]")) return;
+    if (!event.target.closest("[data-options]") && !event.target.matches("[data-narrow]")) return;
     event.preventDefault();
-    step([...form.querySelectorAll("button.option, .option input")], event.key === "ArrowDown" ? 1 : -1);
+    step([...form.querySelectorAll(OPTION)], event.key === "ArrowDown" ? 1 : -1);
   });
   document.addEventListener("input", (event) => {
     if (!event.target.matches("[data-narrow]")) return;
     const wanted = event.target.value.trim().toLowerCase();
-    for (const one of event.target.form.querySelectorAll(".option")) {
+    for (const one of event.target.form.querySelectorAll("[data-option]")) {
       one.hidden = !one.textContent.toLowerCase().includes(wanted);
     }
   });

@@ -1,3 +1,4 @@
+// Serves [data-upper], [data-suggests], [data-autosubmit] and [data-moves].
 // Small help with forms: a key made out of a name, forms that send themselves, rows that move by key.
 
 export function watchForms() {

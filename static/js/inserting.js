@@ -1,3 +1,4 @@
+// Serves no element of its own.
 // Putting text into a field as if it had been typed.
 
 /** Replace a stretch of the text such that Ctrl+Z takes it back, and say that it changed. */

@@ -1,6 +1,7 @@
+// Serves [data-key], what a key leads to, [data-search] and [data-row-link].
 // Keys that work on every page. Off while typing, and where the reader switched them off.
 
-import { step } from "./page.js";
+import { marked, step } from "./page.js";
 
 // Where `g` and a key lead; the second of the whole workspace, or of the project at hand.
 const GO = { h: "/", i: "/inbox", p: "/projects", a: "/audit" };
@@ -13,21 +14,21 @@ function go(key, more = "") {
   else if (GO_WITHIN[key]) location.assign(`${project ? `/projects/${project}` : ""}/${GO_WITHIN[key]}${more}`);
 }
 
-// What a key does where the page has the thing; on a board, board.js takes `c` and `m`.
+// What a key leads to, where the page has it; where tickets are added in columns, board.js takes `c`.
 const HERE = {
-  "?": "#keys",
-  "/": "[data-palette]",
-  e: "#edit-title, [data-key=edit]",
-  h: "[data-key=history]",
-  n: "[data-key=note]",
-  m: "#edit-state",
-  a: "#edit-assignee",
-  i: "#assign-me",
-  p: "#edit-priority",
-  l: "#edit-labels",
-  w: "#watch",
-  u: "[data-key=up]",
-  c: "body:not(:has(#quick-add)) [data-key=new]",
+  "?": "keys",
+  "/": "search",
+  e: "edit",
+  h: "history",
+  n: "note",
+  m: "state",
+  a: "assignee",
+  i: "me",
+  p: "priority",
+  l: "labels",
+  w: "watch",
+  u: "up",
+  c: "new",
 };
 
 /** Whether a key press is typing, or meant for something else than us. */
@@ -44,7 +45,7 @@ export function watchKeys() {
   let going = 0;
   // Esc ends one thing at a time: what else it ended keeps it from coming up to here.
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape") document.querySelector("body:not(:has(dialog[open])) #toasts .toast:last-child [data-close]")?.click();
+    if (event.key === "Escape") document.querySelector("body:not(:has(dialog[open])) [data-toast]:last-child [data-close]")?.click();
   });
   document.addEventListener("keydown", (event) => {
     const form = event.target.closest?.("form");
@@ -52,11 +53,11 @@ export function watchKeys() {
       event.preventDefault();
       form.requestSubmit();
     }
-    const down = event.key === "ArrowDown" && event.target.id === "q";
+    const down = event.key === "ArrowDown" && event.target.matches("[data-search]");
     if (!down && (isTaken(event) || !singleKeys())) return;
     const by = down ? 1 : { j: 1, k: -1 }[event.key];
     if (by) {
-      step([...document.querySelectorAll("main .rows .stretched, #board .card-title:not([tabindex='-1'])")], by);
+      step([...document.querySelectorAll("[data-row-link], [data-title]:not([tabindex='-1'])")], by);
       if (down) event.preventDefault();
       return;
     }
@@ -65,7 +66,8 @@ export function watchKeys() {
       return go(event.key);
     }
     going = event.key === "g" ? Date.now() : 0;
-    const target = document.querySelector(HERE[event.key] ?? "#none");
+    const wanted = event.key === "c" && marked("quick-add") ? "" : HERE[event.key];
+    const target = wanted && document.querySelector(`[data-key=${wanted}]`);
     if (!target && event.key === "n") go("s", "#note-body");
     if (!target) return;
     event.preventDefault();

@@ -1,22 +1,23 @@
+// Serves data-behavior="bulk", the list as a form: its rows, [data-choose] and [data-fold].
 // The entry of the list, beside that of every page: choosing rows, the bar below, folding a tree.
 
-import { chosen, showChosen, watchChoosing } from "./choosing.js";
+import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
 import { ask } from "./server.js";
 
 let last = null;
 
-const form = () => document.getElementById("bulk");
-const boxes = () => [...document.querySelectorAll("#bulk tbody [name=id]")];
+const BOX = "[data-behavior=bulk] tbody [name=id]";
+const boxes = () => [...document.querySelectorAll(BOX)];
 const rowOf = (one) => one?.closest?.("tr[data-id]");
 
 function watchList() {
   watchFilters();
   document.addEventListener("change", (event) => {
     const { target } = event;
-    if (target.id === "choose-page") choose(boxes(), target.checked);
-    else if (target.matches("#bulk tbody [name=id]")) choose([target], target.checked);
+    if (target.matches("[data-choose=page]")) choose(boxes(), target.checked);
+    else if (target.matches(BOX)) choose([target], target.checked);
   });
   document.addEventListener("click", onClick);
   document.addEventListener("keydown", onKey);
@@ -26,7 +27,7 @@ function watchList() {
 }
 
 function choose(some, on) {
-  form().elements.all.value = "";
+  bar().elements.all.value = "";
   for (const box of some) {
     box.checked = on;
     chosen[on ? "add" : "delete"](box.value);
@@ -35,13 +36,13 @@ function choose(some, on) {
 }
 
 function show() {
-  if (!form()) return;
+  if (!bar()) return;
   const all = boxes();
   for (const box of all) {
     box.checked = chosen.has(box.value);
     rowOf(box).classList.toggle("chosen", box.checked);
   }
-  const page = document.getElementById("choose-page");
+  const page = bar().querySelector("[data-choose=page]");
   page.checked = all.length > 0 && all.every((one) => one.checked);
   page.indeterminate = !page.checked && all.some((one) => one.checked);
   showChosen();
@@ -49,7 +50,7 @@ function show() {
 
 function onClick(event) {
   const { target } = event;
-  const box = target.closest("#bulk tbody [name=id]");
+  const box = target.closest(BOX);
   if (box) {
     // Shift takes all between this one and the last.
     const list = boxes();
@@ -57,22 +58,22 @@ function onClick(event) {
     const to = list.indexOf(box);
     if (event.shiftKey && from >= 0) choose(list.slice(Math.min(from, to), Math.max(from, to) + 1), box.checked);
     last = box.value;
-  } else if (target.id === "choose-all") matching(target);
-  else if (target.closest(".fold")) fold(rowOf(target));
+  } else if (target.matches("[data-choose=all]")) matching(target);
+  else if (target.closest("[data-fold]")) fold(rowOf(target));
 }
 
 /** Not what is on the page: all that the filters match. */
 async function matching() {
-  const asked = form();
+  const asked = bar();
   const { query: filters, project } = asked.elements;
   const query = new URLSearchParams(filters.value);
   if (project) query.set("project", project.value);
   const { status, text } = await ask(`/tickets/matching?${query}`);
   // By now the list may have other filters, or none of its rows.
-  if (status !== 200 || asked !== form()) return;
+  if (status !== 200 || asked !== bar()) return;
   choose(boxes(), true);
   asked.elements.all.value = "yes";
-  document.getElementById("bulk-count").textContent = `All ${text}`;
+  bar().querySelector("[data-count]").textContent = `All ${text}`;
 }
 
 function onKey(event) {
@@ -94,7 +95,7 @@ function onKey(event) {
 function fold(row, folded = row.ariaExpanded === "true") {
   if (!row.ariaExpanded) return;
   row.ariaExpanded = `${!folded}`;
-  row.querySelector(".fold").ariaExpanded = `${!folded}`;
+  row.querySelector("[data-fold]").ariaExpanded = `${!folded}`;
   let hidden = 0;
   for (let next = row.nextElementSibling; next && next.ariaLevel > row.ariaLevel; next = next.nextElementSibling) {
     const level = Number(next.ariaLevel);

@@ -1,3 +1,4 @@
+// Serves [data-live], the address of a board's news, and [data-touch], the mark of a bot's.
 // What others do appears within three seconds: one small question, answered with 204 where nothing
 // happened. Nothing is touched while a card is carried, a button held, or a move on its way.
 
@@ -49,10 +50,9 @@ export async function look() {
 
 /** The mark of a bot's touch goes after a quarter of an hour. */
 function fade() {
-  for (const one of board().querySelectorAll(".touched")) {
-    const touch = one.querySelector(".touch");
+  for (const touch of board().querySelectorAll("[data-touch]")) {
     if (Date.now() - new Date(touch.querySelector("time").dateTime) < TOUCHED) continue;
+    touch.closest("li[data-ref]").classList.remove("touched");
     touch.remove();
-    one.classList.remove("touched");
   }
 }

@@ -1,11 +1,15 @@
+// Serves data-behavior="password-aids" and data-behavior="wait".
 // The entry of the pages where nobody is logged in, beside that of every page: showing the password, Caps
 // Lock, and how long to wait after too many attempts.
 
-const field = document.getElementById("password");
-const caps = document.getElementById("caps");
-const wait = document.getElementById("wait");
+import { marked } from "./page.js";
 
-document.getElementById("show-password").addEventListener("change", (event) => {
+const aids = marked("password-aids");
+const field = aids.closest("form").elements.password;
+const caps = aids.querySelector("[role=status]");
+const wait = marked("wait");
+
+aids.querySelector("[type=checkbox]").addEventListener("change", (event) => {
   field.type = event.target.checked ? "text" : "password";
 });
 // A browser keeps what was typed into a field of text, to offer it again.

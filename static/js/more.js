@@ -1,4 +1,5 @@
-// The entry of every page but the boards, which have no editors: beside that of every page.
+// Serves every page but the boards, with the scripts that it imports.
+// Boards have no editors.
 
 import { watchDrafts } from "./drafts.js";
 import { watchEditing } from "./editing.js";

@@ -1,3 +1,4 @@
+// Serves [data-toast], and the cards and columns of cards.js.
 // Moving cards: at once on the screen, then on the server, one after the other; and back if it says no.
 
 import { board, cardsOf, cellOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
@@ -29,7 +30,7 @@ export async function send(address, values) {
 
 /** Move a card at once, tell the server, and put it back if the server says no. */
 export async function move(card, cell) {
-  const from = card.closest(".column");
+  const from = card.closest("[data-cell]");
   if (!cell || from === cell) return;
   const { id } = card;
   const { ref } = card.dataset;
@@ -58,7 +59,7 @@ export async function move(card, cell) {
   }
   merge(text);
   const now = document.getElementById(id);
-  const there = now?.closest(".column");
+  const there = now?.closest("[data-cell]");
   if (!there) return;
   const list = cardsOf(there);
   const where = there.dataset.name + (there.dataset.laneName ? `, ${there.dataset.laneName}` : "");
@@ -71,7 +72,7 @@ export async function move(card, cell) {
 /** Send a form of the board's own (undo, a choice for a card) and show what came of it. */
 export async function submit(form) {
   const values = new FormData(form);
-  form.closest(".toast")?.remove();
+  form.closest("[data-toast]")?.remove();
   form.closest("dialog")?.close();
   await change(form.action, values);
 }
@@ -80,7 +81,7 @@ export async function submit(form) {
 export async function change(address, values) {
   const { text } = await send(address, values);
   const content = merge(text);
-  const said = content.querySelector(".toast > span") ?? document.querySelector("#toasts .toast:last-child > span");
+  const said = content.querySelector("[data-toast] > span") ?? document.querySelector("[data-toast]:last-child > span");
   if (said) speak(said.textContent);
 }
 

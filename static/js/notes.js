@@ -1,19 +1,22 @@
+// Serves data-behavior="notes", data-behavior="new-note", [data-notes] and [data-note-count].
 // A wall of notes: finding by text, colour and author among those that the page has.
+
+import { marked } from "./page.js";
 
 watchNotes();
 // The key for a new note leads here from other pages.
-if (location.hash === "#note-body") document.getElementById("note-body").focus();
+if (location.hash === "#note-body") marked("new-note").focus();
 
 function watchNotes() {
   const filters = [...document.querySelectorAll("[data-notes]")];
-  const wall = document.getElementById("notes");
+  const wall = marked("notes");
   if (!wall || !filters.length) return;
-  const count = document.getElementById("note-count");
+  const count = document.querySelector("[data-note-count]");
   const apply = () => {
     const wanted = Object.fromEntries(filters.map((one) => [one.dataset.notes, one.value.trim()]));
     let shown = 0;
     for (const note of wall.children) {
-      const text = note.querySelector(".note-body")?.textContent.toLowerCase() ?? "";
+      const text = note.querySelector("[data-behavior=markdown]")?.textContent.toLowerCase() ?? "";
       note.hidden =
         !text.includes((wanted.text ?? "").toLowerCase()) ||
         Boolean(wanted.color && note.dataset.color !== wanted.color) ||

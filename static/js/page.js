@@ -1,3 +1,4 @@
+// Serves data-behavior="menu" with [data-item], data-behavior="toasts" with [data-toast] and [data-close], data-behavior="speak" and [data-copy].
 // What every page has: menus, toasts, times, copying, requests that failed or are sent twice.
 
 const MINUTE = 60_000;
@@ -11,9 +12,12 @@ const asMoment = written({ year: "2-digit", hour: "2-digit", minute: "2-digit" }
 const asDay = written();
 const asDate = written({ year: "numeric" });
 
+/** The element that a template marks for a script. */
+export const marked = (behavior) => document.querySelector(`[data-behavior=${behavior}]`);
+
 /** Say something to those who do not see the page. */
 export function speak(text) {
-  document.getElementById("speak").textContent = text;
+  marked("speak").textContent = text;
 }
 
 /** A UUID for one sending of a form; plain http has no crypto.randomUUID. */
@@ -26,16 +30,11 @@ export function newKey() {
 export function toast(text, kind = "") {
   const made = document.createElement("div");
   made.className = `toast ${kind}`;
+  made.dataset.toast = "";
   if (kind === "error") made.setAttribute("role", "alert");
-  const words = document.createElement("span");
-  words.textContent = text;
-  const close = document.createElement("button");
-  close.type = "button";
-  close.className = "button quiet tiny";
-  close.dataset.close = "";
-  close.textContent = "Close";
-  made.append(words, close);
-  document.getElementById("toasts").append(made);
+  made.innerHTML = '<span></span><button type="button" class="button quiet tiny" data-close>Close</button>';
+  made.firstChild.textContent = text;
+  marked("toasts").append(made);
 }
 
 export function watchPage() {
@@ -48,12 +47,12 @@ export function watchPage() {
 
 function watchMenus() {
   document.addEventListener("click", (event) => {
-    for (const menu of document.querySelectorAll("details.menu[open]")) {
-      if (!menu.contains(event.target) || event.target.closest(".menu-body .menu-item")) menu.open = false;
+    for (const menu of document.querySelectorAll("[data-behavior=menu][open]")) {
+      if (!menu.contains(event.target) || event.target.closest("[data-item]")) menu.open = false;
     }
   });
   document.addEventListener("keydown", (event) => {
-    const menu = event.target.closest?.("details.menu[open]");
+    const menu = event.target.closest?.("[data-behavior=menu][open]");
     if (!menu) return;
     if (event.key === "Escape") {
       menu.open = false;
@@ -62,7 +61,7 @@ function watchMenus() {
       event.stopImmediatePropagation();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      step([...menu.querySelectorAll(".menu-item")], event.key === "ArrowDown" ? 1 : -1);
+      step([...menu.querySelectorAll("[data-item]")], event.key === "ArrowDown" ? 1 : -1);
     }
   });
 }
@@ -77,28 +76,28 @@ export function step(items, by) {
 }
 
 function watchToasts() {
-  const box = document.getElementById("toasts");
+  const box = marked("toasts");
   const start = (one) => {
-    if (one.matches(".error")) return;
+    if (one.matches("[role=alert]")) return;
     const wait = one.querySelector("a, button:not([data-close])") ? 12_000 : 6_000;
     one.timer = setTimeout(() => one.remove(), wait);
   };
   new MutationObserver((records) => {
     for (const record of records) {
-      for (const one of record.addedNodes) if (one.matches?.(".toast")) start(one);
+      for (const one of record.addedNodes) if (one.matches?.("[data-toast]")) start(one);
     }
   }).observe(box, { childList: true });
   for (const name of ["pointerover", "focusin"]) {
-    box.addEventListener(name, (event) => clearTimeout(event.target.closest(".toast")?.timer));
+    box.addEventListener(name, (event) => clearTimeout(event.target.closest("[data-toast]")?.timer));
   }
   for (const name of ["pointerout", "focusout"]) {
     box.addEventListener(name, (event) => {
-      const one = event.target.closest(".toast");
+      const one = event.target.closest("[data-toast]");
       if (one && !one.contains(event.relatedTarget)) start(one);
     });
   }
   box.addEventListener("click", (event) => {
-    if (event.target.closest("[data-close]")) event.target.closest(".toast").remove();
+    if (event.target.closest("[data-close]")) event.target.closest("[data-toast]").remove();
   });
 }
 
@@ -162,7 +161,7 @@ function watchRequests() {
     if (history?.path) history.path = history.path.replace(/\?$/, "");
   });
   // Questions for news say themselves that they have no answer (stream.js).
-  const asksForNews = (event) => event.detail.elt?.id === "live";
+  const asksForNews = (event) => event.detail.elt?.dataset?.behavior === "live";
   document.addEventListener("htmx:sendError", (event) => {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
   });

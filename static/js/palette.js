@@ -1,11 +1,13 @@
+// Serves data-behavior="palette" and [data-palette].
 // The palette: from any page to a ticket, a page, a project or a command by a few keys. A combobox
 // whose list the server writes; what was typed last is what counts.
 
+import { marked } from "./page.js";
 import { ask } from "./server.js";
 
-const palette = document.getElementById("palette");
-const field = document.getElementById("palette-q");
-const list = document.getElementById("palette-list");
+const palette = marked("palette");
+const field = palette?.querySelector("[role=combobox]");
+const list = palette?.querySelector("[role=listbox]");
 let turn = 0;
 let answered;
 let at = 0;
@@ -43,7 +45,7 @@ async function find() {
   if (mine !== turn) return;
   if (status === 200) list.innerHTML = text;
   choose(0);
-  document.getElementById("palette-count").textContent = `${options().length} to choose from`;
+  palette.querySelector("[role=status]").textContent = `${options().length} to choose from`;
 }
 
 async function onKey(event) {

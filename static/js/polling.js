@@ -1,12 +1,14 @@
-// A page that is open asks now and then for what is new: what has the id `live` does so, on app:poll.
+// Serves data-behavior="live".
+// A page that is open asks now and then for what is new: what lives does so, on app:poll.
 
+import { marked } from "./page.js";
 import { connected, isLoggedIn } from "./server.js";
 
 const EVERY = 3000;
 
 /** Ask while the page is seen, seldom after five minutes without a touch; say it where news do not come. */
 export function watchPolling() {
-  if (!document.getElementById("live")) return;
+  if (!marked("live")) return;
   let touched = Date.now();
   let asked = 0;
   const ask = () => {
@@ -22,10 +24,10 @@ export function watchPolling() {
   addEventListener("online", ask);
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { elt, xhr } = event.detail;
-    if (elt.id === "live" && xhr.status >= 400 && xhr.status !== 401) event.detail.shouldSwap = false;
+    if (elt.dataset.behavior === "live" && xhr.status >= 400 && xhr.status !== 401) event.detail.shouldSwap = false;
   });
   document.addEventListener("htmx:afterRequest", (event) => {
     const { elt, xhr } = event.detail;
-    if (elt.id === "live" && xhr.status !== 401) connected(event.detail.successful);
+    if (elt.dataset.behavior === "live" && xhr.status !== 401) connected(event.detail.successful);
   });
 }

@@ -1,14 +1,15 @@
+// Serves data-behavior="quick-add", the template of [data-quick], and in that [data-understood] and [data-problem].
 // Quick add: one line in a column, what it says shown as it is typed, Enter after Enter.
 
 import { board, merge, total } from "./cards.js";
 import { send } from "./moves.js";
-import { newKey, speak } from "./page.js";
+import { marked, newKey, speak } from "./page.js";
 import { ask } from "./server.js";
 
 // What was typed and not sent, for the next time that the line is opened.
 let unsent = "";
 
-const opened = () => document.querySelector(".quick-add");
+const opened = () => document.querySelector("[data-quick]");
 const headOf = (state) => board().querySelector(`[data-head="${CSS.escape(state)}"]`);
 
 /** A line that is being written outlives a board that is shown anew around it. */
@@ -29,9 +30,9 @@ export function watchQuickAdd() {
 /** Open the line in a column, and close any other. */
 export function openQuickAdd(state) {
   const head = headOf(state);
-  if (!document.getElementById("quick-add")) return;
+  if (!marked("quick-add")) return;
   if (opened()) close(opened());
-  const form = document.getElementById("quick-add").content.cloneNode(true).querySelector("form");
+  const form = marked("quick-add").content.cloneNode(true).querySelector("form");
   const { title } = form.elements;
   title.value = unsent;
   form.elements.state_id.value = state;
@@ -79,7 +80,7 @@ async function understand(form) {
   if (/[!@#^:]/.test(asked)) {
     ({ text } = await ask(`/tickets/quick?${new URLSearchParams({ project: project.value, title: asked })}`, null, true));
   }
-  if (title.value === asked) form.querySelector(".understood").innerHTML = text;
+  if (title.value === asked) form.querySelector("[data-understood]").innerHTML = text;
 }
 
 /** Create the ticket and leave the line open for the next one. */
@@ -87,7 +88,7 @@ async function add(form) {
   if (form.dataset.sending) return;
   form.dataset.sending = "yes";
   const { title, state_id: state, idempotency_key: key } = form.elements;
-  const problem = form.querySelector(".problem");
+  const problem = form.querySelector("[data-problem]");
   const sent = title.value;
   const { status, text } = await send("/tickets/quick", new FormData(form));
   problem.hidden = status !== 422;
@@ -97,9 +98,9 @@ async function add(form) {
     const ref = text.match(/data-ref="([^"]+)"/)[1];
     const card = board().querySelector(`[data-ref="${ref}"]`);
     card?.scrollIntoView({ block: "nearest" });
-    speak(`${ref} created in ${card?.closest(".column").dataset.name ?? "the project"}`);
+    speak(`${ref} created in ${card?.closest("[data-cell]").dataset.name ?? "the project"}`);
     if (title.value === sent) title.value = "";
-    form.querySelector(".understood").textContent = "";
+    form.querySelector("[data-understood]").textContent = "";
     key.value = newKey();
   } else if (status === 422) {
     problem.textContent = text;

@@ -1,12 +1,16 @@
+// Serves data-behavior="contents", the table of contents of a wiki page.
 // Reading a wiki page: the table of contents marks the heading that is being read.
 
+import { marked } from "./page.js";
+
 export function watchReading() {
-  const links = [...document.querySelectorAll(".toc a")];
+  const contents = marked("contents");
+  const links = [...(contents?.querySelectorAll("a") ?? [])];
   const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))).filter(Boolean);
   if (!headings.length) return;
-  if (matchMedia("(max-width: 900px)").matches) document.querySelector("details.toc").open = false;
+  if (matchMedia("(max-width: 900px)").matches) contents.open = false;
   const mark = () => {
-    const top = document.querySelector(".header").offsetHeight + 40;
+    const top = document.querySelector("body > header").offsetHeight + 40;
     const past = headings.filter((heading) => heading.getBoundingClientRect().top <= top);
     const current = past.at(-1) ?? headings[0];
     for (const link of links) {

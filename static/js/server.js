@@ -1,7 +1,8 @@
+// Serves data-behavior="offline", data-behavior="signed-in" and data-behavior="door", the pages where nobody is logged in.
 // The line to the server: asking it, saying when it does not answer, and logging in again in place
 // where the session ended, so that what was typed is not lost and what was refused is sent again.
 
-import { toast } from "./page.js";
+import { marked, toast } from "./page.js";
 
 const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio])";
 // What a reader does; the rest, such as questions for news, does not call for a login by itself.
@@ -30,7 +31,7 @@ export async function ask(address, form, quietly) {
 /** Say it once news failed to come twice, until they come again. */
 export function connected(yes) {
   failed = yes ? 0 : failed + 1;
-  const banner = document.getElementById("offline");
+  const banner = marked("offline");
   if (failed === 2) {
     const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     banner.textContent = `No connection since ${now}. What you write is kept.`;
@@ -57,14 +58,14 @@ function logIn() {
       const { status, text } = await ask("/login", form, true);
       if (status === 204) {
         isOut = false;
-        document.querySelector("#toasts [href='/login']")?.closest(".toast").remove();
+        document.querySelector("[data-toast] [href='/login']")?.closest("[data-toast]").remove();
         return dialog.open ? dialog.close() : end();
       }
       // Another answer than the form is no way to log in, and there may be one later.
       if (!text.includes("again-title")) return failing(status), dialog.open || end();
       dialog.innerHTML = text;
       const { username, password } = dialog.querySelector("form").elements;
-      username.value ||= document.getElementById("signed-in")?.textContent;
+      username.value ||= marked("signed-in")?.textContent;
       if (!dialog.open) dialog.showModal();
       password.focus();
     };
@@ -96,7 +97,7 @@ export function watchSession() {
     if (await logIn()) htmx.ajax(verb, path, { source: elt, target, event: triggeringEvent, values: formData });
   });
   document.addEventListener("click", (event) => {
-    if (!event.target.closest("#toasts [href='/login']")) return;
+    if (!event.target.closest("[data-toast] [href='/login']")) return;
     event.preventDefault();
     logIn();
   });
@@ -105,7 +106,7 @@ export function watchSession() {
     const { target: form, submitter } = event;
     // A file to be saved: for the browser, not for htmx, and the page stays.
     if (submitter?.hasAttribute("formaction")) return event.stopImmediatePropagation();
-    if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], .door *")) return;
+    if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], [data-behavior=door] *")) return;
     if (![...form.querySelectorAll(TYPED)].some((field) => field.value !== field.defaultValue)) return;
     event.preventDefault();
     event.stopImmediatePropagation();

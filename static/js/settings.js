@@ -1,3 +1,4 @@
+// Serves [data-moves] (a state) with its [data-grip], and the labels of colors.js.
 // The entry of a project's settings, beside that of every page: states carried to another place, and how
 // a label will look while its colour is chosen.
 
@@ -5,12 +6,12 @@ import { pull, watchDrag } from "./drag.js";
 import { speak } from "./page.js";
 import { watchColors } from "./colors.js";
 
-const rowsOf = (list) => [...list.querySelectorAll(".state-row")];
+const rowsOf = (list) => [...list.querySelectorAll("[data-moves]")];
 
 function watchStates() {
-  const held = (target) => target.closest(".grip") && target.closest(".state-row");
+  const held = (target) => target.closest("[data-grip]")?.closest("[data-moves]");
   // The list is swapped after each change; what is around it stays.
-  watchDrag(document.getElementById("main"), { held, over, scroll, drop });
+  watchDrag(document.querySelector("main"), { held, over, scroll, drop });
 }
 
 /** Show before which row, or at the end of the list, a dragged one would go. */

@@ -1,3 +1,4 @@
+// Serves data-behavior="thread" with [data-nothing], and fields that others change: [data-by] with [data-value].
 // What others do to a ticket, while one reads it: asks now and then, and never touches what is being
 // written.
 
@@ -6,7 +7,7 @@ import { speak } from "./page.js";
 export function watchStream() {
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const { target, fragment } = event.detail;
-    if (target.id === "thread") sort(fragment);
+    if (target.dataset.behavior === "thread") sort(fragment);
     else if (isBusy(target)) {
       event.detail.shouldSwap = false;
       tell(target, fragment.firstElementChild);
@@ -30,18 +31,19 @@ function sort(entries) {
     } else if (old || "again" in entry.dataset) entry.remove();
     else entry.classList.add("fresh");
   }
-  if (entries.children.length) document.querySelector(".stream-empty")?.remove();
+  if (entries.children.length) document.querySelector("[data-nothing]")?.remove();
 }
 
 /** Beside an editor: someone else changed the same field. */
 function tell(editor, fresh) {
   if (!editor.matches("[data-editor]") || !fresh?.dataset.by) return;
   const words = `${fresh.dataset.by} changed this`;
-  const value = fresh.querySelector(".fact-value, h1")?.textContent.trim().replace(/^[^:]+:\s*/, "");
+  const value = fresh.querySelector("[data-value]")?.textContent.trim().replace(/^[^:]+:\s*/, "");
   const text = value ? `${words} to ${value.replace(/\s+/g, " ")}` : words;
-  editor.querySelector(".theirs")?.remove();
+  editor.querySelector("[data-theirs]")?.remove();
   const note = document.createElement("p");
   note.className = "theirs small";
+  note.dataset.theirs = "";
   note.append(`${text} · `);
   const take = document.createElement("button");
   take.type = "button";

@@ -1,7 +1,8 @@
+// Serves data-behavior="subject", data-behavior="ticket-head", [data-preview] and [data-write].
 // The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
 
 import { watchMarkdown } from "./markdown.js";
-import { toast } from "./page.js";
+import { marked, toast } from "./page.js";
 import { watchPolling } from "./polling.js";
 import { ask } from "./server.js";
 import { watchStream } from "./stream.js";
@@ -36,12 +37,12 @@ function watchPreviews() {
 
 /** The id, title and state of the ticket stay in sight once its head has scrolled away. */
 function watchSubject() {
-  const [subject, head] = [document.querySelector(".subject"), document.querySelector(".ticket-head")];
+  const [subject, head] = [marked("subject"), marked("ticket-head")];
   if (!subject || !head) return;
   new IntersectionObserver(([seen]) => {
     subject.classList.toggle("on", !seen.isIntersecting);
-    subject.querySelector(".subject-title").textContent = head.querySelector("h1")?.textContent ?? "";
-    const state = document.querySelector("#edit-state .state-name");
-    if (state) subject.querySelector(".subject-state").replaceChildren(state.cloneNode(true));
+    subject.querySelector("[data-subject-title]").textContent = head.querySelector("h1")?.textContent ?? "";
+    const state = document.querySelector("[data-key=state] > :not(:first-child)");
+    if (state) subject.querySelector("[data-subject-state]").replaceChildren(state.cloneNode(true));
   }).observe(head);
 }

@@ -1,4 +1,4 @@
-// The entry of the wiki's pages, beside that of every page.
+// Serves the pages of the wiki, with the scripts that it imports.
 
 import { watchMarkdown } from "./markdown.js";
 import { watchPolling } from "./polling.js";

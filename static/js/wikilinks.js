@@ -1,3 +1,4 @@
+// Serves [data-wikilinks], [data-completes] and [data-finds].
 // Completion in a text field of [[links]], and on tickets of @names and the numbers of tickets: a list
 // box that the field owns (ARIA combobox pattern).
 

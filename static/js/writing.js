@@ -1,3 +1,4 @@
+// Serves [data-guarded], the form of a wiki page, with [data-save], [data-mark] and [data-leave].
 // Writing a wiki page: saving by key, marks around the selection, and a word before text is lost.
 
 import { insert } from "./inserting.js";
@@ -12,7 +13,7 @@ export function watchWriting() {
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
     event.preventDefault();
-    form.requestSubmit(form.querySelector("button.primary"));
+    form.requestSubmit(form.querySelector("[data-save]"));
   });
   form.addEventListener("click", (event) => {
     const button = event.target.closest("[data-mark]");

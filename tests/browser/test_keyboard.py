@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 # A message as the server appends it; an error stays.
-MESSAGE = """text => document.getElementById("toasts").insertAdjacentHTML(
-    "beforeend", `<div class="toast error">${text}<button data-close></button></div>`)"""
+MESSAGE = """text => document.getElementById("toasts").insertAdjacentHTML("beforeend",
+    `<div class="toast error" data-toast role="alert">${text}<button data-close></button></div>`)"""
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 SETTINGS = "/projects/DEMO/settings"
-NOT_NOW = '<div class="toast error">Not now</div>'
+NOT_NOW = '<div class="toast error" data-toast role="alert">Not now</div>'
 STATES = ["Backlog", "To do", "In progress", "In review", "Done"]
 
 

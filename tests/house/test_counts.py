@@ -15,3 +15,7 @@ def test_one_private_name_of_a_library_is_used():
 
 def test_what_app_imports_is_declared():
     assert counts.undeclared_imports() == []
+
+
+def test_no_line_of_a_template_is_longer_than_a_screen():
+    assert counts.long_template_lines() == []

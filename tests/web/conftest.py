@@ -11,9 +11,9 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import Cast
 from tests.support.statements import statements
-from tests.web.pieces_on_page import clock, env, shown, whole
+from tests.web.templates_of_tests import clock, env, shown
 
-__all__ = ["clock", "env", "shown", "whole"]
+__all__ = ["clock", "env", "shown"]
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
 HTMX = {"HX-Request": "true"}

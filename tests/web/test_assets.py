@@ -86,6 +86,22 @@ def test_the_start_fails_without_style_sheets(tmp_path):
         read_all(tmp_path)
 
 
+def test_each_style_sheet_is_in_the_layer_of_its_folder():
+    folder = assets.STATIC / "css"
+    named = re.findall(r"^@layer ([\w, ]+);", (folder / "layers.css").read_text(), re.MULTILINE)
+    layers = named[0].split(", ")
+    assert layers == ["tokens", "base", "layout", "components", "pages", "utilities"]
+    for path in folder.rglob("*.css"):
+        if path.name == "layers.css":
+            continue
+        # All but comments is in one block.
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL).strip()
+        assert path.parent.name in layers, path
+        assert re.fullmatch(rf"@layer {path.parent.name} \{{\n(?:  .*\n|\n)*\}}", text), path
+        assert not re.search(r"\d", path.stem), path
+        assert len(path.read_text().splitlines()) <= 400, path
+
+
 def test_colours_are_classes_of_a_sheet(ada, ticket):
     text = ada.get("/tickets/OPEN-1").text
     address = re.search(r'href="(/assets/colors/[^"]+)"', text).group(1)

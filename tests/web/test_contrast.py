@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.help.samples import tokens
+from app.help.samples import TOKENS, tokens
 from app.web.assets import STATIC
 
 TEXT = 4.5
@@ -99,7 +99,9 @@ def test_text_and_marks_stand_out(theme):
 
 
 def test_initials_stand_out_on_every_tone():
-    tones = re.findall(r"--tone: (#\w{6})", (STATIC / "css" / "05-marks.css").read_text())
+    tones = re.findall(
+        r"--tone: (#\w{6})", (STATIC / "css" / "components" / "marks.css").read_text()
+    )
     assert len(tones) == 8
     assert [one for one in tones if contrast(WHITE, rgb(one)) < TEXT] == []
 
@@ -110,7 +112,7 @@ def test_every_colour_is_a_token_that_is_judged():
     # What only separates, or stands beside what it means.
     assert known.keys() - judged == {"--line", "--line-soft", "--line-strong", "--priority-off"}
     # No other sheet names a colour, but for the tones of avatars and what stands in for one.
-    sheets = [path for path in (STATIC / "css").glob("*.css") if path.name != "01-tokens.css"]
+    sheets = [path for path in (STATIC / "css").rglob("*.css") if path != TOKENS]
     raw = [
         f"{path.name}: {line.strip()}"
         for path in sorted(sheets)

@@ -22,7 +22,7 @@ from app.tickets.pages.filters import Chosen
 from app.tickets.pages.looks import card_html
 from app.tickets.read import LabelSummary
 from app.web.guard import actor
-from app.web.render import html, page, render
+from app.web.render import cached_page, html, is_htmx, page, render
 
 # With more changes than this, the reader decides when to see them.
 MOST_CHANGES = 30
@@ -102,7 +102,7 @@ def _show(project: SeenProject | None) -> Response:
     )
     address = filters.address(path, wanted.chosen, **wanted.more)
 
-    frame: dict[str, Any] = {
+    context: dict[str, Any] = {
         "project": project,
         "labels": around.labels,
         "views": around.views,
@@ -116,15 +116,17 @@ def _show(project: SeenProject | None) -> Response:
         "address": address,
         "query": address.partition("?")[2],
         "live": filters.address(f"{path}/live", wanted.chosen, **wanted.more),
-        "token": token,
     }
     if kept is None:
         columns = _columns(project, wanted, furniture.summaries(users), around.labels)
-        return page("tickets/board.html", block="results", columns=columns, **frame)
-    kept_columns = kept.columns or kept_boards.keep(
+        return page("tickets/board.html", block="results", **context, token=token, columns=columns)
+    context["token"] = kept.token
+    columns = kept.columns or kept_boards.keep(
         kept, lambda: _columns(project, wanted, furniture.summaries(users), around.labels)
     )
-    return page("tickets/board.html", block="results", kept_columns=kept_columns, **frame)
+    if is_htmx():
+        return page("tickets/board.html", block="results", **context, columns=columns)
+    return cached_page("tickets/board.html", {**context, "columns": columns}, key=context)
 
 
 def _columns(

@@ -5,69 +5,45 @@ made last, if the answer would be: nothing. What passes with time alone is told 
 is kept for longer than one. Nothing in it depends on who looks: whether they may is asked before.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Lock
 
 from flask import current_app
+from markupsafe import Markup
 
+from app.core.cache import Cache
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.lanes import Lane, require
 from app.tickets import changes
 from app.tickets.board import Shape
 from app.web.choices import shows_exact_times
-from app.web.packing import Piece, piece
 
 KEPT_MS = MINUTE_MS
-# Of 500 cards one takes 80 KB.
-MOST_KEPT = 8
+# Characters. A board of 500 cards has 300,000.
+CAPACITY = 2_500_000
 # How long to wait for another who makes the same board.
 PATIENCE_SECONDS = 2.0
 
 _PLACE = "docket_boards"
-_making = tuple(Lock() for _ in range(MOST_KEPT))
-Key = tuple[Shape, bool]
+_making = tuple(Lock() for _ in range(8))
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a look for a kept board found: its columns, or what it takes to keep new ones."""
 
-    key: Key
+    shape: Shape
+    key: bytes
     at: int
     # Of who had seen everything at that moment.
     token: str
-    columns: Piece | None = None
+    columns: Markup | None = None
 
 
-class Boards:
-    """The boards that this process keeps, the one that was asked for last at the end."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self._kept: OrderedDict[Key, Look] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Key) -> Look | None:
-        """The one that was kept, whatever has happened since."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def keep(self, made: Look) -> None:
-        """Keep one, and give up the one that nobody has asked for for the longest time."""
-        with self._lock:
-            self._kept[made.key] = made
-            self._kept.move_to_end(made.key)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-
-
-def _boards() -> Boards:
-    found: Boards = current_app.extensions.setdefault(_PLACE, Boards())
-    return found
+def _boards() -> Cache[Look]:
+    boards: Cache[Look] = current_app.extensions.setdefault(_PLACE, Cache(CAPACITY))
+    return boards
 
 
 def look(shape: Shape) -> Look:
@@ -75,14 +51,14 @@ def look(shape: Shape) -> Look:
 
     What happens after this look counts as not seen, so a board that is made after it may be kept.
     """
-    key = (shape, shows_exact_times())
+    key = repr((shape, shows_exact_times())).encode()
     known, now = _boards().get(key), now_ms()
     is_young = known is not None and known.at <= now < known.at + KEPT_MS
     is_current, token = changes.since(known.token if known and is_young else None)
-    return known if known and is_current else Look(key, now, token)
+    return known if known and is_current else Look(shape, key, now, token)
 
 
-def keep(found: Look, make: Callable[[], str]) -> Piece:
+def keep(found: Look, make: Callable[[], Markup]) -> Markup:
     """Make and keep columns after a look that found none.
 
     Where others make the same ones, wait for theirs: eight at once would take eight times as long.
@@ -95,11 +71,11 @@ def keep(found: Look, make: Callable[[], str]) -> Piece:
     if not has_turn:
         has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
     try:
-        theirs = None if is_first else look(found.key[0]).columns
+        theirs = None if is_first else look(found.shape).columns
         if theirs is not None:
             return theirs
-        made = piece(make())
-        _boards().keep(replace(found, columns=made))
+        made = make()
+        _boards().put(found.key, replace(found, columns=made), len(made))
         return made
     finally:
         if has_turn:

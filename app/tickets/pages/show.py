@@ -16,10 +16,7 @@ from app.tickets.pages.copies import copies
 from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.web.forms import Form
 from app.web.guard import actor
-from app.web.render import is_htmx, oob, page, render
-
-# What of a ticket stands in the middle of its page.
-TEXTS = ("body", "html")
+from app.web.render import cached_page, is_htmx, oob, page, render
 
 
 def show_ticket(reference: str, *, comment_form: Form | None = None, status: int = 200) -> Response:
@@ -35,27 +32,27 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         children = page_queries.children(ticket_id)
         related = relations.of_ticket(actor(), ticket_id)
         shown = stream.read(subject, stream.chosen(request.args.get("show")))
-    return page(
-        "tickets/show.html",
-        project=subject.project,
-        ticket={name: it for name, it in subject.ticket.items() if name not in TEXTS},
-        shown={name: subject.ticket[name] for name in ("display_id", "html")},
-        labels=subject.labels,
-        facts=FACTS,
-        copies=copies(subject.ticket, _base_url()),
+    context = {
+        "project": subject.project,
+        "ticket": subject.ticket,
+        "labels": subject.labels,
+        "facts": FACTS,
+        "copies": copies(subject.ticket, _base_url()),
         **below(children),
-        linked=subject.sources,
-        relations=grouped(related),
-        relation_types=RELATION_TYPES,
-        relation_form=None,
-        watchers=subject.watchers,
-        watching=any(one["user_id"] == actor().id for one in subject.watchers),
-        watcher_form=None,
-        stream=shown,
-        filters=stream.FILTERS,
-        comment_form=comment_form,
-        status=status,
-    )
+        "linked": subject.sources,
+        "relations": grouped(related),
+        "relation_types": RELATION_TYPES,
+        "relation_form": None,
+        "watchers": subject.watchers,
+        "watching": any(one["user_id"] == actor().id for one in subject.watchers),
+        "watcher_form": None,
+        "stream": shown,
+        "filters": stream.FILTERS,
+        "comment_form": comment_form,
+    }
+    if comment_form is None:
+        return cached_page("tickets/show.html", context)
+    return page("tickets/show.html", status=status, **context)
 
 
 def _base_url() -> str:

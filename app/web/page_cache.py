@@ -1,0 +1,128 @@
+"""Whole pages, kept by all that they show.
+
+The key of a page is all that its template is given, the reader and the reader's choices included.
+So a kept page is the page that would be rendered, and nothing has to be invalidated. Late values
+are not part of it: the keys of its forms, and how long ago something was. They are filled in when
+the page is sent.
+
+A page may show plain values, rows and dataclasses. The key leaves out a field of a dataclass whose
+name begins with an underscore, so none may have one.
+"""
+
+import re
+import secrets
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from flask import Flask
+from isal.isal_zlib import decompress
+from markupsafe import Markup
+
+from app.core.at_hand import application
+from app.core.cache import Cache
+from app.core.clock import iso, now_ms
+from app.web.compression import GZIP, gzipped
+
+# Bytes. A page of a ticket takes some 30 KB.
+CAPACITY = 20 * 1024 * 1024
+_OVERHEAD = 500
+_EXTENSION = "docket_page_cache"
+
+LateValue = Callable[[], str]
+
+# No user's text can hold this: it is escaped, or cleaned of comments, and the word is random.
+_MARK = f"<!--{secrets.token_hex(8)} {{}}-->"
+_MARKS = re.compile(_MARK.format(r"(\d+)"))
+# The late values of the page that is being rendered; None where the page is not to be kept.
+_late_values: ContextVar[list[LateValue] | None] = ContextVar("late_values", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPage:
+    """A page in parts. One without late values is kept compressed, as it never changes."""
+
+    parts: tuple[bytes | LateValue, ...]
+    gzip: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """The memory that it takes, in bytes."""
+        texts = sum(len(part) for part in self.parts if isinstance(part, bytes))
+        return _OVERHEAD + texts + len(self.gzip)
+
+    def html(self) -> bytes:
+        """The page as it is now."""
+        if self.gzip:
+            plain: bytes = decompress(self.gzip, GZIP)
+            return plain
+        return b"".join(part if isinstance(part, bytes) else part().encode() for part in self.parts)
+
+
+def install(app: Flask) -> None:
+    """Give the application its cache, and templates ``form_key``."""
+    app.extensions[_EXTENSION] = Cache[CachedPage](CAPACITY)
+    app.jinja_env.globals["form_key"] = form_key
+
+
+def late(value: LateValue) -> str:
+    """The place of a late value on a page that is kept; elsewhere the value itself.
+
+    The value must need no escaping.
+    """
+    values = _late_values.get()
+    if values is None:
+        return value()
+    values.append(value)
+    return Markup(_MARK.format(len(values) - 1))  # noqa: S704 - a number
+
+
+def form_key() -> str:
+    """A key for a form that must do something once, another one each time the form is shown."""
+    return late(lambda: str(uuid.uuid4()))
+
+
+def cached(template: str, shown: dict[str, Any], render: Callable[[], str]) -> CachedPage:
+    """The page that this template makes of these values; ``render`` does so where none is kept."""
+    pages: Cache[CachedPage] = application().extensions[_EXTENSION]
+    key = _key(template, shown)
+    # Whoever works on a template sees the changes.
+    page = None if application().debug else pages.get(key)
+    if page is None:
+        page = _rendered(render)
+        pages.put(key, page, page.size)
+    return page
+
+
+def _rendered(render: Callable[[], str]) -> CachedPage:
+    values: list[LateValue] = []
+    token = _late_values.set(values)
+    try:
+        text = render()
+    finally:
+        _late_values.reset(token)
+    if not values:
+        return CachedPage((), gzipped(text.encode()))
+    # Every second part is the number of a late value.
+    parts = enumerate(_MARKS.split(text))
+    return CachedPage(tuple(values[int(one)] if at % 2 else one.encode() for at, one in parts))
+
+
+def _key(template: str, shown: dict[str, Any]) -> bytes:
+    # Dates read otherwise on another day.
+    today = iso(now_ms())[:10]
+    option = orjson.OPT_PASSTHROUGH_SUBCLASS
+    return sha256(orjson.dumps([template, today, shown], default=_plain, option=option)).digest()
+
+
+def _plain(value: Any) -> list[Any]:
+    """Safe HTML, which must differ from the same text unescaped, or a row."""
+    if isinstance(value, Markup):
+        return ["safe", str.__str__(value)]
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError(f"a page cannot be kept by a {type(value).__name__}")
