@@ -4,11 +4,15 @@ A region of one page that htmx swaps is a block of that page's template; a thing
 partial file. Both work without a script first: the same address answers the whole page.
 """
 
+import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 from flask import Flask, Response, current_app, request
+from jinja2 import Environment, FileSystemBytecodeCache
 from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
@@ -17,7 +21,6 @@ from app.core.at_hand import notes
 from app.core.context import request_id
 from app.core.reply import Reply
 from app.web import choices, page_cache
-from app.web.compiled import keep_compiled
 from app.web.compression import accepts_gzip
 
 HTML = "text/html; charset=utf-8"
@@ -59,13 +62,27 @@ def install(app: Flask) -> None:
     env = app.jinja_env
     env.trim_blocks = True
     env.lstrip_blocks = True
-    keep_compiled(env, Path(str(app.template_folder)), app.config["ASSET_VERSION"])
+    _keep_bytecode(env, app.config["SETTINGS"].instance_dir / "templates")
     env.globals["htmx_config"] = HTMX_CONFIG
     page_cache.install(app)
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 
     app.context_processor(_shown_by_all)
+
+
+def _keep_bytecode(env: Environment, directory: Path) -> None:
+    """Keep compiled templates in this directory, as compiling them takes longer than all else that
+    a start does.
+
+    They are code, so nobody else may be able to write there.
+    """
+    with suppress(OSError):
+        directory.mkdir(mode=0o700, exist_ok=True)
+        status = directory.lstat()
+        is_private = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+        if is_private and status.st_uid == os.geteuid():
+            env.bytecode_cache = FileSystemBytecodeCache(str(directory))
 
 
 def _shown_by_all() -> dict[str, Any]:
