@@ -93,7 +93,7 @@ def _show(project: SeenProject | None) -> Response:
     soon(lambda: furniture.asked_for(shape.project_id, actor().id))
     token = changes.first_token()
     # Boards that are filtered are too many to keep.
-    kept = None if wanted.chosen else kept_boards.look(shape)
+    kept = None if wanted.chosen else kept_boards.find(shape)
     around = furniture.furniture(shape.project_id, actor().id)
     users = furniture.all_users()
     groups = filters.offered(
