@@ -6,6 +6,7 @@ partial file. Both work without a script first: the same address answers the who
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -124,18 +125,20 @@ def page(template: str, *, block: str = "", status: int = 200, **context: Any) -
 
 
 def cached_page(
-    template: str, context: dict[str, Any], *, key: dict[str, Any] | None = None
+    template: str, key: dict[str, Any], context: Callable[[], dict[str, Any]] | None = None
 ) -> Response:
-    """The whole page, kept by its context, or by a shorter ``key`` that the context follows from.
+    """The whole page, kept by all that its context follows from.
 
-    The template may show its context and what all pages show, and nothing of the request.
+    ``context`` makes it where no page is kept; without it, the key is the context. The template may
+    show that and what all pages show, and nothing of the request.
     """
     by_all = _shown_by_all()
-    found = page_cache.cached(
-        template,
-        {**by_all, **(context if key is None else key)},
-        lambda: current_app.jinja_env.get_template(template).render(by_all | context),
-    )
+
+    def rendered() -> str:
+        shown = by_all | (key if context is None else context())
+        return current_app.jinja_env.get_template(template).render(shown)
+
+    found = page_cache.cached(template, by_all | key, rendered)
     if not found.gzip or not accepts_gzip(request.headers.get("Accept-Encoding", "")):
         return html(found.html())
     answer = html(found.gzip)

@@ -128,7 +128,7 @@ def _show(project: SeenProject | None) -> Response:
     )
     if is_htmx():
         return page("tickets/board.html", block="results", **context, columns=columns)
-    return cached_page("tickets/board.html", {**context, "columns": columns}, key=context)
+    return cached_page("tickets/board.html", context, lambda: {**context, "columns": columns})
 
 
 def _columns(
