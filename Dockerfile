@@ -14,9 +14,7 @@ COPY migrations /opt/docket/migrations
 COPY static /opt/docket/static
 COPY templates /opt/docket/templates
 WORKDIR /opt/docket
-RUN .venv/bin/python -m compileall -q -j 0 /opt/docket \
-    && INSTANCE_DIR=/tmp .venv/bin/python -c "import wsgi; from app.web.render import warm; warm(wsgi.app)" \
-    && chmod -R a+rX templates
+RUN .venv/bin/python -m compileall -q -j 0 /opt/docket
 
 FROM python:3.13-slim-trixie
 RUN useradd --system --uid 10001 --home-dir /var/lib/docket --shell /usr/sbin/nologin docket \

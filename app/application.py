@@ -12,8 +12,6 @@ from werkzeug.routing import MapAdapter, Rule
 from werkzeug.sansio.http import parse_cookie
 from werkzeug.utils import cached_property
 
-from app.web.jinja import Pages
-
 # Names that clients address this server by.
 HOSTS_KEPT = 100
 # Addresses whose rule is kept, each of so many characters at most.
@@ -130,7 +128,6 @@ class Docket(Flask):
 
     session_interface = NoSessions()
     request_class = Asked
-    jinja_environment = Pages
     # All of the templates are kept, without noting which was used last.
     jinja_options = {"cache_size": -1}
 

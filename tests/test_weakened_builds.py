@@ -188,7 +188,9 @@ def test_what_a_deleted_bot_leaves_behind_is_noticed(app, cast, monkeypatch, wea
 
 
 def values_go_out_as_they_are(monkeypatch, app):
-    monkeypatch.setattr(app.jinja_env, "shown", str)
+    monkeypatch.setattr(app.jinja_env, "cache", {})
+    monkeypatch.setattr(app.jinja_env, "bytecode_cache", None)
+    monkeypatch.setattr(app.jinja_env, "autoescape", False)
 
 
 def any_address_is_a_link(monkeypatch, _app):

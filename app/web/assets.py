@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from flask import Blueprint, Flask, Response, abort, current_app, request
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from app.web.compression import accepts_gzip
@@ -87,12 +89,16 @@ def install(app: Flask) -> None:
         return f"/assets/{version[:12]}/{name}"
 
     @cache
-    def icon(name: str) -> Markup:
-        """An icon of the sprite. A page shows some forty; where a template names one, this filter
-        is asked when the template is compiled.
-        """
+    def drawn_icon(name: str) -> Markup:
         drawn = '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="{}#{}"/></svg>'
         return Markup(drawn).format(asset("icons.svg"), name)  # noqa: S704 - our own text
+
+    # A filter without a context is worked out when a template is compiled, and what was compiled is
+    # kept for longer than this address.
+    @pass_context
+    def icon(_context: Context, name: str) -> Markup:
+        """An icon of the sprite."""
+        return drawn_icon(name)
 
     app.jinja_env.globals["asset"] = asset
     app.jinja_env.filters["icon"] = icon

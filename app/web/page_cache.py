@@ -35,11 +35,18 @@ _EXTENSION = "docket_page_cache"
 
 LateValue = Callable[[], str]
 
+
+class LateValues(list[LateValue]):
+    """Those of the page that is being rendered, and whether it is to be kept."""
+
+    is_kept = True
+
+
 # No user's text can hold this: it is escaped, or cleaned of comments, and the word is random.
 _MARK = f"<!--{secrets.token_hex(8)} {{}}-->"
 _MARKS = re.compile(_MARK.format(r"(\d+)"))
-# The late values of the page that is being rendered; None where the page is not to be kept.
-_late_values: ContextVar[list[LateValue] | None] = ContextVar("late_values", default=None)
+# The late values of the page that is being rendered; None outside of cached pages.
+_late_values: ContextVar[LateValues | None] = ContextVar("late_values", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,13 @@ def late(value: LateValue) -> str:
     return Markup(_MARK.format(len(values) - 1))  # noqa: S704 - a number
 
 
+def do_not_keep() -> None:
+    """Send the page that is being rendered, and render it anew the next time."""
+    values = _late_values.get()
+    if values is not None:
+        values.is_kept = False
+
+
 def form_key() -> str:
     """A key for a form that must do something once, another one each time the form is shown."""
     return late(lambda: str(uuid.uuid4()))
@@ -93,13 +107,14 @@ def cached(template: str, shown: dict[str, Any], render: Callable[[], str]) -> C
     # Whoever works on a template sees the changes.
     page = None if application().debug else pages.get(key)
     if page is None:
-        page = _rendered(render)
-        pages.put(key, page, page.size)
+        values = LateValues()
+        page = _rendered(render, values)
+        if values.is_kept:
+            pages.put(key, page, page.size)
     return page
 
 
-def _rendered(render: Callable[[], str]) -> CachedPage:
-    values: list[LateValue] = []
+def _rendered(render: Callable[[], str], values: LateValues) -> CachedPage:
     token = _late_values.set(values)
     try:
         text = render()

@@ -4,11 +4,16 @@ A region of one page that htmx swaps is a block of that page's template; a thing
 partial file. Both work without a script first: the same address answers the whole page.
 """
 
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 from flask import Flask, Response, current_app, request
+from jinja2 import Environment, FileSystemBytecodeCache
 from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
@@ -17,7 +22,6 @@ from app.core.at_hand import notes
 from app.core.context import request_id
 from app.core.reply import Reply
 from app.web import choices, page_cache
-from app.web.compiled import keep_compiled
 from app.web.compression import accepts_gzip
 
 HTML = "text/html; charset=utf-8"
@@ -59,13 +63,27 @@ def install(app: Flask) -> None:
     env = app.jinja_env
     env.trim_blocks = True
     env.lstrip_blocks = True
-    keep_compiled(env, Path(str(app.template_folder)), app.config["ASSET_VERSION"])
+    _keep_bytecode(env, app.config["SETTINGS"].instance_dir / "templates")
     env.globals["htmx_config"] = HTMX_CONFIG
     page_cache.install(app)
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 
     app.context_processor(_shown_by_all)
+
+
+def _keep_bytecode(env: Environment, directory: Path) -> None:
+    """Keep compiled templates in this directory, as compiling them takes longer than all else that
+    a start does.
+
+    They are code, so nobody else may be able to write there.
+    """
+    with suppress(OSError):
+        directory.mkdir(mode=0o700, exist_ok=True)
+        status = directory.lstat()
+        is_private = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+        if is_private and status.st_uid == os.geteuid():
+            env.bytecode_cache = FileSystemBytecodeCache(str(directory))
 
 
 def _shown_by_all() -> dict[str, Any]:
@@ -107,18 +125,20 @@ def page(template: str, *, block: str = "", status: int = 200, **context: Any) -
 
 
 def cached_page(
-    template: str, context: dict[str, Any], *, key: dict[str, Any] | None = None
+    template: str, key: dict[str, Any], context: Callable[[], dict[str, Any]] | None = None
 ) -> Response:
-    """The whole page, kept by its context, or by a shorter ``key`` that the context follows from.
+    """The whole page, kept by all that its context follows from.
 
-    The template may show its context and what all pages show, and nothing of the request.
+    ``context`` makes it where no page is kept; without it, the key is the context. The template may
+    show that and what all pages show, and nothing of the request.
     """
     by_all = _shown_by_all()
-    found = page_cache.cached(
-        template,
-        {**by_all, **(context if key is None else key)},
-        lambda: current_app.jinja_env.get_template(template).render(by_all | context),
-    )
+
+    def rendered() -> str:
+        shown = by_all | (key if context is None else context())
+        return current_app.jinja_env.get_template(template).render(shown)
+
+    found = page_cache.cached(template, by_all | key, rendered)
     if not found.gzip or not accepts_gzip(request.headers.get("Accept-Encoding", "")):
         return html(found.html())
     answer = html(found.gzip)

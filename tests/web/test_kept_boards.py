@@ -47,7 +47,7 @@ def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
 
     def ask():
         with app.test_request_context(), reading():
-            found = kept_boards.look(Shape(cast.open_project))
+            found = kept_boards.find(Shape(cast.open_project))
             together.wait(10)
             got.append(kept_boards.keep(found, make))
 
@@ -74,19 +74,19 @@ def test_whoever_cannot_wait_makes_it_too_and_a_failure_keeps_nobody_waiting(
         raise Unavailable
 
     with app.test_request_context(), reading():
-        found = kept_boards.look(Shape(cast.open_project))
+        found = kept_boards.find(Shape(cast.open_project))
         # The inner one waits for the outer one, in vain.
         assert kept_boards.keep(found, fail) == "after a failure"
-        assert kept_boards.look(Shape(cast.open_project)).columns is not None
+        assert kept_boards.find(Shape(cast.open_project)).columns is not None
 
 
 def test_a_look_that_fails_keeps_nobody_waiting(app, cast, monkeypatch):
     with app.test_request_context(), reading():
-        found = kept_boards.look(Shape(cast.open_project))
+        found = kept_boards.find(Shape(cast.open_project))
         (lock,) = {kept_boards._making[hash(found.key) % len(kept_boards._making)]}
         lock.acquire()
         threading.Timer(0.05, lock.release).start()
-        monkeypatch.setattr(kept_boards, "look", lambda _shape: 1 / 0)
+        monkeypatch.setattr(kept_boards, "find", lambda _shape: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             kept_boards.keep(found, lambda: "columns")
         assert not lock.locked()

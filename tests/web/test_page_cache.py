@@ -2,13 +2,17 @@
 
 import gzip
 import re
+from functools import partial
 from uuid import UUID
 
 import pytest
 from markupsafe import Markup, escape
 
+from app.core.actor import ANONYMOUS
+from app.core.at_hand import notes
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from app.web import filters, page_cache
+from app.web.render import cached_page
 from tests.web.templates_of_tests import COMPRESSED, NOON, without_keys
 
 
@@ -82,6 +86,37 @@ def test_a_page_is_rendered_once_but_for_the_keys_of_its_forms(env, shown):
     assert all(UUID(key).version == 4 for key in keys)
     assert shown("page.html", name="b").startswith("<i>b</i>|")
     assert made == ["<a>", "b"]
+
+
+def test_a_page_that_must_not_be_kept_is_rendered_anew(env, shown):
+    made = []
+
+    def note():
+        made.append("")
+        page_cache.do_not_keep()
+        return ""
+
+    env.globals["note"] = note
+    env.write("page.html", "{{ note() }}{{ text }}")
+    assert [shown("page.html", text="a") for _ in range(3)] == ["a"] * 3
+    assert len(made) == 3
+
+
+def test_what_a_page_is_made_of_is_its_key(app, env):
+    env.write("page.html", "{{ a }}{{ b }}")
+    given = []
+
+    def context(**values):
+        given.append(values)
+        return values
+
+    with app.test_request_context():
+        notes().actor = ANONYMOUS
+        for values in ({"a": 1, "b": 2}, {"a": 1, "b": 3}, {"a": 1, "b": 2}):
+            made = partial(context, **values)
+            shown = cached_page("page.html", values, made).get_data(as_text=True)
+            assert shown == f"{values['a']}{values['b']}"
+    assert given == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]
 
 
 def test_safe_html_is_another_page_than_the_same_text(env, shown):

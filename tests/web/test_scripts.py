@@ -54,28 +54,10 @@ def test_what_is_on_every_page_is_not_sent_again():
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
-        ({"app.js": 'import { other } from "./page.js";\n', "page.js": PAGE}, "has no other"),
-        ({"app.js": 'import { say } from "./gone.js";\n'}, "has no say"),
         ({"app.js": 'import * as page from "./page.js";\n', "page.js": PAGE}, "another way"),
         ({"app.js": "export default 1;\n"}, "another way"),
         ({"app.js": "go(); // now;\nstop();\n"}, "behind code"),
         ({"app.js": "const text = `one\n// two`;\n"}, "several lines"),
-        (
-            {
-                "app.js": 'import { a } from "./a.js";\n',
-                "a.js": 'import { b } from "./b.js";\nexport const a = 1;\n',
-                "b.js": 'import { a } from "./a.js";\nexport const b = 1;\n',
-            },
-            "import each other",
-        ),
-        (
-            {
-                "app.js": 'import { a } from "./a.js";\nimport { b } from "./b.js";\n',
-                "a.js": "export const a = 1;\nexport const c = 1;\n",
-                "b.js": "export const b = 1;\nexport const c = 1;\n",
-            },
-            "export c",
-        ),
     ],
 )
 def test_what_does_not_fit_ends_the_start(sources, said):

@@ -91,7 +91,7 @@ def _show(project: SeenProject | None) -> Response:
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
     # Boards that are filtered are too many to keep.
-    kept = None if wanted.chosen else kept_boards.look(shape)
+    kept = None if wanted.chosen else kept_boards.find(shape)
     around = furniture.furniture(shape.project_id, actor().id)
     users = furniture.all_users()
     groups = filters.offered(
@@ -126,7 +126,7 @@ def _show(project: SeenProject | None) -> Response:
     )
     if is_htmx():
         return page("tickets/board.html", block="results", **context, columns=columns)
-    return cached_page("tickets/board.html", {**context, "columns": columns}, key=context)
+    return cached_page("tickets/board.html", context, lambda: {**context, "columns": columns})
 
 
 def _columns(

@@ -30,8 +30,8 @@ _making = tuple(Lock() for _ in range(8))
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a look for a kept board found: its columns, or what it takes to keep new ones."""
+class KeptBoard:
+    """A board that is kept, or, without columns, what it takes to keep it."""
 
     shape: Shape
     key: bytes
@@ -41,25 +41,25 @@ class Look:
     columns: Markup | None = None
 
 
-def _boards() -> Cache[Look]:
-    boards: Cache[Look] = current_app.extensions.setdefault(_PLACE, Cache(CAPACITY))
+def _boards() -> Cache[KeptBoard]:
+    boards: Cache[KeptBoard] = current_app.extensions.setdefault(_PLACE, Cache(CAPACITY))
     return boards
 
 
-def look(shape: Shape) -> Look:
+def find(shape: Shape) -> KeptBoard:
     """The board as it was kept, if nothing happened since; before anything else is read for it.
 
-    What happens after this look counts as not seen, so a board that is made after it may be kept.
+    What happens after this counts as not seen, so a board that is made after it may be kept.
     """
     key = repr((shape, shows_exact_times())).encode()
     known, now = _boards().get(key), now_ms()
     is_young = known is not None and known.at <= now < known.at + KEPT_MS
     is_current, token = changes.since(known.token if known and is_young else None)
-    return known if known and is_current else Look(shape, key, now, token)
+    return known if known and is_current else KeptBoard(shape, key, now, token)
 
 
-def keep(found: Look, make: Callable[[], Markup]) -> Markup:
-    """Make and keep columns after a look that found none.
+def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
+    """Make and keep the columns of a board that was not kept.
 
     Where others make the same ones, wait for theirs: eight at once would take eight times as long.
     """
@@ -71,7 +71,7 @@ def keep(found: Look, make: Callable[[], Markup]) -> Markup:
     if not has_turn:
         has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
     try:
-        theirs = None if is_first else look(found.shape).columns
+        theirs = None if is_first else find(found.shape).columns
         if theirs is not None:
             return theirs
         made = make()

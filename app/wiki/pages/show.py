@@ -1,10 +1,13 @@
 """Reading one page."""
 
+from typing import Any
+
 from flask import Response
 
 from app.core.db import reading
 from app.core.errors import Gone, NotFound
 from app.web.guard import actor
+from app.web.page_cache import do_not_keep
 from app.web.render import cached_page, page
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, page_queries, sentences
@@ -17,6 +20,7 @@ from app.wiki.pages.blueprint import (
     near,
     scope_of,
 )
+from app.wiki.targets import Known
 
 BACKLINKS_SHOWN = 100
 OUTGOING_SHOWN = 100
@@ -50,9 +54,19 @@ def show(reference: str, key: str | None = None) -> Response:
         }
         for link in backlinks
     ]
+    made_of: dict[str, Any] = {"found": found, "there": there, "backlinks": linking}
+    return cached_page("wiki/show.html", made_of, lambda: _context(**made_of))
+
+
+def _context(found: Found, there: list[Known], backlinks: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the page shows; a text that could not be laid out is recorded, and tried again."""
+    scope, one = Scope(found.project), found.page
     targets = rendering.targets_in(scope, one.body, there)
     shown = rendering.shown_with(one.body, targets)
-    context = {
+    if shown.failed:
+        rendering.audit_failure(actor(), one, shown)
+        do_not_keep()
+    return {
         "project": scope.project,
         "scope": scope,
         "page": one,
@@ -61,14 +75,11 @@ def show(reference: str, key: str | None = None) -> Response:
         "is_source": shown.is_source,
         "contents": [one for one in shown.headings if one.level <= CONTENTS],
         "editor": found.editor,
-        "backlinks": linking,
+        "backlinks": backlinks,
         "outgoing": rendering.outgoing(shown, targets),
         "outgoing_shown": OUTGOING_SHOWN,
         "elsewhere": [_elsewhere(other) for other in found.elsewhere],
     }
-    if shown.failed:
-        rendering.audit_failure(actor(), one, shown)
-    return cached_page("wiki/show.html", context)
 
 
 def _elsewhere(other: dict[str, str]) -> dict[str, str]:
