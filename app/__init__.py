@@ -10,28 +10,28 @@ from pathlib import Path
 from flask import Flask, Response
 from flask_migrate import Migrate
 
-from app import cli, doors
-from app.accounts import arrival, identity, traces
-from app.application import Docket
+from app import cli, registry
+from app.accounts import arrival, identity, last_used
 from app.config import Settings, settings_at_hand
 from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
-from app.core.at_hand import asked, notes
 from app.core.context import request_id
-from app.core.db import db
-from app.core.engines import engine_options, prepare
 from app.core.errors import RequestMisdirected
-from app.core.json_provider import OrjsonProvider
-from app.core.response_headers import add_missing
+from app.database.connect import engine_options, prepare
+from app.database.session import db
+from app.http.current import asked, notes
+from app.http.flask_app import Docket
+from app.http.hide_tokens import HideTokens
+from app.http.json_provider import OrjsonProvider
+from app.http.response_headers import add_missing
 from app.markdown import budget
 from app.mcp import blueprint as mcp
-from app.mcp.door import Door
+from app.mcp.endpoint_config import Door
 from app.mcp.registry import Catalog
 from app.rest import errors, openapi
 from app.rest.blueprint import blueprint
 from app.rest.dispatch import Identity, check_credentials
 from app.rest.health import health
-from app.rest.wsgi import HideTokens
 from app.web import install as install_web
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,14 +60,14 @@ def create_app(settings: Settings | None = None) -> Flask:
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(
             sqlite=settings.is_sqlite, threads=settings.threads
         ),
-        # Bodies are bounded as they are read (app/core/body.py); this holds for forms.
+        # Bodies are bounded as they are read (app/http/request_body.py); this holds for forms.
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
     )
     logs.configure(settings.log_level)
     _install_database(app)
     _install_requests(app)
-    _install_doors(app)
+    _install_edges(app)
     cli.install(app)
     return app
 
@@ -107,7 +107,7 @@ def _install_requests(app: Flask) -> None:
         rule = request.url_rule
         lanes.enter_rule(rule.rule if rule is not None else "")
 
-    app.after_request(traces.finish)
+    app.after_request(last_used.finish)
     app.teardown_request(lambda _error: budget.end_request())
 
     @app.after_request
@@ -140,7 +140,7 @@ def _install_requests(app: Flask) -> None:
         return response
 
 
-def _mcp_door(settings: Settings, tools: Catalog) -> Door:
+def _mcp_endpoint(settings: Settings, tools: Catalog) -> Door:
     return Door(
         resolve=identity.resolve_token,
         catalog=tools,
@@ -152,7 +152,7 @@ def _mcp_door(settings: Settings, tools: Catalog) -> Door:
     )
 
 
-def _install_doors(app: Flask) -> None:
+def _install_edges(app: Flask) -> None:
     who = Identity(
         presented=identity.presented,
         precheck=identity.precheck,
@@ -167,13 +167,15 @@ def _install_doors(app: Flask) -> None:
         if asked().url_rule is None:
             check_credentials(who, "unrouted")
 
-    registry = doors.routes()
-    app.config["ROUTES"] = registry
-    app.register_blueprint(blueprint(registry, who))
-    app.register_blueprint(openapi.blueprint(registry, app.config["SETTINGS"], who))
+    routes = registry.routes()
+    app.config["ROUTES"] = routes
+    app.register_blueprint(blueprint(routes, who))
+    app.register_blueprint(openapi.blueprint(routes, app.config["SETTINGS"], who))
     app.register_blueprint(health)
-    app.config["TOOLS"] = doors.tools(app.config["SETTINGS"].app_name)
-    app.register_blueprint(mcp.blueprint(_mcp_door(app.config["SETTINGS"], app.config["TOOLS"])))
-    show_error = install_web(app, who, doors.pages(), doors.linker())
+    app.config["TOOLS"] = registry.tools(app.config["SETTINGS"].app_name)
+    app.register_blueprint(
+        mcp.blueprint(_mcp_endpoint(app.config["SETTINGS"], app.config["TOOLS"]))
+    )
+    show_error = install_web(app, who, registry.pages(), registry.linker())
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

@@ -13,18 +13,18 @@ from flask import Flask
 from flask.cli import with_appcontext
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from app import doors
+from app import registry
 from app.core import ids
 from app.core.context import request_id
 from app.core.errors import DomainError, Unavailable
-from app.core.failures import outage_in_words
-from app.server import serve_command
+from app.database.failures import outage_in_words
+from app.serving.parent import serve_command
 
 
 def install(app: Flask) -> None:
     """Add every command to ``flask``."""
     app.cli.add_command(serve_command)
-    for command in doors.commands():
+    for command in registry.commands():
         _prepare(command)
         app.cli.add_command(command)
 

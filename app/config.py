@@ -13,9 +13,9 @@ from typing import Self
 from sqlalchemy import make_url
 
 from app import environment as read
-from app.core.at_hand import application
 from app.core.own_address import OwnAddress
 from app.environment import Environment, SettingsError
+from app.http.current import application
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"

@@ -16,11 +16,11 @@ from alembic.operations.ops import MigrationScript
 from alembic.runtime.migration import MigrationInfo
 from alembic.script import ScriptDirectory
 
-from app.core.columns import Id
-from app.core.db import Base, db
-from app.core.engines import for_writing
-from app.core.locks import Lock
-from app.core.writer_lock import writer_lock
+from app.database.columns import Id
+from app.database.connect import for_writing
+from app.database.locks import Lock
+from app.database.session import Base, db
+from app.database.writer_lock import writer_lock
 
 log = logging.getLogger("docket.schema")
 # One line of ours is enough.

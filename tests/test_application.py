@@ -1,13 +1,13 @@
-"""Flask without what every request would pay for (app/application.py) answers as Flask does."""
+"""Flask without what every request would pay for (app/http/flask_app.py) answers as Flask does."""
 
 import pytest
 from flask import Flask, Request, Response, request
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
-from app import application
-from app.application import Asked, Docket
-from app.core.reply import Reply
-from app.core.response_headers import add_missing
+from app.http import flask_app
+from app.http.flask_app import Asked, Docket
+from app.http.response_headers import add_missing
+from app.http.responses import Reply
 
 
 def asked(**given):
@@ -147,7 +147,7 @@ def test_what_a_view_does_to_its_values_does_not_stay(plain):
 
 
 def test_only_so_many_addresses_are_known(monkeypatch):
-    monkeypatch.setattr(application, "ADDRESSES_KEPT", 3)
+    monkeypatch.setattr(flask_app, "ADDRESSES_KEPT", 3)
     app = Docket(__name__, static_folder=None)
     app.add_url_rule("/name/<name>", "name", lambda name: name)
     for at in [*range(8), 0, 7]:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from flask import has_app_context
 
-from app import asgi
-from app.asgi import Application, environ_of
 from app.core.context import FAILED, STREAMED
 from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
+from app.serving import asgi
+from app.serving.asgi import Application, environ_of
 
 LIMIT = 65_536
 

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import LargeBinary, String, select
 from sqlalchemy import cast as as_type
 
-from app.core.db import Base, db, reading, session
 from app.core.logs import JsonFormatter
+from app.database.session import Base, db, reading, session
 from tests.support.agent import Agent
 from tests.support.cast import Caller
 

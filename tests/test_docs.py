@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from app import doors
+from app import registry
 from app.audit.catalogue import EVENTS
 from app.bots.clients import CLIENTS
-from app.commands.exporting import layout
+from app.exporting import layout
 from app.webhooks.pages.snippets import NODE, PYTHON
 from tests.contract.tables import read as contract
 from tests.support.story import ok, walk
@@ -51,7 +51,7 @@ def named(command, path):
 
 
 def test_every_command_has_its_line():
-    commands = [path for one in doors.commands() for path in named(one, one.name)]
+    commands = [path for one in registry.commands() for path in named(one, one.name)]
     assert sorted(first_cells("commands.md")) == sorted(["serve", *commands])
 
 
@@ -64,7 +64,7 @@ def test_every_operation_has_its_line(client):
 
 def test_every_tool_has_its_line():
     assert sorted(first_cells("bot-guide.md")) == sorted(
-        tool["name"] for tool in doors.tools("Docket").tools_listing
+        tool["name"] for tool in registry.tools("Docket").tools_listing
     )
 
 

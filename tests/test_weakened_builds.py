@@ -14,9 +14,9 @@ from app import environment
 from app.accounts import identity, own_sessions, sessions, users
 from app.activity import builders
 from app.core import actor as actors
-from app.core import sealing
 from app.core.actor import Access, Actor
-from app.core.db import Prepared
+from app.database import encryption
+from app.database.session import Prepared
 from app.markdown import addresses as links
 from app.markdown import library
 from app.projects.models import Project
@@ -95,7 +95,7 @@ def any_key_will_do(monkeypatch):
 
 
 def what_is_kept_is_sealed_with_a_constant(monkeypatch):
-    monkeypatch.setattr(sealing, "_key", lambda *_, **__: b"k" * 32)
+    monkeypatch.setattr(encryption, "_key", lambda *_, **__: b"k" * 32)
 
 
 @pytest.mark.parametrize(

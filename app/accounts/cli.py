@@ -3,14 +3,14 @@
 import click
 from flask.cli import with_appcontext
 
-from app import schema
 from app.accounts import setup
 from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.context import request_id
-from app.core.db import reading
 from app.core.errors import DomainError
+from app.database import schema
+from app.database.session import reading
 
 
 @click.command("setup-admin")

@@ -16,9 +16,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.accounts.models import FailureWindow
 from app.audit.service import Target, record
 from app.core.actor import ANONYMOUS
-from app.core.at_hand import application
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import is_postgresql, session
+from app.database.session import is_postgresql, session
+from app.http.current import application
 
 EVENT = "auth.bot.failure"
 # Of one address so many prefixes have windows of their own in a minute, and so many keys in all;

@@ -2,7 +2,7 @@
 
 ``resolve`` runs in the unit of work of the request, so a credential that was revoked is dead at
 once, in every process. What a resolved credential leaves behind (last use, ``auth.bot.success``, an
-expired session) is written afterwards by ``app.accounts.traces``.
+expired session) is written afterwards by ``app.accounts.last_used``.
 """
 
 import ipaddress
@@ -13,14 +13,14 @@ from typing import Any
 from flask import Request
 from sqlalchemy import bindparam, select
 
-from app.accounts import failure_windows, holds, throttle, tokens
+from app.accounts import credential_lock, failure_windows, throttle, tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.config import Settings, settings_at_hand
 from app.core.actor import ANONYMOUS, Actor, ActorKind
-from app.core.at_hand import asked, notes
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import Prepared
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
+from app.database.session import Prepared
+from app.http.current import asked, notes
 from app.rest.routing import Client
 
 COOKIE = "app_session"
@@ -178,7 +178,7 @@ def resolve_token(token: str) -> Actor:
     prefix = tokens.lookup_prefix(token)
     found: Any = None
     if prefix is not None:
-        holds.keep(_OWNERS_OF_TOKEN, prefix=prefix)
+        credential_lock.keep(_OWNERS_OF_TOKEN, prefix=prefix)
         rows = _BY_TOKEN.all(prefix=prefix)
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
     if found is None or not found.token_active or not found.user_active:
@@ -228,7 +228,7 @@ def resolve_session(cookie: str) -> Actor:
     A dead cookie is cleared on the answer.
     """
     hashed = tokens.hashed(cookie)
-    holds.keep(_OWNERS_OF_SESSION, hash=hashed)
+    credential_lock.keep(_OWNERS_OF_SESSION, hash=hashed)
     row = _BY_SESSION.first(hash=hashed)
     if row is None or not row.is_active:
         notes().dead_cookie = True

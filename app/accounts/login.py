@@ -10,15 +10,15 @@ from functools import partial
 
 from sqlalchemy import select, update
 
-from app.accounts import holds, names, passwords, sessions, throttle
+from app.accounts import credential_lock, names, passwords, sessions, throttle
 from app.accounts.models import User, UserType
 from app.accounts.sessions import OpenedSession, Peer
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
 from app.core.actor import ANONYMOUS, Access, Actor, ActorKind, operation
-from app.core.db import reading, run_write, session
 from app.core.errors import InvalidCredentials, Unavailable
+from app.database.session import reading, run_write, session
 
 # How often a login is judged anew because the user's password changed while it was.
 JUDGEMENTS = 3
@@ -130,7 +130,7 @@ def _record_failure(name: str, judged: _Judged) -> None:
 @operation(Access.HUMAN)
 def log_out(actor: Actor) -> None:
     """End the session of this request."""
-    holds.change(actor.id)
+    credential_lock.change(actor.id)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
     record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)

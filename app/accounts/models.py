@@ -5,8 +5,8 @@ from enum import StrEnum
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Id, Moment, id_key, one_of, short_text
-from app.core.db import Base
+from app.database.columns import Id, Moment, id_key, one_of, short_text
+from app.database.session import Base
 
 
 class UserType(StrEnum):

@@ -7,9 +7,9 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.core import text
-from app.core.db import session
 from app.core.errors import Conflict, InvalidField
 from app.core.redaction import REDACTED
+from app.database.session import session
 
 USERNAME_LENGTH = 64
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{1,63}")

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import delete, select
 
-from app.accounts import holds
+from app.accounts import credential_lock
 from app.accounts.models import UserSession
 from app.audit.service import Target, record
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
+from app.database.session import session
 
 
 @operation(Access.HUMAN)
@@ -27,7 +27,7 @@ def list_own(actor: Actor) -> Sequence[UserSession]:
 def end_own(actor: Actor, session_id: str) -> None:
     """End one of one's own sessions, recorded as the logout that it is; raises NotFound."""
     identifier = as_uuid(session_id)
-    holds.change(actor.id)
+    credential_lock.change(actor.id)
     ended = session.scalars(
         delete(UserSession)
         .where(UserSession.id == identifier, UserSession.user_id == actor.id)
@@ -41,7 +41,7 @@ def end_own(actor: Actor, session_id: str) -> None:
 @operation(Access.HUMAN)
 def end_others(actor: Actor) -> int:
     """End all of one's own sessions but this one; how many there were."""
-    holds.change(actor.id)
+    credential_lock.change(actor.id)
     ended = session.scalars(
         delete(UserSession)
         .where(UserSession.user_id == actor.id, UserSession.id != actor.session_id)

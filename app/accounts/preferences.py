@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.models import Preferences
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import savepoint, session
+from app.database.session import savepoint, session
 
 
 def of_user(user_id: str) -> dict[str, Any]:

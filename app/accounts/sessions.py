@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from app.accounts import holds, tokens
+from app.accounts import credential_lock, tokens
 from app.accounts.models import User, UserSession
 from app.core import ids
 from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import session
 from app.core.errors import Unauthenticated
+from app.database.session import session
 
 USER_AGENT_LENGTH = 200
 
@@ -87,7 +87,7 @@ def confirm(actor: Actor) -> None:
     if actor.kind is ActorKind.SYSTEM:
         # A command of whoever runs the server.
         return
-    holds.keep(_ITSELF, user_id=actor.user_id)
+    credential_lock.keep(_ITSELF, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)
     if actor.session_id is not None:
         statement = statement.join(UserSession, UserSession.user_id == User.id).where(

@@ -17,9 +17,9 @@ from app.accounts.users import add_human
 from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.db import reading, run_write, session
 from app.core.errors import Conflict, Forbidden
-from app.core.locks import Lock, hold
+from app.database.locks import Lock, hold
+from app.database.session import reading, run_write, session
 
 
 @dataclass(frozen=True, slots=True)

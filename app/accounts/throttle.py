@@ -22,8 +22,8 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import ANONYMOUS
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import is_postgresql, run_write, session
 from app.core.errors import RateLimited, Unavailable
+from app.database.session import is_postgresql, run_write, session
 
 LIMIT = 5
 # Of all the /64 in a /48 of IPv6.

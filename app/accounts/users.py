@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import exists, select
 
-from app.accounts import holds, lookup, names, passwords, sessions, throttle
+from app.accounts import credential_lock, names, passwords, sessions, throttle, user_refs
 from app.accounts.builders import user_json
 from app.accounts.login import human_actor
 from app.accounts.models import BotToken, User, UserType
@@ -13,7 +13,6 @@ from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import reading, run_write, session
 from app.core.errors import (
     Conflict,
     CurrentPasswordInvalid,
@@ -22,17 +21,18 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.ids import as_uuid
-from app.core.locks import Lock, hold
-from app.core.pagination import Page, page
-from app.core.unique import duplicate_is_conflict
-from app.core.versions import apply_changes, touch
+from app.database.locks import Lock, hold
+from app.database.pagination import Page, page
+from app.database.session import reading, run_write, session
+from app.database.unique import duplicate_is_conflict
+from app.database.versions import apply_changes, touch
 
 
 @operation(Access.READ)
 def current_user(actor: Actor) -> tuple[User, BotToken | None]:
     """The acting user, and a bot's active token."""
     user = session.get_one(User, actor.id)
-    return user, lookup.active_tokens([user.id]).get(user.id)
+    return user, user_refs.active_tokens([user.id]).get(user.id)
 
 
 @operation(Access.HUMAN)
@@ -54,7 +54,7 @@ def list_users(actor: Actor, *, limit: int, cursor: str | None, humans_only: boo
 
 def with_tokens(users: list[User]) -> list[dict[str, Any]]:
     """The JSON of these users, bots with the metadata of their active tokens."""
-    tokens = lookup.active_tokens(user.id for user in users if user.is_bot)
+    tokens = user_refs.active_tokens(user.id for user in users if user.is_bot)
     return [user_json(user, tokens.get(user.id)) for user in users]
 
 
@@ -142,7 +142,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
         # Two who deactivate each other take turns.
         hold(Lock.LAST_ACTIVE_HUMAN)
     user = _human(user_id)
-    holds.change(user.id)
+    credential_lock.change(user.id)
     session.refresh(user)
     sessions.confirm(actor)
     if deactivates and not _another_is_active(user.id):
@@ -168,7 +168,7 @@ def _another_is_active(user_id: str) -> bool:
 
 def _human(user_id: str) -> User:
     canonical = as_uuid(user_id)
-    user = lookup.find(canonical) if canonical else None
+    user = user_refs.find(canonical) if canonical else None
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
     return user
@@ -214,7 +214,7 @@ def change_password(
 
 
 def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
-    holds.change(actor.id)
+    credential_lock.change(actor.id)
     sessions.confirm(actor)
     user = session.get_one(User, actor.id)
     if user.password_hash != stored:

@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.clock import iso
-from app.core.db import AnyRow, session
+from app.database.session import AnyRow, session
 from app.tickets.models import Ticket
 
 ENDS = ("source", "target")
@@ -17,7 +17,7 @@ ENDS = ("source", "target")
 
 def events_json(events: Sequence[AuditEvent], reader: Actor) -> list[dict[str, Any]]:
     """Events with the summaries of their actors, as this reader may see them."""
-    actors = lookup.summaries(event.actor_user_id for event in events)
+    actors = user_refs.summaries(event.actor_user_id for event in events)
     hidden = _hidden_tickets(events, reader)
     return [
         {

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.accounts.builders import UserSummary, bot_json
 from app.accounts.models import User, UserType
 from app.activity.service import list_project_activity
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.database.session import session
 from app.projects import samples, ticket_rows
 from app.projects.loaders import SeenProject
 from app.projects.models import StateCategory
@@ -39,7 +39,7 @@ def overview(actor: Actor, project: SeenProject) -> Overview:
     sample = samples.live_sample(actor) if project.key.startswith(samples.KEY) else None
     return Overview(
         project=project,
-        owner=lookup.summaries([project.owner_user_id])[project.owner_user_id],
+        owner=user_refs.summaries([project.owner_user_id])[project.owner_user_id],
         counts={str(one): found.get(one, 0) for one in StateCategory},
         events=list_project_activity(actor, project.id, limit=EVENTS, cursor=None).data,
         bots=_bots(project.id),
@@ -55,5 +55,5 @@ def _bots(project_id: str) -> list[dict[str, Any]]:
         .order_by(User.display_name)
     )
     reaching = [bot for bot in every if not bot.project_ids or project_id in bot.project_ids]
-    tokens = lookup.active_tokens(bot.id for bot in reaching)
+    tokens = user_refs.active_tokens(bot.id for bot in reaching)
     return [bot_json(bot, tokens.get(bot.id)) for bot in reaching]

@@ -9,10 +9,10 @@ from app.activity.builders import events_json, of_rows
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnySelect, session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page, page
+from app.database.pagination import Page, page
+from app.database.session import AnySelect, session
 from app.projects import loaders as projects
 from app.tickets import loaders as tickets
 

@@ -9,8 +9,8 @@ from app.audit.models import ToolInvocation
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
-from app.core.db import AnyRow
-from app.core.pagination import Page, page
+from app.database.pagination import Page, page
+from app.database.session import AnyRow
 
 OK = "ok"
 ERROR = "error"

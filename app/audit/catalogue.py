@@ -30,7 +30,7 @@ UNDO_OF = "undo_of"
 # at a time stays within it.
 UNDONE_AT_ONCE = 500
 
-# Events that people can undo; how is said in activity/undoing.py, whose table has the same types.
+# Events that people can undo; how is said in undo/service.py, whose table has the same types.
 REVERSIBLE = frozenset(
     {
         "ticket.created",

@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy import JSON, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Id, Moment, id_key, short_text
-from app.core.db import Base
+from app.database.columns import Id, Moment, id_key, short_text
+from app.database.session import Base
 
 
 def _of_those_with(*columns: str) -> Index:

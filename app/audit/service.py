@@ -12,8 +12,8 @@ from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
 from app.core.context import request_id, undo_of
-from app.core.db import Prepared, run_write
 from app.core.errors import DomainError, OutsideAllowlist
+from app.database.session import Prepared, run_write
 
 log = logging.getLogger(__name__)
 

@@ -1,19 +1,19 @@
 """The switch that stops every bot's writes at once, while they go on reading.
 
-Writes already under way are waited for: each holds its bot's credential (``accounts/holds.py``).
+Waits for writes under way: each locks its bot's credential (``accounts/credential_lock.py``).
 """
 
 from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from app.accounts import holds, lookup
+from app.accounts import credential_lock, user_refs
 from app.accounts.builders import UserSummary
 from app.accounts.models import User, UserType, Workspace
 from app.audit.service import WORKSPACE_ID, Target, record
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import session
+from app.database.session import session
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def current_pause(actor: Actor) -> Pause | None:
     if row is None or row.bots_paused_at is None:
         return None
     by = row.bots_paused_by_user_id
-    return Pause(row.bots_paused_at, lookup.summaries([by]).get(by) if by else None)
+    return Pause(row.bots_paused_at, user_refs.summaries([by]).get(by) if by else None)
 
 
 @operation(Access.HUMAN)
@@ -52,7 +52,7 @@ def _set(actor: Actor, since: int | None, event: str) -> None:
     for bot_id in session.scalars(
         select(User.id).where(User.type == UserType.BOT.value).order_by(User.id)
     ):
-        holds.change(bot_id)
+        credential_lock.change(bot_id)
     workspace = session.get(Workspace, WORKSPACE_ID, with_for_update=True)
     if workspace is None:
         workspace = Workspace(id=WORKSPACE_ID)

@@ -6,8 +6,8 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.core import text
-from app.core.db import session
 from app.core.errors import InvalidField
+from app.database.session import session
 from app.projects.models import Project
 
 LOWEST_RATE = 1

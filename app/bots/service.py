@@ -1,7 +1,7 @@
 """Bot verbs: creating, changing and deactivating bots, and issuing and revoking their tokens.
 
 Before a bot or its token changes, the writes it is making are waited for; later ones are judged
-after the change (``accounts/holds.py``).
+after the change (``accounts/credential_lock.py``).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import holds, lookup, names, tokens
+from app.accounts import credential_lock, names, tokens, user_refs
 from app.accounts.builders import bot_json
 from app.accounts.models import BotToken, User, UserType
 from app.audit.service import Target, record
@@ -18,12 +18,12 @@ from app.config import Settings
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import session
 from app.core.errors import Conflict, NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page, page
-from app.core.unique import duplicate_is_conflict
-from app.core.versions import apply_changes
+from app.database.pagination import Page, page
+from app.database.session import session
+from app.database.unique import duplicate_is_conflict
+from app.database.versions import apply_changes
 
 # The names of the API, where the columns are called otherwise.
 COLUMNS = {"mode": "bot_mode"}
@@ -52,7 +52,7 @@ def list_bots(actor: Actor, *, limit: int, cursor: str | None) -> Page:
     """All bots, newest first, with the metadata of their active tokens."""
 
     def build(rows: Any) -> list[dict[str, Any]]:
-        active = lookup.active_tokens(row.User.id for row in rows)
+        active = user_refs.active_tokens(row.User.id for row in rows)
         return [bot_json(row.User, active.get(row.User.id)) for row in rows]
 
     return page(
@@ -224,7 +224,7 @@ def _target(user: User) -> Target:
 
 def _of_path(bot_id: str) -> User:
     canonical = as_uuid(bot_id)
-    user = lookup.find(canonical) if canonical else None
+    user = user_refs.find(canonical) if canonical else None
     if user is None or not user.is_bot:
         raise NotFound("bot", bot_id)
     return user
@@ -233,13 +233,13 @@ def _of_path(bot_id: str) -> User:
 def _to_change(bot_id: str) -> User:
     """The bot, once the writes that it is making are done; new ones wait for this change."""
     user = _of_path(bot_id)
-    holds.change(user.id)
+    credential_lock.change(user.id)
     session.refresh(user)
     return user
 
 
 def _active_token(user: User) -> BotToken | None:
-    return lookup.active_tokens([user.id]).get(user.id)
+    return user_refs.active_tokens([user.id]).get(user.id)
 
 
 def _issue(user: User) -> tuple[BotToken, str]:

@@ -11,7 +11,7 @@ from app.activity.builders import events_json
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
 from app.core.actor import SYSTEM
-from app.core.db import AnySelect, reading, session
+from app.database.session import AnySelect, reading, session
 
 BATCH = 500
 FIRST = "00000000-0000-0000-0000-000000000000"

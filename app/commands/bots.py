@@ -11,7 +11,7 @@ from app.bots import pausing, service
 from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.clock import iso
-from app.core.db import reading, run_write, session
+from app.database.session import reading, run_write, session
 from app.projects.command_line import acting_human, live_project_id
 
 AS = click.option("--as", "username", help="The human who acts; needed if there are several.")

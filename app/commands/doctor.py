@@ -11,15 +11,15 @@ import orjson
 import requests
 from sqlalchemy import func, select, text
 
-from app import schema
 from app.accounts import arrival
 from app.accounts.models import User, UserType, Workspace
 from app.commands.secrets import sealed_for_good, under_previous_key
 from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, iso, now_ms
-from app.core.db import reading, session
 from app.core.errors import Unavailable
-from app.core.failures import outage_in_words
+from app.database import schema
+from app.database.failures import outage_in_words
+from app.database.session import reading, session
 from app.jobs.models import SweeperLease
 from app.jobs.sweepers import SWEEPERS
 from app.webhooks.models import OutboxEntry, OutboxState

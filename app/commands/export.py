@@ -12,15 +12,15 @@ import click
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app import schema
-from app.commands.copying import count, store_rows
-from app.commands.exporting import layout
-from app.commands.exporting.reading import Export, opened
-from app.commands.exporting.writing import Folder, snapshot, write_data, write_manifest
 from app.commands.stopped import server_stopped
 from app.config import Settings, settings_at_hand
-from app.core.db import reading, session, transaction
-from app.moving.markdown import Scope, files
+from app.database import schema
+from app.database.session import reading, session, transaction
+from app.exporting import layout
+from app.exporting.copying import count, store_rows
+from app.exporting.dump_reader import Export, opened
+from app.exporting.dump_writer import Folder, snapshot, write_data, write_manifest
+from app.exporting.markdown import Scope, files
 from app.search import reindexing
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook

@@ -8,7 +8,7 @@ from app.accounts.models import LoginBucket
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
 from app.config import settings_at_hand
 from app.core.clock import iso, now_ms
-from app.core.db import reading, run_write, session
+from app.database.session import reading, run_write, session
 
 
 @click.group("login-limits")

@@ -11,14 +11,14 @@ from flask import Flask, current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app import schema
 from app.commands.backup import copy_database
-from app.commands.copying import copy_table, count, tables
 from app.commands.secrets import sealed_for_good
 from app.commands.stopped import server_stopped
 from app.config import MOVED, Settings, settings_at_hand
-from app.core.db import db, reading
+from app.database import schema
+from app.database.session import db, reading
 from app.environment import database_url
+from app.exporting.copying import copy_table, count, tables
 from app.search import reindexing
 
 FACTORY = "APP_FACTORY"

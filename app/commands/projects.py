@@ -5,7 +5,7 @@ import json
 import click
 
 from app.core.actor import SYSTEM
-from app.core.db import reading, run_write
+from app.database.session import reading, run_write
 from app.projects import service
 from app.projects.command_line import acting_human
 

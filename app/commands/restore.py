@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from app.core.actor import SYSTEM, Actor
-from app.core.db import reading, run_write
+from app.database.session import reading, run_write
 from app.projects.command_line import acting_human, live_project_id
 from app.projects.restoring import restore_project
 from app.tickets.restoring import restore_comment, restore_ticket

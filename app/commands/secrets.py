@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from app.commands.stopped import server_stopped
 from app.config import settings_at_hand
-from app.core import idempotency
 from app.core.clock import iso
-from app.core.db import reading, run_write, session
+from app.database import idempotency
+from app.database.session import reading, run_write, session
 from app.environment import replace_kept_secret
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook

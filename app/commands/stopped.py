@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import click
 
 from app.config import Settings
-from app.core.server_lock import ServerRuns, sole_use_of
+from app.database.server_lock import ServerRuns, sole_use_of
 
 
 @contextmanager

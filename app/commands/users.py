@@ -9,7 +9,7 @@ from app.accounts import users as verbs
 from app.accounts.models import User, UserType
 from app.config import settings_at_hand
 from app.core.actor import SYSTEM
-from app.core.db import reading, session
+from app.database.session import reading, session
 
 PASSWORD = click.option(
     "--password",

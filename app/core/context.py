@@ -18,13 +18,13 @@ def on_behalf_of(request: str | None) -> Iterator[None]:
         request_id.reset(token)
 
 
-# The event that is being undone; what is recorded meanwhile names it (activity/undoing.py).
+# The event that is being undone; what is recorded meanwhile names it (undo/service.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
 # Whether webhooks are told of what is recorded: an import may leave them in peace.
 webhooks_are_told: ContextVar[bool] = ContextVar("webhooks_are_told", default=True)
 
-# In the WSGI environment: the answer is to be sent while it is made (app/asgi.py).
+# In the WSGI environment: the answer is to be sent while it is made (app/serving/asgi.py).
 STREAMED = "docket.streamed"
 # In the WSGI environment: the request had a credential that is none, or went to no address.
 FAILED = "docket.failed"

@@ -2,8 +2,8 @@
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Moment, short_text
-from app.core.db import Base
+from app.database.columns import Moment, short_text
+from app.database.session import Base
 
 
 class SweeperLease(Base):

@@ -13,8 +13,8 @@ from flask import Flask
 from app.accounts import failure_windows
 from app.config import Settings
 from app.core.context import request_id
-from app.core.db import run_write
 from app.core.errors import Unavailable
+from app.database.session import run_write
 from app.jobs.sweepers import SWEEPERS
 from app.jobs.sweeping import INTERVAL_MINUTES, sweep
 from app.search.flush import Flusher

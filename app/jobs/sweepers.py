@@ -12,8 +12,8 @@ from app.accounts.throttle import WINDOW_MS
 from app.audit.models import AuditEvent, ToolInvocation
 from app.config import Settings
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
-from app.core.db import session
-from app.core.idempotency import IdempotencyRecord
+from app.database.idempotency import IdempotencyRecord
+from app.database.session import session
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500

@@ -10,8 +10,8 @@ from app.audit.service import Target, record
 from app.config import Settings
 from app.core.actor import SYSTEM
 from app.core.clock import MINUTE_MS
-from app.core.db import run_write, session
-from app.core.locks import Lock, database_ms, hold
+from app.database.locks import Lock, database_ms, hold
+from app.database.session import run_write, session
 from app.jobs.models import SweeperLease
 from app.jobs.sweepers import BATCH, SWEEPERS
 

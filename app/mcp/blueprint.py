@@ -1,7 +1,6 @@
 """POST /mcp/bot/<token>/mcp: what is checked, in which order, and with which status it ends.
 
-The token never stands in the address that this code sees: ``rest/wsgi.py`` moved it away before
-anything could log it.
+``http/hide_tokens.py`` removes the token from the address before anything can log it.
 """
 
 import logging
@@ -18,15 +17,15 @@ from werkzeug.http import parse_accept_header
 from app.audit.service import record_refusal
 from app.config import Settings, settings_at_hand
 from app.core.actor import Actor
-from app.core.at_hand import asked, notes
-from app.core.body import read_body
-from app.core.db import reading
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
-from app.core.failures import is_outage
-from app.core.reply import Reply
-from app.mcp import eras
+from app.database.failures import is_outage
+from app.database.session import reading
+from app.http.current import asked, notes
+from app.http.request_body import read_body
+from app.http.responses import Reply
+from app.mcp import protocol_versions
 from app.mcp.calls import Invocation
-from app.mcp.door import Door
+from app.mcp.endpoint_config import Door
 from app.mcp.messages import (
     CALL,
     INTERNAL_ERROR,
@@ -41,7 +40,7 @@ from app.mcp.methods import Asked, method_of
 
 log = logging.getLogger(__name__)
 
-# Where ``rest/wsgi.py`` puts the token.
+# Where ``http/hide_tokens.py`` puts the token.
 ENVIRON_KEY = "docket.mcp_token"
 RULE = "/mcp/bot/<token>/mcp"
 METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
@@ -120,7 +119,7 @@ def _understood(request: Request, raw: bytes) -> Understood:
     try:
         _check_types(request)
         message = parse(raw)
-        return Understood(message, eras.is_modern(request.headers, message))
+        return Understood(message, protocol_versions.is_modern(request.headers, message))
     except ProtocolError as error:
         # What the older era does not know cannot be wrong there.
         return Understood(message, message is not None, error)
@@ -165,7 +164,7 @@ def _answer_message(door: Door, token: str, understood: Understood, settings: Se
         refused = ProtocolError(INTERNAL_ERROR, "Internal error", status=200, request_id=message.id)
         raise refused from error
     if modern:
-        content = eras.finished(content, door.server, ttl_ms=method.ttl_ms)
+        content = protocol_versions.finished(content, door.server, ttl_ms=method.ttl_ms)
     return _send(result(message.id, content))
 
 
@@ -217,4 +216,6 @@ def _call(
             request_id=message.id,
         )
         raise refused from error
-    return _send(result(message.id, eras.finished(content, door.server) if modern else content))
+    return _send(
+        result(message.id, protocol_versions.finished(content, door.server) if modern else content)
+    )

@@ -8,13 +8,14 @@ from typing import Any
 import orjson
 
 from app.audit.service import record_refusal
-from app.core import idempotency, text
+from app.core import text
 from app.core.actor import ANONYMOUS, Actor
-from app.core.at_hand import notes
-from app.core.db import reading, run_write
 from app.core.errors import DomainError, InvalidCredentials, Unavailable
+from app.database import idempotency
+from app.database.session import reading, run_write
+from app.http.current import notes
 from app.mcp import arguments, tool_log
-from app.mcp.door import Door
+from app.mcp.endpoint_config import Door
 from app.mcp.messages import (
     HEADER_MISMATCH,
     INVALID_PARAMS,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.core import strict_json
+from app.core import json_parsing
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -65,8 +65,8 @@ def parse(raw: bytes) -> Message:
     A batch is refused, an id may be 0, and ``params`` may be absent or null.
     """
     try:
-        found = strict_json.loads(raw)
-    except strict_json.JsonInvalid as error:
+        found = json_parsing.loads(raw)
+    except json_parsing.JsonInvalid as error:
         raise ProtocolError(PARSE_ERROR, f"Parse error: {error}") from error
     if isinstance(found, list):
         raise ProtocolError(INVALID_REQUEST, "Batches are not supported; send one message.")

@@ -7,11 +7,11 @@ from typing import Any
 from app.audit.service import Target, record_separately
 from app.core.actor import Actor
 from app.core.clock import iso
-from app.core.db import reading
 from app.core.errors import DomainError, InvalidCredentials, NotFound, Unavailable
 from app.core.redaction import scrub
-from app.mcp import eras
-from app.mcp.door import Door
+from app.database.session import reading
+from app.mcp import protocol_versions
+from app.mcp.endpoint_config import Door
 from app.mcp.messages import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -55,7 +55,7 @@ def initialize(asked: Asked) -> dict[str, Any]:
     if not isinstance(requested, str):
         raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string.", status=200)
     return {
-        "protocolVersion": eras.negotiated(requested),
+        "protocolVersion": protocol_versions.negotiated(requested),
         "capabilities": CAPABILITIES,
         "serverInfo": asked.door.server,
         "instructions": asked.door.catalog.instructions,
@@ -70,7 +70,7 @@ def ping(_: Asked) -> dict[str, Any]:
 def discover(asked: Asked) -> dict[str, Any]:
     """What the stateless era asks instead of a handshake."""
     return {
-        "supportedVersions": eras.SUPPORTED,
+        "supportedVersions": protocol_versions.SUPPORTED,
         "capabilities": CAPABILITIES,
         "instructions": asked.door.catalog.instructions,
     }

@@ -16,9 +16,9 @@ from app.audit.service import Target, or_orphaned, record
 from app.core import ids
 from app.core.actor import Actor
 from app.core.context import on_behalf_of, request_id
-from app.core.db import Prepared
-from app.core.gathering import Gathering
 from app.core.redaction import redact, scrub
+from app.database.group_commit import Gathering
+from app.database.session import Prepared
 
 ARGUMENTS_BYTES = 4096
 NAME_LENGTH = 128

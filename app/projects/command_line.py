@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from app.accounts.models import User, UserType
 from app.core.actor import Actor, ActorKind
-from app.core.db import session
+from app.database.session import session
 from app.projects.models import Project
 
 WITHOUT_WEBHOOKS = click.option(

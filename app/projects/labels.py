@@ -9,12 +9,12 @@ from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import by_id, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page, page
-from app.core.unique import duplicate_is_conflict
-from app.core.versions import apply_changes
+from app.database.pagination import Page, page
+from app.database.session import by_id, session
+from app.database.unique import duplicate_is_conflict
+from app.database.versions import apply_changes
 from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
 from app.projects.loaders import SeenProject

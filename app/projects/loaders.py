@@ -10,9 +10,9 @@ from sqlalchemy import bindparam, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
-from app.core.db import Prepared
 from app.core.errors import Gone, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
+from app.database.session import Prepared
 from app.projects.models import Project
 
 

@@ -4,9 +4,9 @@ from sqlalchemy import select
 
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
 from app.core.errors import Conflict, NotFound
-from app.core.versions import touch
+from app.database.session import session
+from app.database.versions import touch
 from app.projects.loaders import target
 from app.projects.models import Project
 

@@ -5,7 +5,7 @@ from sqlalchemy import select
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.database.session import session
 from app.projects.models import Project
 
 KEY = "SAMPLE"

@@ -5,15 +5,15 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
 from app.core.errors import Conflict
-from app.core.pagination import Page, page
-from app.core.unique import duplicate_is_conflict
-from app.core.versions import apply_changes, touch
+from app.database.pagination import Page, page
+from app.database.session import session
+from app.database.unique import duplicate_is_conflict
+from app.database.versions import apply_changes, touch
 from app.projects import states
 from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
@@ -65,7 +65,7 @@ def create_project(
     text.matching(key, "key", KEY_PATTERN, "key is 2 to 10 of A-Z and 0-9, a letter first.")
     name = text.line(name, "name")
     description = text.body(description, "description", text.DESCRIPTION_LENGTH)
-    owner = lookup.active_human(owner_user_id or actor.id, "owner_user_id")
+    owner = user_refs.active_human(owner_user_id or actor.id, "owner_user_id")
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     project = Project(
@@ -110,7 +110,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
     if "description" in fields:
         text.body(fields["description"], "description", text.DESCRIPTION_LENGTH)
     if "owner_user_id" in fields:
-        lookup.active_human(fields["owner_user_id"], "owner_user_id")
+        user_refs.active_human(fields["owner_user_id"], "owner_user_id")
     changed = apply_changes(project, fields)
     if changed:
         session.flush()

@@ -3,8 +3,8 @@
 from sqlalchemy import case, column, func, select, table, update
 
 from app.core.clock import now_ms
-from app.core.columns import Id, Moment
-from app.core.db import session
+from app.database.columns import Id, Moment
+from app.database.session import session
 from app.projects.models import WorkflowState
 
 _tickets = table(

@@ -14,13 +14,14 @@ from marshmallow import Schema
 
 from app.audit.service import record_refusal
 from app.config import Settings, settings_at_hand
-from app.core import idempotency, strict_json, text
+from app.core import json_parsing, text
 from app.core.actor import ANONYMOUS, Access, Actor
-from app.core.at_hand import asked, notes
-from app.core.body import PUBLIC_BYTES, read_body
-from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated, one_error
 from app.core.etag import matches
+from app.database import idempotency
+from app.database.session import reading, run_write
+from app.http.current import asked, notes
+from app.http.request_body import PUBLIC_BYTES, read_body
 from app.rest import fields
 from app.rest.answers import Answer, Rendered, render, respond
 from app.rest.routing import Call, Client, Route
@@ -184,8 +185,8 @@ class Exchange:
         if self.request.mimetype != "application/json":
             raise one_error(["body"], "Send Content-Type: application/json.", "content_type")
         try:
-            return strict_json.loads(self.raw)
-        except strict_json.JsonInvalid as error:
+            return json_parsing.loads(self.raw)
+        except json_parsing.JsonInvalid as error:
             raise one_error(["body"], str(error), "json_invalid") from error
 
     def _body(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from app.core import errors
 from app.core.context import FAILED, request_id
-from app.core.failures import is_outage
+from app.database.failures import is_outage
 from app.rest.answers import error_response
 
 log = logging.getLogger(__name__)

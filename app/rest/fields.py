@@ -14,7 +14,7 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.core.ids import as_uuid
-from app.core.pagination import DEFAULT_LIMIT
+from app.database.pagination import DEFAULT_LIMIT
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"(-?)([0-9]+)")

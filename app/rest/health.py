@@ -3,8 +3,8 @@
 from flask import Blueprint, Response, current_app
 from sqlalchemy import text
 
-from app.core.db import reading, session
 from app.core.errors import Unavailable
+from app.database.session import reading, session
 from app.rest.answers import Rendered, respond
 
 HEALTHY = Rendered(200, b'{"status":"ok"}\n')

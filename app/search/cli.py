@@ -2,7 +2,7 @@
 
 import click
 
-from app.core.db import reading
+from app.database.session import reading
 from app.search import reindexing
 
 

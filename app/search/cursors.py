@@ -1,7 +1,7 @@
 """The cursor of a search: where its page ended, and of which search it is.
 
-It has what every cursor has (core/pagination.py), the hash of the filters and the tier of the last
-row, which may have changed since.
+It holds what every cursor holds (database/pagination.py), the hash of the filters, and the tier of
+the last row, which may have changed.
 """
 
 import base64
@@ -15,7 +15,7 @@ import orjson
 
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
-from app.core.pagination import CURSOR_LENGTH
+from app.database.pagination import CURSOR_LENGTH
 from app.search.ranking import Tier
 
 KIND = "search"

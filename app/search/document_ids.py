@@ -2,8 +2,8 @@
 
 from sqlalchemy import BigInteger, bindparam, text
 
-from app.core.columns import Id
-from app.core.db import Prepared
+from app.database.columns import Id
+from app.database.session import Prepared
 from app.search.documents import SearchDoc
 
 # Of two that put the same document at once, the second waits here and finds it.

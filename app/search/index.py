@@ -10,8 +10,8 @@ from typing import Protocol
 
 from sqlalchemy import bindparam, delete, func, select
 
-from app.core.bells import Bell
-from app.core.db import AnySelect, Prepared, is_postgresql, session
+from app.database.session import AnySelect, Prepared, is_postgresql, session
+from app.database.signals import Bell
 from app.search import postgres, sqlite
 from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms

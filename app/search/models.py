@@ -3,8 +3,8 @@
 from sqlalchemy import BigInteger, Integer
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Id, short_text
-from app.core.db import Base
+from app.database.columns import Id, short_text
+from app.database.session import Base
 
 
 class SearchDocument(Base):

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, String, bindparam, column, delete, table, text
 
-from app.core.columns import Id
-from app.core.db import Prepared
+from app.database.columns import Id
+from app.database.session import Prepared
 from app.search.documents import SearchDoc, Terms, analyzed
 from app.search.sources import source
 

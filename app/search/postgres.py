@@ -20,9 +20,9 @@ from functools import cache
 from sqlalchemy import BigInteger, Integer, Text, bindparam, column, select, table, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.core.columns import Id
-from app.core.db import AnySelect, Prepared, discard, run_write, session
-from app.core.locks import Lock, hold
+from app.database.columns import Id
+from app.database.locks import Lock, hold
+from app.database.session import AnySelect, Prepared, discard, run_write, session
 from app.search.document_ids import ADD
 from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
 from app.search.expressions import Expression

@@ -7,7 +7,7 @@ is a whole word, and one or two others begin so.
 
 from sqlalchemy import String, text
 
-from app.core.db import Prepared
+from app.database.session import Prepared
 from app.search.expressions import All, Any, Expression, Prefix, Term, Without, some
 from app.search.stemming import stem
 

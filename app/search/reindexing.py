@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from sqlalchemy import select, text
 
-from app.core.db import is_postgresql, reading, run_write, session
+from app.database.session import is_postgresql, reading, run_write, session
 from app.search import index
 from app.search.documents import Kind
 from app.search.models import SearchDocument

@@ -8,10 +8,10 @@ from sqlalchemy import column, select, table
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
-from app.core.columns import Id, Moment
-from app.core.db import AnySelect, Prepared
 from app.core.errors import InvalidField
-from app.core.pagination import Page
+from app.database.columns import Id, Moment
+from app.database.pagination import Page
+from app.database.session import AnySelect, Prepared
 from app.search import cursors, index
 from app.search.cursors import SearchCursor
 from app.search.documents import GLOBAL, Kind, kind_mark, project_mark

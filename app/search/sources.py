@@ -1,6 +1,6 @@
 """What the domains above hand down: how a kind's documents are shown as hits, and read for reindex.
 
-Search stands below tickets and the wiki and knows neither; ``app/doors.py`` installs their sources.
+Search is below tickets and the wiki and knows neither; ``app/registry.py`` installs their sources.
 """
 
 from collections.abc import Callable, Sequence

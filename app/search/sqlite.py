@@ -11,7 +11,8 @@ from functools import partial
 import orjson
 from sqlalchemy import BigInteger, bindparam, column, delete, select, table, text
 
-from app.core.db import (
+from app.core.lanes import Lane, require
+from app.database.session import (
     AnySelect,
     Prepared,
     between_snapshots,
@@ -19,7 +20,6 @@ from app.core.db import (
     reading,
     run_write,
 )
-from app.core.lanes import Lane, require
 from app.search import pending
 from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms, analyzed

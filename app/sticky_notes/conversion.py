@@ -6,9 +6,9 @@ from typing import Any
 from app.audit.service import Target, record
 from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.core.versions import apply_changes
+from app.database.session import session
+from app.database.versions import apply_changes
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
 from app.sticky_notes.models import StickyNote

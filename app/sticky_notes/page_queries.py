@@ -4,11 +4,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
+from app.database.session import session
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
 from app.sticky_notes.builders import note_json
@@ -18,7 +18,7 @@ from app.tickets.models import Ticket
 
 def with_names(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Notes with their authors, and the tickets that they became."""
-    authors = lookup.summaries(note["created_by_user_id"] for note in notes)
+    authors = user_refs.summaries(note["created_by_user_id"] for note in notes)
     became = {note["converted_to_ticket_id"] for note in notes} - {None}
     tickets = {}
     if became:

@@ -7,12 +7,12 @@ from sqlalchemy import select
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page
-from app.core.pagination import page as paginate
-from app.core.versions import apply_changes
+from app.database.pagination import Page
+from app.database.pagination import page as paginate
+from app.database.session import session
+from app.database.versions import apply_changes
 from app.projects import loaders as projects
 from app.sticky_notes.builders import note_json
 from app.sticky_notes.models import StickyNote

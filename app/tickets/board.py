@@ -26,8 +26,8 @@ from sqlalchemy import (
 
 from app.accounts.builders import UserSummary
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import AnyRow, AnySelect, Prepared, session
-from app.core.unindexed import Unindexed
+from app.database.session import AnyRow, AnySelect, Prepared, session
+from app.database.unindexed import Unindexed
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import cards
 from app.tickets.cards import Card

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.actor import Access, Actor, operation
-from app.core.db import savepoint
 from app.core.errors import DomainError
-from app.tickets import lanes, loaders, service
-from app.tickets.label_links import label_ids_of
+from app.database.session import savepoint
+from app.tickets import board_moves, loaders, service
 from app.tickets.models import Ticket
+from app.tickets.ticket_labels import label_ids_of
 
-# Of one request. Undoing takes back as many events at once (activity/undoing.py).
+# Of one request. Undoing takes back as many events at once (undo/service.py).
 MOST_TICKETS = 500
 # Of one transaction: others wait no longer than for these.
 BATCH = 100
@@ -86,5 +86,5 @@ def _change(actor: Actor, ticket: Ticket, changes: Changes) -> int:
     if fields:
         service.update_ticket(actor, reference, **fields)
     if changes.place:
-        lanes.carry(actor, reference, to=lanes.Spot(changes.place), seen=None)
+        board_moves.carry(actor, reference, to=board_moves.Spot(changes.place), seen=None)
     return ticket.updated_at

@@ -12,10 +12,10 @@ from app.accounts.builders import UserSummary
 from app.audit.models import AuditEvent
 from app.core.actor import ActorKind
 from app.core.clock import MINUTE_MS, iso, now_ms
-from app.core.columns import Id
-from app.core.db import AnyRow, Prepared
+from app.database.columns import Id
+from app.database.session import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import quiet
+from app.tickets import stalled_bots
 from app.tickets.models import (
     Comment,
     Priority,
@@ -139,7 +139,11 @@ def _card(
 
 
 def _quiet_since(parts: Parts) -> int:
-    return parts.silent_since if parts.silent_since and quiet.is_quiet(parts.silent_since) else 0
+    return (
+        parts.silent_since
+        if parts.silent_since and stalled_bots.is_quiet(parts.silent_since)
+        else 0
+    )
 
 
 def lane_of(card: Card, grouping: str) -> str:
@@ -206,7 +210,7 @@ def _all_parts() -> Prepared:
         )
         .group_by(AuditEvent.ticket_id, AuditEvent.actor_user_id)
     )
-    signs = quiet.last_signs().where(Ticket.id.in_(ticket_ids)).subquery()
+    signs = stalled_bots.last_signs().where(Ticket.id.in_(ticket_ids)).subquery()
     held = select(literal("held"), signs.c.id, signs.c.at, zero, nobody)
     return Prepared(union_all(below, blocking, said, touched, held))
 

@@ -17,8 +17,8 @@ from sqlalchemy.orm import aliased
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import AnyRow, Prepared, session
 from app.core.errors import Gone, NotFound
+from app.database.session import AnyRow, Prepared, session
 from app.projects.models import Project
 from app.tickets.models import RelationType, Ticket, TicketRelation
 

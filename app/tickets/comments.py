@@ -4,16 +4,16 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.accounts.builders import UserSummary
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none, next_version, now_ms
-from app.core.db import session
 from app.core.errors import Forbidden
-from app.core.pagination import Page, page
-from app.core.versions import touch
+from app.database.pagination import Page, page
+from app.database.session import session
+from app.database.versions import touch
 from app.tickets import loaders
 from app.tickets.models import Comment, Ticket
 
@@ -42,7 +42,7 @@ def described(comment: Comment) -> dict[str, Any]:
 
 
 def _author(comment: Comment) -> UserSummary:
-    return lookup.summaries([comment.author_user_id])[comment.author_user_id]
+    return user_refs.summaries([comment.author_user_id])[comment.author_user_id]
 
 
 @operation(Access.READ)
@@ -63,7 +63,7 @@ def list_comments(
         statement = statement.where(Comment.deleted_at.is_(None))
 
     def build(rows: Any) -> list[dict[str, Any]]:
-        authors = lookup.summaries(row.Comment.author_user_id for row in rows)
+        authors = user_refs.summaries(row.Comment.author_user_id for row in rows)
         return [comment_json(row.Comment, authors[row.Comment.author_user_id]) for row in rows]
 
     return page(

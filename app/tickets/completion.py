@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import func, or_, select
 
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.database.session import session
 from app.projects.models import Project
 from app.tickets.models import Ticket
 

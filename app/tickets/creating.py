@@ -5,13 +5,13 @@ from typing import cast
 
 from sqlalchemy import Table, bindparam, insert, update
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared, pipeline
 from app.core.errors import Gone
 from app.core.etag import etag
+from app.database.session import Prepared, pipeline
 from app.projects import labels, states
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
@@ -19,8 +19,8 @@ from app.projects.models import Project
 from app.search import index
 from app.search.documents import Kind, SearchDoc
 from app.tickets import hierarchy
-from app.tickets.label_links import add_labels
 from app.tickets.models import Priority, Ticket, TicketType
+from app.tickets.ticket_labels import add_labels
 
 # Of all verbs the one that agents call most, and SQLite has one writer: no object is made of a row
 # that nobody changes.
@@ -74,10 +74,10 @@ def create_ticket(
     else:
         state_id = states.first_id(project.id)
     if assignee_user_id is not None:
-        assignee = lookup.active_in_project(assignee_user_id, project.id, "assignee_user_id")
+        assignee = user_refs.active_in_project(assignee_user_id, project.id, "assignee_user_id")
         assignee_user_id = assignee.id
     if reporter_user_id is not None:
-        lookup.active_in_project(reporter_user_id, project.id, "reporter_user_id")
+        user_refs.active_in_project(reporter_user_id, project.id, "reporter_user_id")
     chosen = labels.named_in_body(project.id, label_ids) if label_ids else []
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import case, func, select
 
-from app.core.db import session
+from app.database.session import session
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket, TicketType
 

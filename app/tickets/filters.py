@@ -14,7 +14,7 @@ from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
 from app.core.clock import now_ms
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import quiet
+from app.tickets import stalled_bots
 from app.tickets.models import (
     Priority,
     RelationType,
@@ -84,7 +84,7 @@ def is_quiet() -> ColumnElement[bool]:
     """An open ticket of a bot that has been silent on it, as ``quiet`` says."""
     signs = exists(
         select(AuditEvent.id).where(
-            quiet.SIGN_OF_HOLDER, AuditEvent.created_at > now_ms() - quiet.QUIET_MS
+            stalled_bots.SIGN_OF_HOLDER, AuditEvent.created_at > now_ms() - stalled_bots.QUIET_MS
         )
     )
     bots = select(User.id).where(User.type == UserType.BOT.value)

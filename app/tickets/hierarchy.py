@@ -1,7 +1,7 @@
 """The hierarchy: an epic has no parent, a story may have an epic, a subtask must have a story."""
 
-from app.core.db import by_id
 from app.core.errors import InvalidField
+from app.database.session import by_id
 from app.tickets.models import Ticket, TicketType
 
 FIELD = "parent_ticket_id"

@@ -25,9 +25,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnyRow, AnySelect, Prepared, is_postgresql, session
-from app.core.pagination import Cursor, Page, encode, page
-from app.core.unindexed import Unindexed
+from app.database.pagination import Cursor, Page, encode, page
+from app.database.session import AnyRow, AnySelect, Prepared, is_postgresql, session
+from app.database.unindexed import Unindexed
 from app.projects import loaders as projects
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.cards import Parts, parts_of

@@ -7,9 +7,9 @@ from sqlalchemy import bindparam, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
-from app.core.db import session
 from app.core.errors import Gone, NotFound
 from app.core.ids import as_uuid, is_display_id
+from app.database.session import session
 from app.projects import loaders as projects
 from app.tickets.models import Comment, Ticket
 

@@ -8,7 +8,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField
 from app.projects import labels, ticket_rows
 from app.tickets import loaders, service
-from app.tickets.label_links import label_ids_of
+from app.tickets.ticket_labels import label_ids_of
 
 # Each writes an event, and the deletion one more: no more than are undone at once.
 MOST_TICKETS = labels.MOST_NAMED - 1

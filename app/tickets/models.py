@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Id, Moment, id_key, one_of, short_text
-from app.core.db import Base
 from app.core.etag import etag
+from app.database.columns import Id, Moment, id_key, one_of, short_text
+from app.database.session import Base
 
 
 class TicketType(StrEnum):

@@ -30,9 +30,9 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.columns import Id, Moment
-from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Gone, NotFound
+from app.database.columns import Id, Moment
+from app.database.session import AnySelect, Prepared, session
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import read
 from app.tickets.models import Ticket, TicketWatcher

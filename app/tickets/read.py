@@ -16,11 +16,11 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none
-from app.core.db import AnyRow, Prepared
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
-from app.core.json_rows import JsonRows
+from app.database.json_rows import JsonRows
+from app.database.session import AnyRow, Prepared
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets.models import Ticket, TicketLabel
 

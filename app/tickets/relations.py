@@ -10,13 +10,13 @@ from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
-from app.core.columns import Id
-from app.core.db import AnySelect, Prepared, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.core.locks import Lock, hold
-from app.core.pagination import Page, page
-from app.core.unique import duplicate_is_conflict
+from app.database.columns import Id
+from app.database.locks import Lock, hold
+from app.database.pagination import Page, page
+from app.database.session import AnySelect, Prepared, session
+from app.database.unique import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
 from app.tickets.models import RelationType, Ticket, TicketRelation

@@ -2,9 +2,9 @@
 
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
-from app.core.db import by_id, session
 from app.core.errors import Conflict, Gone, NotFound
-from app.core.versions import touch
+from app.database.session import by_id, session
+from app.database.versions import touch
 from app.projects import states
 from app.projects.models import Project
 from app.tickets import loaders, searching

@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
-from app.core.beginning import Beginning
-from app.core.db import Prepared, session
+from app.database.session import Prepared, session
+from app.database.sql_functions import Beginning
 from app.projects.models import WorkflowState
 from app.search import index
 from app.search.documents import Kind, SearchDoc

@@ -1,21 +1,21 @@
-"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``reading.py`` reads."""
+"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``dump_reader.py`` reads."""
 
 from typing import Any
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.audit.service import record
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.db import session
 from app.core.errors import Conflict, Forbidden
 from app.core.etag import check_if_match
-from app.core.versions import apply_changes, touch
+from app.database.session import session
+from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import WorkflowState
 from app.tickets import comments, hierarchy, loaders, searching
-from app.tickets.label_links import label_ids_of, replace_labels
 from app.tickets.models import Ticket
+from app.tickets.ticket_labels import label_ids_of, replace_labels
 
 # "Not given", where null means something.
 ABSENT: Any = object()
@@ -69,7 +69,7 @@ def check_assignee(ticket: Ticket, expected: str | None) -> None:
     raise Conflict(
         "assignee_mismatch",
         "The ticket is not assigned to whom you expected; details.assignee says who has it.",
-        assignee=lookup.summaries([holder])[holder] if holder else None,
+        assignee=user_refs.summaries([holder])[holder] if holder else None,
     )
 
 
@@ -79,7 +79,7 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
         if not actor.is_human:
             raise Forbidden("humans_only")
         if fields["reporter_user_id"] != ticket.reporter_user_id:
-            user = lookup.active_in_project(
+            user = user_refs.active_in_project(
                 fields["reporter_user_id"], ticket.project_id, "reporter_user_id"
             )
             fields["reporter_user_id"] = user.id
@@ -89,7 +89,7 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
         text.body(fields["body"])
     assignee = fields.get("assignee_user_id")
     if assignee is not None and assignee != ticket.assignee_user_id:
-        user = lookup.active_in_project(assignee, ticket.project_id, "assignee_user_id")
+        user = user_refs.active_in_project(assignee, ticket.project_id, "assignee_user_id")
         fields["assignee_user_id"] = user.id
     if "parent_ticket_id" in fields and fields["parent_ticket_id"] != ticket.parent_ticket_id:
         parent = hierarchy.checked_parent(
@@ -117,7 +117,7 @@ def _record_update(
             target,
             from_user_id=assignee_before,
             assignee_user_id=assignee,
-            assignee_username=lookup.summaries([assignee])[assignee]["username"],
+            assignee_username=user_refs.summaries([assignee])[assignee]["username"],
         )
     if changed:
         record(actor, "ticket.updated", target, changes=changed)

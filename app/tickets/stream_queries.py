@@ -10,7 +10,7 @@ from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
-from app.core.db import Prepared
+from app.database.session import Prepared
 from app.tickets.comments import comment_json
 from app.tickets.models import Comment, Ticket
 

@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 from app.accounts.models import User
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.db import by_id, session
 from app.core.errors import InvalidField, NotFound
+from app.database.session import by_id, session
 from app.projects.loaders import SeenProject
 from app.tickets.models import SavedView
 

@@ -4,16 +4,16 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, now_ms
-from app.core.db import session
 from app.core.errors import Forbidden, NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page, page
+from app.database.pagination import Page, page
+from app.database.session import session
 from app.tickets import loaders
 from app.tickets.models import Ticket, TicketWatcher
 
@@ -78,7 +78,7 @@ def add_watcher(
     watcher_id = user_id or actor.id
     if actor.is_bot and watcher_id != actor.user_id:
         raise Forbidden("humans_only")
-    user = lookup.active_in_project(watcher_id, ticket.project_id, "user_id")
+    user = user_refs.active_in_project(watcher_id, ticket.project_id, "user_id")
     is_new = not is_watching(user.id, ticket)
     if is_new:
         session.execute(
@@ -102,7 +102,7 @@ def remove_watcher(actor: Actor, reference: str, user_id: str) -> None:
     watcher_id = as_uuid(user_id)
     if actor.is_bot and watcher_id != actor.user_id:
         raise Forbidden("humans_only")
-    user = lookup.find(watcher_id) if watcher_id else None
+    user = user_refs.find(watcher_id) if watcher_id else None
     if user is None or not is_watching(user.id, ticket):
         raise NotFound("watcher", user_id)
     session.execute(

@@ -3,7 +3,7 @@
 from sqlalchemy import bindparam, select
 
 from app.core.actor import Actor
-from app.core.db import Prepared, session
+from app.database.session import Prepared, session
 from app.mcp.registry import Resource
 from app.wiki import loaders
 from app.wiki.models import WikiPage

@@ -10,9 +10,9 @@ from sqlalchemy import bindparam, or_, select
 from app.accounts.models import User, UserType
 from app.core import text
 from app.core.actor import Actor
-from app.core.db import Prepared, session
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import as_uuid
+from app.database.session import Prepared, session
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState

@@ -6,9 +6,9 @@ from urllib.parse import unquote
 from sqlalchemy import select
 
 from app.core.actor import Actor
-from app.core.db import session
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
+from app.database.session import session
 from app.mcp.registry import Resource, ResourceKind
 from app.tickets import comments, read
 from app.tickets.models import Ticket

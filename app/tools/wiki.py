@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import select
 
 from app.core.actor import Actor
-from app.core.db import session
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
+from app.database.session import session
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
     IDEMPOTENCY_KEY,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from flask import Response, has_request_context
 
-from app.core.at_hand import asked
+from app.http.current import asked
 
 YEAR = 365 * 24 * 3600
 # What can be chosen, by the name of its cookie; the first is the default.

@@ -1,4 +1,4 @@
-"""Files that are sent while they are made, so that their length costs no memory (app/asgi.py)."""
+"""Files that are sent while they are made, so that their length costs no memory."""
 
 import logging
 import time
@@ -9,9 +9,9 @@ from flask.ctx import AppContext
 from flask.globals import app_ctx
 
 from app.core.actor import Actor
-from app.core.at_hand import application, asked
 from app.core.context import STREAMED
-from app.core.db import reading
+from app.database.session import reading
+from app.http.current import application, asked
 from app.web.guard import Who, actor
 
 log = logging.getLogger(__name__)

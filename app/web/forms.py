@@ -14,7 +14,7 @@ from marshmallow import Schema, ValidationError, fields
 from werkzeug.datastructures import MultiDict
 
 from app.config import settings_at_hand
-from app.core import idempotency, text
+from app.core import text
 from app.core.actor import Actor
 from app.core.errors import (
     Conflict,
@@ -27,6 +27,7 @@ from app.core.errors import (
     PasswordUnchanged,
     RequestInvalid,
 )
+from app.database import idempotency
 from app.web.guard import write
 
 KEY = "idempotency_key"

@@ -13,11 +13,11 @@ from flask import Flask, Request, Response, current_app, g, request
 from app.audit.service import record_refusal
 from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor
-from app.core.at_hand import asked, notes
-from app.core.body import PUBLIC_BYTES
-from app.core.db import reading, run_write
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
-from app.core.response_headers import add_missing
+from app.database.session import reading, run_write
+from app.http.current import asked, notes
+from app.http.request_body import PUBLIC_BYTES
+from app.http.response_headers import add_missing
 from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")

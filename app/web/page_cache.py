@@ -23,9 +23,9 @@ from flask import Flask
 from isal.isal_zlib import decompress
 from markupsafe import Markup
 
-from app.core.at_hand import application
 from app.core.cache import Cache
 from app.core.clock import iso, now_ms
+from app.http.current import application
 from app.web.compression import GZIP, gzipped
 
 # Bytes. A page of a ticket takes some 30 KB.

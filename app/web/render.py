@@ -18,9 +18,9 @@ from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
 from app.config import settings_at_hand
-from app.core.at_hand import notes
 from app.core.context import request_id
-from app.core.reply import Reply
+from app.http.current import notes
+from app.http.responses import Reply
 from app.web import choices, page_cache
 from app.web.compression import accepts_gzip
 

@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID
 from app.core.clock import iso
-from app.core.db import session
+from app.database.session import session
 from app.tickets.models import Ticket
 from app.webhooks.models import Webhook
 from app.webhooks.service import opened

@@ -9,12 +9,12 @@ from flask import current_app
 from sqlalchemy import select
 
 from app.core import text
-from app.core.db import reading, session
 from app.core.errors import Conflict
+from app.database.session import reading, session
 from app.projects.command_line import acting_human
 from app.webhooks import deliveries, outbox, retrying
 from app.webhooks.builders import webhook_json
-from app.webhooks.draining import deliver_due
+from app.webhooks.deliver_once import deliver_due
 from app.webhooks.health import Health, health_of
 from app.webhooks.limits import limits
 from app.webhooks.models import Webhook

@@ -9,10 +9,10 @@ from app.audit.models import AuditEvent
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.db import AnyRow, by_id, session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid, created_ms
-from app.core.pagination import Page, page
+from app.database.pagination import Page, page
+from app.database.session import AnyRow, by_id, session
 from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select, union_all
 
-from app.core.db import session
+from app.database.session import session
 from app.webhooks.models import DeliveryStatus, WebhookDelivery
 
 SHOWN = 50

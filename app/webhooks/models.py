@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Id, Moment, id_key, one_of, short_text
-from app.core.db import Base
+from app.database.columns import Id, Moment, id_key, one_of, short_text
+from app.database.session import Base
 
 
 class DeliveryStatus(StrEnum):

@@ -14,8 +14,8 @@ from sqlalchemy import bindparam, exists, func, or_, select
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
-from app.core.db import session
-from app.core.locks import Lock, database_ms, hold
+from app.database.locks import Lock, database_ms, hold
+from app.database.session import session
 from app.webhooks import attempts, deliveries, pending
 from app.webhooks.attempts import Attempt, Event, Outcome
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import exists, update
 
 from app.core.clock import now_ms
-from app.core.db import session
+from app.database.session import session
 from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, WebhookDelivery
 
 SWITCHED_OFF = "webhook was switched off"

@@ -19,10 +19,10 @@ from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.context import request_id
-from app.core.db import reading, run_write, session
 from app.core.errors import Conflict, Unavailable
 from app.core.lanes import Lane, require
-from app.core.locks import Lock, hold
+from app.database.locks import Lock, hold
+from app.database.session import reading, run_write, session
 from app.webhooks import attempts, deliveries, outbox, pending, service
 from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json

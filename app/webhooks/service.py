@@ -7,14 +7,15 @@ from cryptography.exceptions import InvalidTag
 from sqlalchemy import select
 
 from app.audit.service import Target, record
-from app.core import ids, sealing
+from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnyRow, session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.core.locks import Lock, hold
-from app.core.pagination import Page, page
-from app.core.versions import apply_changes, touch
+from app.database import encryption
+from app.database.locks import Lock, hold
+from app.database.pagination import Page, page
+from app.database.session import AnyRow, session
+from app.database.versions import apply_changes, touch
 from app.webhooks import pending, rules
 from app.webhooks.builders import webhook_json
 from app.webhooks.models import Webhook
@@ -36,7 +37,7 @@ def target(webhook_id: str) -> Target:
 
 def sealed(webhook_id: str, secret: str) -> bytes:
     """The secret as it is stored: signing needs it back, whoever reads the database must not."""
-    return sealing.seal(secret.encode(), _context(webhook_id))
+    return encryption.seal(secret.encode(), _context(webhook_id))
 
 
 def opened(webhook: Webhook) -> bytes | None:
@@ -45,7 +46,7 @@ def opened(webhook: Webhook) -> bytes | None:
     One webhook that cannot be signed for must not keep the others from being told.
     """
     try:
-        return sealing.open_sealed(webhook.sealed_secret, _context(webhook.id))
+        return encryption.open_sealed(webhook.sealed_secret, _context(webhook.id))
     except InvalidTag:
         return None
 
@@ -53,7 +54,7 @@ def opened(webhook: Webhook) -> bytes | None:
 def under_previous_key(webhook: Webhook) -> bool:
     """Whether SECRET_KEY_PREVIOUS alone opens the secret."""
     try:
-        return sealing.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
+        return encryption.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
     except InvalidTag:
         return False
 

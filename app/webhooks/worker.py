@@ -17,9 +17,9 @@ from flask import Flask
 
 from app.core.clock import now_ms
 from app.core.context import request_id
-from app.core.db import reading, run_write
 from app.core.errors import Unavailable
-from app.webhooks import outbox, waking
+from app.database.session import reading, run_write
+from app.webhooks import outbox, signals
 from app.webhooks.attempts import Outcome
 from app.webhooks.connecting import Limits
 from app.webhooks.limits import limits
@@ -62,7 +62,7 @@ class Worker:
 
     def start(self) -> None:
         """Begin delivering."""
-        waking.outbox_filled.listen(self.wake)
+        signals.outbox_filled.listen(self.wake)
         self._thread.start()
 
     def wake(self) -> None:
@@ -78,7 +78,7 @@ class Worker:
 
         What takes longer is written down as interrupted and handed to the next process at once.
         """
-        waking.outbox_filled.forget(self.wake)
+        signals.outbox_filled.forget(self.wake)
         self._stop_at = time.monotonic() + PATIENCE_SECONDS
         self._stopping.set()
         self.look()

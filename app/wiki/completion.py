@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, or_, select
 
 from app.core.actor import Access, Actor, operation
-from app.core.db import session
+from app.database.session import session
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 

@@ -12,11 +12,11 @@ from sqlalchemy.orm import aliased
 from app import markdown
 from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnySelect, session
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page
-from app.core.pagination import page as paginate
+from app.database.pagination import Page
+from app.database.pagination import page as paginate
+from app.database.session import AnySelect, session
 from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink

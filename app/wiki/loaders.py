@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
 from app.audit.service import Target
 from app.core.actor import Actor
-from app.core.db import session
 from app.core.errors import Forbidden, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
+from app.database.session import session
 from app.projects import loaders as projects
 from app.projects.models import Project
 from app.wiki import slugs

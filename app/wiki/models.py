@@ -3,9 +3,9 @@
 from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.columns import Id, Moment, id_key, short_text
-from app.core.db import Base
 from app.core.etag import etag
+from app.database.columns import Id, Moment, id_key, short_text
+from app.database.session import Base
 
 
 def _live_slug(name: str, scope: str, *columns: str) -> Index:

@@ -9,16 +9,16 @@ from typing import Any
 from sqlalchemy import Integer, cast, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
-from app.core.db import AnyRow, session
 from app.core.errors import NotFound
+from app.database.session import AnyRow, session
 from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision
-from app.wiki.namesakes import SeenPage
+from app.wiki.slug_resolution import SeenPage
 
 # Pages that an index shows, and revisions that a history shows at once.
 INDEX_SHOWN = 2000
@@ -122,7 +122,7 @@ def numbered(actor: Actor, page: SeenPage, *numbers: int) -> list[dict[str, Any]
     missing = [number for number in numbers if number not in rows]
     if missing:
         raise NotFound("revision", str(missing[0]))
-    authors = lookup.summaries(row.author_user_id for row in rows.values())
+    authors = user_refs.summaries(row.author_user_id for row in rows.values())
     return [
         {
             "id": row.id,

@@ -4,11 +4,11 @@ from sqlalchemy import ColumnElement, select
 
 from app.audit.service import record
 from app.core.actor import Access, Actor, operation
-from app.core.db import by_id, session
 from app.core.errors import Conflict, Gone, NotFound
 from app.core.ids import as_uuid
-from app.core.locks import Lock, hold
-from app.core.versions import touch
+from app.database.locks import Lock, hold
+from app.database.session import by_id, session
+from app.database.versions import touch
 from app.projects.models import Project
 from app.wiki import loaders, searching
 from app.wiki.models import WikiPage

@@ -4,13 +4,13 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.core.actor import Access, Actor, operation
-from app.core.db import by_id
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
-from app.core.pagination import Page
-from app.core.pagination import page as paginate
+from app.database.pagination import Page
+from app.database.pagination import page as paginate
+from app.database.session import by_id
 from app.wiki import loaders
 from app.wiki.builders import revision_json, revision_row_json
 from app.wiki.models import WikiRevision
@@ -30,7 +30,7 @@ def list_revisions(
     columns = [column for column in WikiRevision.__table__.columns if column.name != "body"]
 
     def build(rows: Any) -> list[dict[str, Any]]:
-        authors = lookup.summaries(row.author_user_id for row in rows)
+        authors = user_refs.summaries(row.author_user_id for row in rows)
         return [revision_row_json(row, authors[row.author_user_id]) for row in rows]
 
     return paginate(
@@ -53,7 +53,7 @@ def get_revision(
     revision = by_id(WikiRevision, revision_id)
     if revision is None or revision.page_id != page:
         raise NotFound("revision", revision_id)
-    authors = lookup.summaries([revision.author_user_id])
+    authors = user_refs.summaries([revision.author_user_id])
     return revision_json(revision, authors[revision.author_user_id])
 
 

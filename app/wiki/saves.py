@@ -8,9 +8,9 @@ from sqlalchemy import bindparam, select
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
-from app.core.db import Prepared
 from app.core.errors import Gone, NotFound
 from app.core.ids import as_uuid
+from app.database.session import Prepared
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 

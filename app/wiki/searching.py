@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import bindparam, func, select
 
-from app.core.beginning import Beginning
-from app.core.db import Prepared, session
+from app.database.session import Prepared, session
+from app.database.sql_functions import Beginning
 from app.search import index
 from app.search.documents import Kind, SearchDoc
 from app.search.sources import BODY_SHOWN, Found, Source

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import String, bindparam, case, func, select
 
-from app.core.db import Prepared
-from app.core.position import Position
+from app.database.position import Position
+from app.database.session import Prepared
 from app.wiki.models import WikiPage
 
 # What is read of a body around its first link: on each side, and in all.

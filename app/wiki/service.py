@@ -8,14 +8,14 @@ from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.db import session
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.etag import check_if_match
-from app.core.locks import Lock, hold
-from app.core.pagination import Page
-from app.core.pagination import page as paginate
-from app.core.unique import duplicate_is_conflict
-from app.core.versions import apply_changes
+from app.database.locks import Lock, hold
+from app.database.pagination import Page
+from app.database.pagination import page as paginate
+from app.database.session import session
+from app.database.unique import duplicate_is_conflict
+from app.database.versions import apply_changes
 from app.projects import loaders as projects
 from app.wiki import links, loaders, searching, slugs
 from app.wiki.builders import row_json

@@ -6,9 +6,9 @@ import unicodedata
 from sqlalchemy import select
 
 from app.core import text
-from app.core.db import session
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
+from app.database.session import session
 from app.wiki.models import WikiPage
 
 PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.audit.models import AuditEvent
-from app.core.db import reading, run_write, session
+from app.database.session import reading, run_write, session
 
 T = TypeVar("T")
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from app.accounts.models import UserSession
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.accounts.helpers import (
     API,
     at_once,

@@ -7,7 +7,7 @@ import pytest
 from app.accounts import failure_windows, tokens
 from app.core import lanes
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import run_write
+from app.database.session import run_write
 from tests.accounts.helpers import API, error, events
 
 

@@ -5,7 +5,7 @@ from sqlalchemy import select, update
 from app.accounts import passwords
 from app.accounts.models import User, UserSession
 from app.core.clock import DAY_MS
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.accounts.helpers import (
     API,
     PASSWORD,

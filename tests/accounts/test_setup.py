@@ -6,7 +6,7 @@ from sqlalchemy import delete, func, insert, select
 from app.accounts import passwords
 from app.accounts.models import User, UserSession
 from app.core import ids
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.accounts.helpers import (
     API,
     PASSWORD,

@@ -4,8 +4,8 @@ from sqlalchemy import func, select, update
 
 from app.accounts import login, throttle
 from app.accounts.models import LoginBucket, User
-from app.core.db import reading, session
 from app.core.errors import Unavailable
+from app.database.session import reading, session
 from tests.accounts.helpers import (
     PASSWORD,
     at_once,

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from app.accounts import passwords
 from app.accounts.models import User
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.accounts.helpers import (
     API,
     PASSWORD,

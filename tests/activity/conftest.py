@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.activity.undoing import undo_event, undo_request
 from app.core.actor import Actor, ActorKind
+from app.undo.service import undo_event, undo_request
 from tests.support.cast import in_app
 
 

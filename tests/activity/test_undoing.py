@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.activity.undoing import REVERSALS, Ending, undo_event, undo_request
 from app.audit.catalogue import REVERSIBLE, UNDO_OF
 from app.core.actor import Actor, ActorKind
 from app.core.context import undo_of
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
+from app.undo.service import REVERSALS, Ending, undo_event, undo_request
 from tests.support.cast import in_app
 
 LONG = "one\n\ntwo\n"

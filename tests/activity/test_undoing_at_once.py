@@ -3,8 +3,8 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from app.activity.undoing import Ending, undo_event
 from app.core.errors import Conflict
+from app.undo.service import Ending, undo_event
 from tests.support.cast import in_app
 
 LONG = "one\n\ntwo\n"

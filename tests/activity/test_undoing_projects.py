@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.activity.undoing import Ending, undo_event, undo_request
 from app.audit.catalogue import UNDO_OF
 from app.core.actor import Actor, ActorKind
 from app.core.errors import Conflict, NotFound
+from app.undo.service import Ending, undo_event, undo_request
 from tests.support.cast import in_app
 
 

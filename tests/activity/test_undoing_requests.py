@@ -1,8 +1,8 @@
 """Undo of all that one request did, and of its parts."""
 
-from app.activity.reversals import Plan
-from app.activity.undoing import REVERSALS, Ending
 from app.core.errors import Conflict
+from app.undo.plans import Plan
+from app.undo.service import REVERSALS, Ending
 
 LONG = "one\n\ntwo\n"
 
@@ -54,7 +54,7 @@ def test_a_refusal_within_a_request_takes_nothing_else_back(world):
 
 
 def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
-    monkeypatch.setattr("app.activity.undoing.MOST_EVENTS", 1)
+    monkeypatch.setattr("app.undo.service.MOST_EVENTS", 1)
     fields = {"priority": "low", "assignee_user_id": world.cast.smith.user_id}
     request = world.smith("PATCH", "/tickets/{t}", fields)
     first = world.undo_request(request)

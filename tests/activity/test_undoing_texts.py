@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.activity.undoing import Ending, undo_event
 from app.audit.catalogue import may_be_undone
 from app.core.errors import Forbidden
+from app.undo.service import Ending, undo_event
 from tests.support.cast import in_app
 
 LONG = "one\n\ntwo\n"

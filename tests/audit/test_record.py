@@ -10,8 +10,8 @@ from app.audit.service import WORKSPACE_ID, Target, record, record_separately
 from app.core import ids
 from app.core.actor import ANONYMOUS, SYSTEM, Actor, ActorKind
 from app.core.context import request_id
-from app.core.db import run_write, session, transaction
 from app.core.errors import ReadOnlyBot
+from app.database.session import run_write, session, transaction
 from tests.support.story import event_types, events, make_ticket
 
 HUMAN = Actor(ActorKind.HUMAN, user_id=ids.new_id(), username="ada")

@@ -5,7 +5,7 @@ Whoever may not do a thing at all learns that before the form of the request is 
 
 from app.bots import pausing
 from app.core.actor import Access, Actor, ActorKind
-from app.doors import tools
+from app.registry import tools
 from app.rest.fields import DeletedQuery
 from tests.authorization.policy import outcome
 from tests.authorization.test_rest import ROUTES, ROWS, address, verdict

@@ -32,8 +32,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "everything": (("own",), """
         accounts_pages.people accounts_pages.add_person accounts_pages.profile
         accounts_pages.save_name accounts_pages.save_password accounts_pages.save_preferences
-        audit_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
-        audit_pages.all_seen bots_pages.index bots_pages.create bots_pages.wording
+        inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
+        inbox_pages.all_seen bots_pages.index bots_pages.create bots_pages.wording
         bots_pages.switch finding_pages.palette finding_pages.search
         projects_pages.index projects_pages.new projects_pages.create_project
         projects_pages.switch sticky_notes_pages.wall sticky_notes_pages.add_note
@@ -44,15 +44,15 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
         webhooks_pages.create webhooks_pages.index webhooks_pages.new
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
-        wiki_pages.new wiki_pages.preview audit_pages.inbox audit_pages.read_all
-        audit_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
+        wiki_pages.new wiki_pages.preview inbox_pages.inbox inbox_pages.read_all
+        inbox_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
         welcome_pages.add_person welcome_pages.bot welcome_pages.make_bot
         welcome_pages.load_sample welcome_pages.remove_sample tickets_pages.bar
         accounts_pages.password accounts_pages.session_list accounts_pages.end_others
         accounts_pages.end help_pages.index help_pages.shortcuts help_pages.for_agents
-        help_pages.design moving_pages.import_page moving_pages.try_or_import
-        moving_pages.report_of_file
-        moving_pages.export_page moving_pages.download
+        help_pages.design import_pages.import_page import_pages.try_or_import
+        import_pages.report_of_file
+        export_pages.export_page export_pages.download
     """),
     "project": (IN_PROJECT, """
         audit_pages.activity audit_pages.make_default audit_pages.of_project
@@ -69,7 +69,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         wiki_pages.create_page wiki_pages.preview
     """),
     "ticket": (ON_TICKET, """
-        audit_pages.hand_back audit_pages.of_ticket audit_pages.read_ticket tickets_pages.add_child
+        inbox_pages.hand_back audit_pages.of_ticket inbox_pages.read_ticket tickets_pages.add_child
         tickets_pages.add_comment tickets_pages.add_relation tickets_pages.choose
         tickets_pages.choose_state tickets_pages.choose_watcher tickets_pages.confirm_delete
         tickets_pages.delete tickets_pages.edit_field tickets_pages.live tickets_pages.move
@@ -96,7 +96,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "administered": (("own", "missing"), """
         accounts_pages.set_active audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.looks_good audit_pages.review audit_pages.show_event
-        audit_pages.undo_event audit_pages.undo_request bots_pages.change
+        undo_pages.undo_event undo_pages.undo_request bots_pages.change
         bots_pages.release_ticket tickets_pages.delete_view webhooks_pages.act
         webhooks_pages.ask_to_delete webhooks_pages.change webhooks_pages.delete
         webhooks_pages.edit webhooks_pages.retry webhooks_pages.show webhooks_pages.show_delivery
@@ -118,7 +118,7 @@ NOT_MINE = dict.fromkeys(("own", "other"), "ok 403")
 EXCEPTIONS: dict[str, dict[str, str]] = {
     # Whose names nothing here bears: another request, a ticket not held, another's view, a change
     # of another ticket, a delivery of no webhook, a project that the form does not name.
-    "POST audit_pages.undo_request": LIKE_MISSING,
+    "POST undo_pages.undo_request": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
     "GET tickets_pages.show_change": {"own": "404", "other": "404"},
@@ -139,7 +139,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "GET tickets_pages.live": {"deleted": "ok", "dead": "ok"},
     "POST tickets_pages.restore": {"deleted": "ok"},
     # What happened to a ticket before it was deleted can be put aside.
-    "POST audit_pages.read_ticket": {"deleted": "ok", "dead": "ok"},
+    "POST inbox_pages.read_ticket": {"deleted": "ok", "dead": "ok"},
     # Only its author edits a comment.
     "GET tickets_pages.edit_comment": NOT_MINE,
     "POST tickets_pages.save_comment": NOT_MINE,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app import doors
+from app import registry
 from app.bots import pausing
 from app.core import ids
 from app.core.actor import Actor, ActorKind
@@ -18,7 +18,7 @@ from tests.authorization.policy import ACTORS, PAUSED_LIKE, outcome, places_of
 from tests.authorization.world import World, build, frozen, said, thawed
 from tests.support.cast import in_app
 
-ROUTES = doors.routes().routes
+ROUTES = registry.routes().routes
 HERE = ("own",)
 IN_PROJECT = ("own", "other", "dead", "xdead", "missing")
 ON_TICKET = ("own", "other", "deleted", "xdeleted", "dead", "xdead", "missing")

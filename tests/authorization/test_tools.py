@@ -10,7 +10,7 @@ import pytest
 from app.bots import pausing
 from app.core import ids
 from app.core.actor import Actor, ActorKind
-from app.doors import tools
+from app.registry import tools
 from tests.authorization.policy import PAUSED_LIKE, outcome, places_of
 from tests.authorization.world import World, build, frozen
 from tests.support.agent import Agent

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import orjson
 
-from app import create_app, schema
+from app import create_app
 from app.config import Settings
+from app.database import schema
 from tests.bench.filling import PASSWORD, USERNAME, World, fill
 from tests.support.postgres import start_cluster
 from tests.support.serving import Served

@@ -20,7 +20,7 @@ from app.config import Settings
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
 from app.core.clock import now_ms
-from app.core.db import Base, is_postgresql, reading, run_write, session
+from app.database.session import Base, is_postgresql, reading, run_write, session
 from app.projects import labels, service
 from app.projects.models import Project, WorkflowState
 from app.search import reindexing

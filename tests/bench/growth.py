@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from app.core.pagination import Cursor, encode
+from app.database.pagination import Cursor, encode
 from tests.bench import wrk
 from tests.bench.data import SECRET, cookie_of, database, filled
 from tests.bench.filling import KEY, World

@@ -19,8 +19,9 @@ from typing import Any
 
 from flask import Flask
 
-from app import create_app, schema
+from app import create_app
 from app.config import Settings
+from app.database import schema
 from app.search import index
 from app.web.render import warm
 from tests.bench.filling import PASSWORD, USERNAME, fill

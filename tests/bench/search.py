@@ -18,14 +18,15 @@ from urllib.parse import quote
 from flask import Flask
 from sqlalchemy import func, insert, select
 
-from app import create_app, schema
+from app import create_app
 from app.accounts import setup
 from app.bots import service as bots
 from app.config import Settings
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
 from app.core.clock import now_ms
-from app.core.db import reading, run_write, session
+from app.database import schema
+from app.database.session import reading, run_write, session
 from app.projects import service as projects
 from app.projects.models import Project, WorkflowState
 from app.search import index, reindexing, service

@@ -2,7 +2,7 @@ import pytest
 from sqlalchemy import select
 
 from app.accounts.models import BotToken, User
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.accounts.helpers import (
     API,
     at_once,

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from app.accounts import identity, tokens
 from app.accounts.models import BotToken
-from app.core.db import reading, session, transaction
+from app.database.session import reading, session, transaction
 from tests.accounts.helpers import (
     API,
     at_once,

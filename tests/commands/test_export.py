@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from app import create_app
-from app.commands.copying import count
-from app.commands.exporting import layout
-from app.core.db import db
+from app.database.session import db
+from app.exporting import layout
+from app.exporting.copying import count
 from tests.support.databases import settings_for
 from tests.support.story import make_label, make_ticket, ok, state_ids
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, select
 
-from app.commands.copying import tables
+from app.exporting.copying import tables
 from tests.conftest import REAL_DATA
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, refused_start, serving, unused_port

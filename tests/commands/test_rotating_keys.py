@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from app import create_app
 from app.commands import secrets as command
 from app.config import Settings, SettingsError
-from app.core import sealing
-from app.core.db import reading, run_write, session
-from app.core.server_lock import sole_use_of
+from app.database import encryption
+from app.database.server_lock import sole_use_of
+from app.database.session import reading, run_write, session
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 from tests.support.story import ok, refused
@@ -110,7 +110,7 @@ def test_values_of_the_first_release_open(app, cast, hooks, as_if_replaced, flas
 
         def as_it_was():
             (old,) = app.config["SECRET_KEY_FALLBACKS"]
-            key = sealing._key(old, f"webhook:{first}")  # the format is what is tested
+            key = encryption._key(old, f"webhook:{first}")  # the format is what is tested
             nonce = os.urandom(12)
             sealed = nonce + AESGCM(key).encrypt(nonce, hooks[first].encode(), None)
             session.get(Webhook, first).sealed_secret = sealed
@@ -145,7 +145,7 @@ class TestAKeyThatDocketKeeps:
         invoke = app.test_cli_runner().invoke
         sealed = {}
         with app.app_context():
-            sealed["value"] = sealing.seal(b"kept", "a test")
+            sealed["value"] = encryption.seal(b"kept", "a test")
         return environ, invoke, sealed["value"]
 
     def test_it_is_replaced_and_the_old_one_kept(self, kept, tmp_path):
@@ -158,7 +158,7 @@ class TestAKeyThatDocketKeeps:
         for name in ("secret_key", "secret_key_previous"):
             assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
         with create_app(Settings.from_env(environ)).app_context():
-            assert sealing.open_sealed(sealed, "a test") == b"kept"
+            assert encryption.open_sealed(sealed, "a test") == b"kept"
 
     def test_a_running_server_keeps_it(self, kept, tmp_path):
         _, invoke, _sealed = kept

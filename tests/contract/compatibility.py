@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app import doors
+from app import registry
 from app.rest.openapi import document
 from tests.contract.comparison import Schema
 from tests.support.databases import settings_for
@@ -46,7 +46,7 @@ def today() -> Schema:
 @cache
 def _today() -> str:
     settings = settings_for("sqlite:///none.db", Path())
-    return json.dumps(document(doors.routes(), settings))
+    return json.dumps(document(registry.routes(), settings))
 
 
 def without_prose(value: Any, *, named: bool = False) -> Any:

@@ -4,7 +4,7 @@ The client checks each answer (tests/support/openapi.py): no field is missing an
 what builders make and what schemas describe are the same.
 """
 
-from app.core.db import run_write
+from app.database.session import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import Outcome
 from tests.support.openapi import document_of

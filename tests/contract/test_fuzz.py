@@ -21,10 +21,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app import doors
+from app import registry
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
-OPERATIONS = sorted(doors.routes().routes)
+OPERATIONS = sorted(registry.routes().routes)
 REQUESTS = int(os.environ.get("CASES", "2000"))
 # The humans may do most, so most is asked by one; the others are five kinds of caller with them.
 CALLERS = ["ada"] * 6 + ["smith", "fenced", "scout", "nobody"]

@@ -1,6 +1,6 @@
 """The code has exactly the endpoints, errors and events of the specification."""
 
-from app import doors
+from app import registry
 from app.audit.catalogue import EVENTS
 from app.core import errors
 from app.rest import refusals
@@ -9,7 +9,7 @@ from tests.contract import tables
 
 
 def test_the_routes_are_those_of_the_specification():
-    routes = doors.routes().routes.values()
+    routes = registry.routes().routes.values()
     tables.assert_equal(
         {
             (route.method, path_of(route), route.operation_id, route.access.value, route.tag)

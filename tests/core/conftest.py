@@ -1,6 +1,6 @@
 import pytest
 
-from app.core.db import db
+from app.database.session import db
 from tests.support.databases import postgres_database
 
 

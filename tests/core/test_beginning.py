@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import literal, select
 
-from app.core.beginning import Beginning
-from app.core.db import Prepared, reading, session
+from app.database.session import Prepared, reading, session
+from app.database.sql_functions import Beginning
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
-from app.core import connections
-from app.core.db import Prepared, db, reading, run_write, session, transaction
+from app.database import connections
+from app.database.session import Prepared, db, reading, run_write, session, transaction
 from tests.core.test_units_of_work import new_user
 
 NAMES = Prepared(select(User.username))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core import sequences
-from app.core.diff import compare
-from app.core.merging import BETWEEN, MINE, THEIRS, merge
-from app.core.sequences import runs
+from app.text import sequences
+from app.text.diff import compare
+from app.text.merge3 import BETWEEN, MINE, THEIRS, merge
+from app.text.sequences import runs
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c d", "c e f", "", "  "]), max_size=30).map("\n".join)
 

@@ -7,18 +7,18 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 
-from app.core import engines
-from app.core.engines import for_writing
-from app.core.failures import is_outage
+from app.database import connect
+from app.database.connect import for_writing
+from app.database.failures import is_outage
 
 pytestmark = pytest.mark.at_the_door
 
 
 def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypatch):
     """Such as sqlite3 on a command line, which knows nothing of our lock."""
-    monkeypatch.setattr(engines, "SQLITE_PRAGMAS", (*engines.SQLITE_PRAGMAS, "busy_timeout=20"))
+    monkeypatch.setattr(connect, "SQLITE_PRAGMAS", (*connect.SQLITE_PRAGMAS, "busy_timeout=20"))
     engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
-    engines.prepare(engine)
+    connect.prepare(engine)
     with engine.connect() as plain, closing(sqlite3.connect(tmp_path / "some.db")) as other:
         connection = for_writing(plain)
         other.isolation_level = None
@@ -35,7 +35,7 @@ def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypa
 def test_what_is_deleted_is_not_written_once_more(tmp_path):
     """Pages that become free stay as they are, however SQLite was built."""
     engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
-    engines.prepare(engine)
+    connect.prepare(engine)
     log = tmp_path / "some.db-wal"
     with engine.connect() as plain:
         connection = for_writing(plain)

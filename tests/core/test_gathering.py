@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import event, select
 
 from app.accounts.models import User
-from app.core import gathering
-from app.core.db import db, reading, session
 from app.core.errors import Unavailable
-from app.core.gathering import Gathering
+from app.database import group_commit
+from app.database.group_commit import Gathering
+from app.database.session import db, reading, session
 from tests.core.test_units_of_work import new_user
 from tests.support.serving import until
 
@@ -127,7 +127,7 @@ def test_all_hear_where_no_transaction_begins(app, monkeypatch):
         assert crowd.goes_on.wait(10)
         raise Unavailable
 
-    monkeypatch.setattr(gathering, "run_write", never)
+    monkeypatch.setattr(group_commit, "run_write", never)
     crowd.gather()
     assert {type(one) for one in crowd.outcomes.values()} == {Unavailable}
     assert crowd.outcomes.keys() == {"leader"} | NAMES

@@ -11,10 +11,10 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
-from app.core import engines
-from app.core.db import Prepared, db, reading, run_write, session
 from app.core.errors import Unavailable
 from app.core.ids import new_id
+from app.database import connect
+from app.database.session import Prepared, db, reading, run_write, session
 from tests.support.databases import postgres_database
 
 TERMINATE = text("SELECT pg_terminate_backend(:pid, 5000)")
@@ -69,7 +69,7 @@ def _losing(cluster):
 
 def test_a_lost_connection_ends_its_unit_of_work_alone(losing, monkeypatch):
     # What was lost behind the last statement is noticed when the pool asks.
-    monkeypatch.setattr(engines, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(connect, "FRESH_SECONDS", 0.0)
     with losing.app_context():
         for lose in WAYS:
             with suppress(Unavailable):
@@ -110,7 +110,7 @@ def test_a_connection_that_lay_and_died_meanwhile_is_replaced(losing, monkeypatc
                 pid = session.get_bind().connection.dbapi_connection.info.backend_pid
             other.execute(TERMINATE, {"pid": pid})
             other.invalidate()
-        monkeypatch.setattr(engines, "FRESH_SECONDS", 0.2)
+        monkeypatch.setattr(connect, "FRESH_SECONDS", 0.2)
         time.sleep(0.3)
         with reading():
             assert QUERY.all(id=new_id()) == []

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from app.core import pagination
 from app.core.errors import InvalidField
-from app.core.pagination import Cursor
+from app.database import pagination
+from app.database.pagination import Cursor
 
 ID = "01a1fb55-17ce-7000-acde-7746c12ac29c"
 GOOD = {"kind": "ticket", "id": ID, "created_at": 5}

@@ -10,7 +10,8 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.models import User
 from app.core import ids
 from app.core.clock import now_ms
-from app.core.db import (
+from app.core.errors import Unavailable
+from app.database.session import (
     Prepared,
     is_postgresql,
     pipeline,
@@ -20,7 +21,6 @@ from app.core.db import (
     session,
     transaction,
 )
-from app.core.errors import Unavailable
 
 USERS = Prepared(select(User.username).order_by(User.username))
 NEW_USER = Prepared(insert(cast("Table", User.__table__)))

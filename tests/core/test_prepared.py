@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import bindparam, select, text
 
-from app.core.db import Prepared, is_postgresql, reading, session
-from app.core.prepared import PLANNED_LENGTH
+from app.database.compiled_statements import PLANNED_LENGTH
+from app.database.session import Prepared, is_postgresql, reading, session
 from app.projects.models import WorkflowState
 
 NAME = WorkflowState.name

@@ -8,9 +8,9 @@ from sqlalchemy import Integer, bindparam, select, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app.accounts.models import User
-from app.core.db import Prepared, reading, run_write, savepoint, session, transaction
 from app.core.errors import Unavailable
 from app.core.ids import new_id
+from app.database.session import Prepared, reading, run_write, savepoint, session, transaction
 
 pytestmark = pytest.mark.usefixtures("on_postgresql_alone")
 

@@ -11,7 +11,7 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.clock import now_ms
-from app.core.db import (
+from app.database.session import (
     ATTEMPTS,
     after_commit,
     between_snapshots,

@@ -7,10 +7,10 @@ import threading
 import pytest
 from sqlalchemy import create_engine
 
-from app.core import writer_lock as locks
 from app.core.errors import Unavailable
 from app.core.lanes import Lane, LaneRequired, run
-from app.core.writer_lock import WriterLock, writer_lock
+from app.database import writer_lock as locks
+from app.database.writer_lock import WriterLock, writer_lock
 from tests.support.serving import until
 
 

@@ -11,8 +11,8 @@ from app.accounts.models import LoginBucket, UserSession
 from app.audit.models import ToolInvocation
 from app.core import ids
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, now_ms
-from app.core.db import reading, run_write, session
-from app.core.idempotency import IdempotencyRecord
+from app.database.idempotency import IdempotencyRecord
+from app.database.session import reading, run_write, session
 from app.jobs import sweepers, sweeping
 from app.jobs.sweeping import sweep
 from app.webhooks.models import OutboxEntry

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.mcp import tool_log
 from app.mcp.tool_log import ARGUMENTS_BYTES, shown
 from tests.support.agent import MODERN, Agent, envelope, error_of

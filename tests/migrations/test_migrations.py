@@ -10,11 +10,12 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.event import listen
 from sqlalchemy.exc import DBAPIError
 
-from app import create_app, schema
+from app import create_app
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.clock import now_ms
-from app.core.db import Base, db, run_write, session
+from app.database import schema
+from app.database.session import Base, db, run_write, session
 from tests.support.databases import settings_for
 from tests.support.serving import ROOT, environment
 

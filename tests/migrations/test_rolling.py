@@ -9,7 +9,7 @@ import tarfile
 from io import BytesIO
 
 from app import create_app
-from app.server import prepare_database
+from app.serving.parent import prepare_database
 from tests.support import serving
 from tests.support.databases import settings_for
 from tests.support.postgres import unused_name

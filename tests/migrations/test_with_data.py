@@ -9,11 +9,12 @@ import pytest
 from alembic import command
 from sqlalchemy import MetaData, select, text
 
-from app import create_app, schema
-from app.core.db import db, reading, session
+from app import create_app
+from app.database import schema
+from app.database.session import db, reading, session
 from app.search import index
 from app.search.expressions import Term
-from app.server import prepare_database
+from app.serving.parent import prepare_database
 from tests.authorization.world import build
 from tests.migrations.test_migrations import config
 from tests.support.databases import settings_for

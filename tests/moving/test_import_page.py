@@ -10,10 +10,9 @@ import time
 import pytest
 from sqlalchemy import func, select
 
-from app.core.db import reading, session
-from app.moving import asked
-from app.moving.pages import importing
-from app.moving.so_far import SoFar
+from app.database.session import reading, session
+from app.importing import import_form, pages
+from app.importing.so_far import SoFar
 from app.webhooks.models import OutboxEntry
 from tests.support.story import events, make_ticket, ok, walk
 
@@ -92,7 +91,7 @@ def test_webhooks_hear_of_it_unless_they_should_not(app, cast, send):
 
 
 def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, monkeypatch):
-    monkeypatch.setattr(importing, "MOST", 12)
+    monkeypatch.setattr(pages, "MOST", 12)
     content = "id,title,blocked by\n" + "".join(f"{n},Issue {n:02},{n + 1}\n" for n in range(20))
     page = send(("many.csv", content), do="import")
     assert "8 of 20 are left. Import again goes on where this stopped." in words(page)
@@ -109,7 +108,7 @@ def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, mon
 
 
 def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypatch):
-    monkeypatch.setattr(importing, "MOST", 12)
+    monkeypatch.setattr(pages, "MOST", 12)
     content = "id,title,blocked by,assignee\n" + "".join(
         f"{n},Issue {n:02},{n + 1},Jane Roe\n" for n in range(20)
     )
@@ -160,7 +159,7 @@ def test_what_is_brought_along_is_text_and_bounded():
 
 
 def test_the_first_rows_are_shown_and_the_report_has_all(send, monkeypatch):
-    monkeypatch.setattr(importing, "SHOWN", 10)
+    monkeypatch.setattr(pages, "SHOWN", 10)
     page = send(("many.csv", MANY))
     assert "The first 10 of 30" in words(page)
     assert "line 11" in page
@@ -213,7 +212,7 @@ def test_more_than_one_upload_may_bring_is_refused_in_a_sentence(cast, send, con
 
 
 def test_rows_of_all_files_of_an_upload_count_together(send, monkeypatch):
-    monkeypatch.setattr(asked, "ROWS", 5)
+    monkeypatch.setattr(import_form, "ROWS", 5)
     files = [(f"{name}.csv", "title\n" + f"{name}\n" * 3) for name in "ab"]
     assert "more than 5 rows" in words(send(*files, status=422))
 

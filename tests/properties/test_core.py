@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core import ids, pagination, redaction, strict_json
+from app.core import ids, json_parsing, redaction
 from app.core.clock import iso
 from app.core.errors import InvalidField
 from app.core.etag import etag, matches
-from app.core.pagination import Cursor
+from app.database import pagination
+from app.database.pagination import Cursor
 
 UUIDS = st.uuids().map(str)
 MOMENTS = st.integers(min_value=0, max_value=(1 << 53) - 1)
@@ -83,13 +84,13 @@ JSON = st.recursive(
 @given(JSON, st.booleans())
 def test_plain_json_is_read_as_it_is(value, ascii_only):
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
-    assert strict_json.loads(raw) == value
+    assert json_parsing.loads(raw) == value
 
 
 @given(st.one_of(st.binary(), st.text('{}[]",:\\u0d8tfn 1e-.', max_size=80).map(str.encode)))
 def test_any_bytes_are_read_or_refused(raw):
-    with suppress(strict_json.JsonInvalid):
-        found = strict_json.loads(raw)
+    with suppress(json_parsing.JsonInvalid):
+        found = json_parsing.loads(raw)
         # What was read can be stored and said again, and means the same to another reader.
         assert orjson.loads(orjson.dumps(found)) == found
         assert json.loads(raw) == found
@@ -101,21 +102,21 @@ def test_an_object_is_refused_where_a_key_comes_twice(pairs):
     raw = f"{{{inner}}}".encode()
     names = [key for key, _ in pairs]
     if len(set(names)) == len(names):
-        assert strict_json.loads(raw) == dict(pairs)
+        assert json_parsing.loads(raw) == dict(pairs)
     else:
-        with pytest.raises(strict_json.JsonInvalid):
-            strict_json.loads(raw)
+        with pytest.raises(json_parsing.JsonInvalid):
+            json_parsing.loads(raw)
 
 
 @given(st.integers(1, 70), st.sampled_from(["[", '{"a":']))
 def test_nesting_is_read_to_the_limit_and_no_deeper(depth, opening):
     closing = "]" if opening == "[" else "}"
     raw = (opening * depth + "1" + closing * depth).encode()
-    if depth <= strict_json.MAX_DEPTH:
-        strict_json.loads(raw)
+    if depth <= json_parsing.MAX_DEPTH:
+        json_parsing.loads(raw)
     else:
-        with pytest.raises(strict_json.JsonInvalid):
-            strict_json.loads(raw)
+        with pytest.raises(json_parsing.JsonInvalid):
+            json_parsing.loads(raw)
 
 
 @given(st.text(), TOKENS, st.text())

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from app.core.errors import RequestTooLarge
-from app.core.strict_json import MAX_DEPTH
+from app.core.json_parsing import MAX_DEPTH
 from tests.support.story import invalid, make_ticket, malformed, ok, refused
 
 pytestmark = pytest.mark.at_the_door

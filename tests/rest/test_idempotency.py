@@ -6,10 +6,10 @@ from threading import Barrier
 import pytest
 from sqlalchemy import select, text
 
-from app.core import sealing
 from app.core.clock import HOUR_MS, now_ms
-from app.core.db import reading, run_write, session
-from app.core.idempotency import IdempotencyRecord
+from app.database import encryption
+from app.database.idempotency import IdempotencyRecord
+from app.database.session import reading, run_write, session
 from tests.support.story import event_types, invalid, make_ticket, ok, refused
 
 KEY = {"Idempotency-Key": "a key of mine"}
@@ -144,8 +144,8 @@ def test_whoever_reads_the_database_learns_neither_key_nor_answer(app, cast):
         sealed = session.scalar(select(IdempotencyRecord.sealed))
         for guess in ("idempotency:another", "idempotency:"):
             with pytest.raises(Exception, match=r"^$"):
-                sealing.open_sealed(sealed, guess)
-        assert token.encode() in sealing.open_sealed(sealed, "idempotency:the-key-itself")
+                encryption.open_sealed(sealed, guess)
+        assert token.encode() in encryption.open_sealed(sealed, "idempotency:the-key-itself")
     for secret in (token, token[4:], "the-key-itself", "bot-sealed-1", "plaintext"):
         assert secret not in stored
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.pagination import Cursor, encode
+from app.database.pagination import Cursor, encode
 from tests.support.story import invalid, make_label, make_ticket, malformed, ok, refused, walk
 
 

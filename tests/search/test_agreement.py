@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core import ids
-from app.core.db import reading, run_write
+from app.database.session import reading, run_write
 from app.search import index, ranking, sources
 from app.search.documents import Kind, SearchDoc, analyzed
 from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, without

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.actor import Actor, ActorKind
-from app.core.db import reading
+from app.database.session import reading
 from app.search import service
 from tests.support.story import make_ticket, ok
 

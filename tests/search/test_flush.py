@@ -12,15 +12,15 @@ from sqlalchemy import bindparam, event
 from sqlalchemy import text as sql
 
 from app import create_app
-from app.core import writer_lock as locks
 from app.core.actor import Actor, ActorKind
-from app.core.columns import Id
-from app.core.db import db, is_postgresql, is_writing, reading, run_write, session
 from app.core.errors import Unavailable
 from app.core.ids import new_id
 from app.core.lanes import Lane, LaneRequired, run
-from app.core.locks import Lock, hold
-from app.core.writer_lock import writer_lock
+from app.database import writer_lock as locks
+from app.database.columns import Id
+from app.database.locks import Lock, hold
+from app.database.session import db, is_postgresql, is_writing, reading, run_write, session
+from app.database.writer_lock import writer_lock
 from app.search import flush as flushing
 from app.search import index, pending, service, sqlite
 from app.search.documents import Kind

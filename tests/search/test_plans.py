@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.core.db import Prepared, is_postgresql, reading, session
+from app.database.session import Prepared, is_postgresql, reading, session
 from app.search import index, postgres
 from app.search.parsing import parse
 from app.search.ranking import END, Tier, Wanted, some_of_all_tiers

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.db import is_postgresql
+from app.database.session import is_postgresql
 from app.search import postgres, ranking, sqlite
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse

@@ -2,9 +2,9 @@
 
 from sqlalchemy import text as sql
 
-from app.core.db import run_write, session
+from app.database.session import run_write, session
 from app.search import reindexing
-from app.server import prepare_database
+from app.serving.parent import prepare_database
 from tests.support.story import ok
 
 

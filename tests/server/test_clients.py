@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 import psutil
 import pytest
 
-from app.asgi import SLOW_BODIES
+from app.serving.asgi import SLOW_BODIES
 from tests.support.serving import end, serving, start, until
 
 MANY = 500

@@ -18,7 +18,7 @@ from app.accounts.models import BotMode, BotToken, User, UserSession, UserType
 from app.core import ids
 from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import run_write, session
+from app.database.session import run_write, session
 from app.projects import service as projects
 
 API = "/api/v1"

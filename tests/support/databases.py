@@ -13,9 +13,10 @@ import psycopg
 from flask import Flask
 from sqlalchemy import make_url
 
-from app import create_app, schema
+from app import create_app
 from app.config import Settings
-from app.core.db import Base, db
+from app.database import schema
+from app.database.session import Base, db
 from tests.support.openapi import CheckedClient
 from tests.support.postgres import Cluster, unused_name
 

@@ -5,8 +5,8 @@ CONNECTIONS is how many each worker takes; the product itself has no such settin
 
 import os
 
-from app import asgi, worker
 from app.config import Settings
+from app.serving import asgi, worker
 
 worker.HEAD_SECONDS = 2
 worker.CONNECTIONS = int(os.environ.get("CONNECTIONS", worker.CONNECTIONS))

@@ -15,8 +15,9 @@ from sqlalchemy import select
 
 from app.accounts.models import UserSession
 from app.config import Settings
-from app.core import ids, sealing
-from app.core.db import session
+from app.core import ids
+from app.database import encryption
+from app.database.session import session
 from app.environment import SettingsError
 from app.markdown.allowed import SCHEMES
 from app.webhooks import addresses
@@ -79,10 +80,10 @@ def known_keys(app: Flask, directory: Path) -> list[str]:
     before = app.config["SECRET_KEY"]
     with app.app_context():
         app.config["SECRET_KEY"] = "x1" * 32
-        sealed = sealing.seal(b"kept", "probe")
+        sealed = encryption.seal(b"kept", "probe")
         app.config["SECRET_KEY"] = before
         try:
-            sealing.open_sealed(sealed, "probe")
+            encryption.open_sealed(sealed, "probe")
             found.append("another key opens it")
         except InvalidTag:
             pass

@@ -8,9 +8,9 @@ from unittest import mock
 from flask import Flask
 from sqlalchemy import event
 
-from app.core import db as units
-from app.core import prepared
-from app.core.db import db
+from app.database import compiled_statements
+from app.database import session as units
+from app.database.session import db
 
 
 @contextmanager
@@ -21,9 +21,11 @@ def statements(app: Flask) -> Iterator[list[str]]:
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         seen.append(statement)
 
-    def run(connection: Any, ready: prepared.Compiled, given: dict[str, Any]) -> list[Any]:
+    def run(
+        connection: Any, ready: compiled_statements.Compiled, given: dict[str, Any]
+    ) -> list[Any]:
         seen.append(ready.sql)
-        return prepared.run(connection, ready, given)
+        return compiled_statements.run(connection, ready, given)
 
     with app.app_context():
         engine = db.engine

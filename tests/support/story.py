@@ -7,7 +7,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.audit.models import AuditEvent
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.support.cast import Caller
 
 

@@ -6,11 +6,11 @@ from unittest import mock
 import pytest
 from sqlalchemy import insert, select, text
 
-from app.core import db as units
-from app.core import prepared
 from app.core.actor import Actor, ActorKind
-from app.core.db import reading, run_write, session
 from app.core.ids import new_id
+from app.database import compiled_statements
+from app.database import session as units
+from app.database.session import reading, run_write, session
 from app.tickets import board, listing
 from app.tickets.models import Ticket
 from tests.support.plans import plan_of
@@ -40,7 +40,7 @@ def plans(app, monkeypatch):
     def run(connection, ready, given):
         if "FROM tickets" in ready.sql and "LIMIT" in ready.sql:
             seen.append(plan_of(connection, ready, given))
-        return prepared.run(connection, ready, given)
+        return compiled_statements.run(connection, ready, given)
 
     with mock.patch.object(units, "run", run), app.app_context():
         yield seen

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from app.activity.undoing import undo_event
-from app.bots import releasing
-from app.core import db as units
-from app.core import prepared
+from app.bots import release_tickets
 from app.core.actor import Actor, ActorKind
-from app.core.db import reading, run_write, session
 from app.core.errors import DomainError
+from app.database import compiled_statements
+from app.database import session as units
+from app.database.session import reading, run_write, session
 from app.projects import states
 from app.sticky_notes.models import StickyNote
-from app.tickets import merging_labels, quiet, restoring, views
+from app.tickets import merging_labels, restoring, stalled_bots, views
 from app.tickets.models import SavedView
+from app.undo.service import undo_event
 from tests.support.story import events, make_label, make_ticket, ok
 from tests.tickets.test_concurrency import at_once
 
@@ -106,7 +106,7 @@ def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkey
     """A ticket is given to another between being read and being taken."""
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, f"{number}", assignee_user_id=cast.smith.user_id)
-    read = quiet.held_by
+    read = stalled_bots.held_by
 
     def slowly(*values: Any) -> Any:
         found = read(*values)
@@ -116,8 +116,8 @@ def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkey
             at_once(1, lambda _: ok(cast.ada.patch("/tickets/OPEN-3", given)))
         return found
 
-    monkeypatch.setattr(quiet, "held_by", slowly)
-    write(releasing.release_all, ada, cast.smith.user_id)
+    monkeypatch.setattr(stalled_bots, "held_by", slowly)
+    write(release_tickets.release_all, ada, cast.smith.user_id)
     holders = [ok(cast.ada.get(f"/tickets/OPEN-{n}"))["assignee"] for n in (1, 2, 3)]
     assert holders[:2] == [None, None]
     kept = None if app.config["SETTINGS"].is_sqlite else "bo"
@@ -130,7 +130,7 @@ def test_a_list_shows_nothing_that_is_deleted_while_it_is_read(app, cast, monkey
     deleted = []
 
     def run(connection, ready, given):
-        rows = prepared.run(connection, ready, given)
+        rows = compiled_statements.run(connection, ready, given)
         if "FROM tickets" in ready.sql and "LIMIT" in ready.sql and not deleted:
             with ThreadPoolExecutor(1) as pool:
                 deleted.append(pool.submit(cast.bo.delete, f"/tickets/{gone['id']}").result())

@@ -7,7 +7,8 @@ import sys
 
 import sqlalchemy as sa
 
-from app import create_app, schema
+from app import create_app
+from app.database import schema
 
 
 def main(last: int) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from app import create_app
-from app.core.db import db
+from app.database.session import db
 from tests.migrations.test_migrations import config
 from tests.migrations.test_with_data import REVISIONS, everything, put, same
 from tests.support.databases import settings_for

@@ -25,11 +25,12 @@ import psutil
 from flask import Flask
 from sqlalchemy import update
 
-from app import create_app, schema
+from app import create_app
 from app.config import Settings
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import run_write, session
-from app.core.idempotency import IdempotencyRecord
+from app.database import schema
+from app.database.idempotency import IdempotencyRecord
+from app.database.session import run_write, session
 from app.webhooks.models import OutboxEntry
 from tests.bench.filling import PASSWORD, USERNAME, fill
 from tests.bench.operations import API

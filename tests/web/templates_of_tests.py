@@ -4,8 +4,8 @@ import pytest
 from jinja2 import ChoiceLoader, DictLoader
 
 from app.core.actor import ANONYMOUS
-from app.core.at_hand import notes
 from app.core.clock import DAY_MS
+from app.http.current import notes
 from app.web import filters, page_cache
 from app.web.render import cached_page
 

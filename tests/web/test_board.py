@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import update
 
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import run_write, session
-from app.tickets import board, quiet
+from app.database.session import run_write, session
+from app.tickets import board, stalled_bots
 from app.tickets.models import Ticket
 from tests.web.cards_on_page import lane_of, shown
 from tests.web.conftest import Reader
@@ -125,7 +125,7 @@ def test_a_quiet_bot_is_found(ada, cast, make, states, age, monkeypatch):
     busy = make("Busy", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
     # Given a moment ago, nobody is quiet yet.
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == []
-    monkeypatch.setattr(quiet, "QUIET_MS", 500)
+    monkeypatch.setattr(stalled_bots, "QUIET_MS", 500)
     time.sleep(0.6)
     cast.smith.post(f"/tickets/{busy['id']}/comments", {"body": "Working."})
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == ["OPEN-1"]

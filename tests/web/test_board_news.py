@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from app.audit.models import AuditEvent
 from app.core.clock import now_ms
-from app.core.db import run_write, session
+from app.database.session import run_write, session
 from app.tickets.changes import OVERLAP_MS
 from tests.web.cards_on_page import opened, reads, shown, token_in
 

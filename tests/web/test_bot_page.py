@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from app.bots import pulse
+from app.bots import call_histogram
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
-from app.tickets import quiet
+from app.tickets import stalled_bots
 from tests.support.agent import Agent
 from tests.support.cast import Caller
 from tests.support.story import make_ticket, ok
@@ -98,7 +98,7 @@ def test_a_bot_is_quiet_after_half_an_hour(ada, cast, app, ticket, monkeypatch):
     cast.smith.patch(address, {"assignee_user_id": cast.smith.user_id})
     assert "has done nothing here" not in ada.get(fragment).text
     later = now_ms() + 31 * MINUTE_MS
-    monkeypatch.setattr(quiet, "now_ms", lambda: later)
+    monkeypatch.setattr(stalled_bots, "now_ms", lambda: later)
     assert "Smith has done nothing here since" in ada.get(fragment).text
     assert "quiet <time" in ada.get("/projects/OPEN/board").text
     assert "quiet since" in text_of(ada.get(HERE))
@@ -114,7 +114,7 @@ def test_a_bot_is_quiet_after_half_an_hour(ada, cast, app, ticket, monkeypatch):
 def test_people_hold_tickets_as_long_as_they_like(ada, cast, ticket, monkeypatch):
     cast.ada.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.ada.user_id})
     later = now_ms() + 31 * MINUTE_MS
-    monkeypatch.setattr(quiet, "now_ms", lambda: later)
+    monkeypatch.setattr(stalled_bots, "now_ms", lambda: later)
     assert "has done nothing" not in ada.get(f"/tickets/{ticket['display_id']}/bots").text
     assert "quiet <time" not in ada.get("/projects/OPEN/board").text
 
@@ -180,7 +180,7 @@ def test_the_list_shows_the_pulse_of_each_bot(ada, cast):
 def test_a_pulse_is_of_a_day(ada, cast, monkeypatch):
     Agent(cast.smith).call("get_self")
     moment = now_ms()
-    monkeypatch.setattr(pulse, "now_ms", lambda: moment + 23 * HOUR_MS)
+    monkeypatch.setattr(call_histogram, "now_ms", lambda: moment + 23 * HOUR_MS)
     assert '<rect x="0" y="0"' in ada.get("/bots").text
-    monkeypatch.setattr(pulse, "now_ms", lambda: moment + 25 * HOUR_MS)
+    monkeypatch.setattr(call_histogram, "now_ms", lambda: moment + 25 * HOUR_MS)
     assert '<svg class="pulse"' not in ada.get("/bots").text

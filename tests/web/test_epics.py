@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from app.core.clock import DAY_MS, iso, now_ms
-from app.tickets import flow
+from app.tickets import cumulative_flow
 from app.tickets.pages import charts
 from tests.support.cast import in_app
 
@@ -112,7 +112,7 @@ def test_only_the_first_epic_stands_open(ada, make):
 
 
 def counts(app, cast, days=10):
-    found = in_app(app, lambda: flow.flow(cast.open_project, days))
+    found = in_app(app, lambda: cumulative_flow.flow(cast.open_project, days))
     return found, {one.name: one.counts for one in found.bands}
 
 
@@ -143,7 +143,7 @@ def test_the_flow_is_what_was_there_each_day(app, cast, make, states, monkeypatc
     assert found.totals[-6:] == [0, 2, 3, 2, 2, 2]
     assert found.days[-1] == iso(now_ms())[:10]
     # Of the days before the first ticket one is left, but a week at least is shown.
-    assert len(found.days) == flow.FEWEST_DAYS
+    assert len(found.days) == cumulative_flow.FEWEST_DAYS
 
 
 def test_the_flow_knows_what_was_there_before_it_begins(app, cast, make, monkeypatch):

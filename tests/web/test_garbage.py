@@ -4,7 +4,7 @@ import itertools
 import re
 from urllib.parse import quote
 
-from app.core.db import is_postgresql
+from app.database.session import is_postgresql
 from tests.support.story import make_ticket, ok
 
 GARBAGE = (

@@ -2,7 +2,7 @@
 
 import re
 
-from app.activity import home
+from app.inbox import home
 
 HERE = "/"
 

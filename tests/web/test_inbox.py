@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from app.activity import inbox
-from app.activity.pages import inbox as pages
+from app.inbox import inbox_page as pages
+from app.inbox import service
 from tests.support.story import make_ticket, ok
 from tests.web.test_home import say, text_of
 
@@ -112,7 +112,7 @@ def test_pages_go_on_by_key(ada, cast, watched, monkeypatch):
 
 
 def test_much_news_is_counted_so_far(ada, cast, watched, monkeypatch):
-    monkeypatch.setattr(inbox, "COUNTED", 1)
+    monkeypatch.setattr(service, "COUNTED", 1)
     monkeypatch.setattr(pages, "SHOWN", 2)
     for body in ("One", "Two", "Three"):
         say(cast.smith, watched, body)
@@ -122,16 +122,16 @@ def test_much_news_is_counted_so_far(ada, cast, watched, monkeypatch):
 
 def test_old_news_is_lost_from_sight(ada, cast, watched, monkeypatch):
     say(cast.smith, watched, "@ada?")
-    later = inbox.now_ms() + (inbox.DAYS + 1) * inbox.DAY_MS
-    monkeypatch.setattr(inbox, "now_ms", lambda: later)
+    later = service.now_ms() + (service.DAYS + 1) * service.DAY_MS
+    monkeypatch.setattr(service, "now_ms", lambda: later)
     assert "All read" in ada.get(HERE).text
     assert count(ada) == ""
 
 
 def test_the_header_tells_whether_a_bot_is_at_work(ada, cast, monkeypatch):
     assert "at-work" in ada.get("/standing").text
-    later = inbox.now_ms() + inbox.AT_WORK_MS + 1000
-    monkeypatch.setattr(inbox, "now_ms", lambda: later)
+    later = service.now_ms() + service.AT_WORK_MS + 1000
+    monkeypatch.setattr(service, "now_ms", lambda: later)
     assert "at-work" not in ada.get("/standing").text
 
 

@@ -8,8 +8,8 @@ import pytest
 from markupsafe import Markup
 
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.db import reading
 from app.core.errors import Unavailable
+from app.database.session import reading
 from app.tickets import cards
 from app.tickets.board import Shape
 from app.tickets.pages import kept_boards

@@ -9,8 +9,8 @@ import pytest
 from markupsafe import Markup, escape
 
 from app.core.actor import ANONYMOUS
-from app.core.at_hand import notes
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.http.current import notes
 from app.web import filters, page_cache
 from app.web.render import cached_page
 from tests.web.templates_of_tests import COMPRESSED, NOON, without_keys

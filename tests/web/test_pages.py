@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from app.core.clock import DAY_MS, now_ms
-from app.core.db import session
+from app.database.session import session
 from app.tickets.models import Ticket
 from tests.support.cast import in_app
 

@@ -55,7 +55,7 @@ def test_a_cursor_that_was_cut_off_leads_to_the_top(ada, path):
 
 
 def test_the_first_steps_show_people_however_many_bots_there_are(ada, monkeypatch):
-    monkeypatch.setattr("app.welcome.pages.SHOWN", 2)
+    monkeypatch.setattr("app.sample.pages.SHOWN", 2)
     shown = ada.get("/start/people").text
     assert '<span class="faint">ada</span>' in shown
     assert '<span class="faint">bo</span>' in shown

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from app.accounts.markers import marker, move_marker
-from app.activity import reviewing
+from app.accounts.read_markers import marker, move_marker
+from app.activity import bot_review
 from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS
 from tests.support.cast import in_app
@@ -105,7 +105,7 @@ def test_a_page_that_was_undone_shows_it(ada, cast):
 
 
 def test_long_work_comes_in_parts(ada, cast, path, monkeypatch):
-    monkeypatch.setattr(reviewing, "EVENTS_SHOWN", 3)
+    monkeypatch.setattr(bot_review, "EVENTS_SHOWN", 3)
     for priority in ("low", "high", "urgent", "low", "high"):
         cast.smith.patch(path, {"priority": priority})
     text = text_of(ada.get(HERE))
@@ -118,8 +118,8 @@ def test_long_work_comes_in_parts(ada, cast, path, monkeypatch):
 
 def test_without_a_marker_the_review_goes_back_a_week(ada, cast, path, monkeypatch):
     cast.smith.patch(path, {"priority": "low"})
-    real = reviewing.now_ms
-    monkeypatch.setattr(reviewing, "now_ms", lambda: real() + 8 * DAY_MS)
+    real = bot_review.now_ms
+    monkeypatch.setattr(bot_review, "now_ms", lambda: real() + 8 * DAY_MS)
     text = text_of(ada.get(HERE))
     assert "you have not looked yet" in text
     assert "Nothing new" in text

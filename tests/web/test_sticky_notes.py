@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from app.core.db import session
+from app.database.session import session
 from app.sticky_notes.models import StickyNote
 from tests.support.cast import in_app
 from tests.web.test_statements import LIMIT

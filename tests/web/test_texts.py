@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from app.audit.models import AuditEvent
-from app.core.db import session
+from app.database.session import session
 from app.markdown import rendering
 from tests.support.cast import in_app
 from tests.web.test_statements import LIMIT

@@ -9,10 +9,10 @@ import subprocess
 
 import pytest
 
-from app.core.db import run_write
+from app.database.session import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import Outcome
-from app.webhooks.draining import deliver_due
+from app.webhooks.deliver_once import deliver_due
 from app.webhooks.limits import limits
 from app.webhooks.pages.snippets import NODE, PYTHON
 from tests.support.receiver import SECRET

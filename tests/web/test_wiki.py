@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.wiki.namesakes import PLACES
 from app.wiki.pages.tree import grow
+from app.wiki.slug_resolution import PLACES
 from tests.support.story import events
 from tests.web.wiki_on_page import WIKI, field
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.core.db import run_write, session, transaction
-from app.webhooks import waking
+from app.database.session import run_write, session, transaction
+from app.webhooks import signals
 
 
 @pytest.fixture
@@ -13,14 +13,14 @@ def woken():
     def wake():
         seen.append("woken")
 
-    waking.outbox_filled.listen(wake)
+    signals.outbox_filled.listen(wake)
     yield seen
-    waking.outbox_filled.forget(wake)
+    signals.outbox_filled.forget(wake)
 
 
 def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
     with app.app_context(), transaction():
-        waking.outbox_filled.ring_after_commit()
+        signals.outbox_filled.ring_after_commit()
         with session.begin_nested():
             pass
         with pytest.raises(KeyError), session.begin_nested():
@@ -31,7 +31,7 @@ def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
 
 def test_a_transaction_that_fails_wakes_nobody(app, woken):
     def fail():
-        waking.outbox_filled.ring_after_commit()
+        signals.outbox_filled.ring_after_commit()
         raise KeyError
 
     with app.app_context(), pytest.raises(KeyError):

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import text as sql
 
-from app.core.db import reading, session
+from app.database.session import reading, session
 from tests.support.receiver import SECRET
 from tests.support.story import events, invalid, malformed, ok, refused
 

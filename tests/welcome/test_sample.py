@@ -7,11 +7,11 @@ from sqlalchemy import func, select
 
 from app.accounts.models import User
 from app.audit.models import AuditEvent, ToolInvocation
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.projects.models import Project
+from app.sample import sample
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket
-from app.welcome import sample
 from app.wiki.models import WikiPage
 from tests.support.story import event_types, events, ok
 from tests.web.conftest import Reader

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.webhooks.models import OutboxEntry
 from tests.support.cast import Cast
 from tests.support.story import ok, walk

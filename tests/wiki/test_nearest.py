@@ -3,10 +3,10 @@
 import pytest
 
 from app.core.actor import Actor, ActorKind
-from app.core.db import reading
-from app.wiki import nearest
-from app.wiki.nearest import known
-from app.wiki.nearest import nearest as near
+from app.database.session import reading
+from app.wiki import did_you_mean
+from app.wiki.did_you_mean import known
+from app.wiki.did_you_mean import nearest as near
 from tests.support.statements import statements
 
 SLUGS = known(
@@ -39,11 +39,11 @@ def test_nothing_is_suggested_for_what_resembles_nothing(typed):
 def test_the_likeliest_comes_first_and_only_a_few_are_named():
     found = near(known([f"setup-{one}" for one in "abcdefgh"] + ["setup-guide"]), "setup-guides")
     assert found[0] == "setup-guide"
-    assert len(found) == nearest.SUGGESTED
+    assert len(found) == did_you_mean.SUGGESTED
 
 
 def test_a_trigram_of_all_slugs_is_not_counted(monkeypatch):
-    monkeypatch.setattr(nearest, "COMMON", 3)
+    monkeypatch.setattr(did_you_mean, "COMMON", 3)
     candidates = known([f"page-{number}" for number in range(10)] + ["page-setup"])
     assert near(candidates, "page-setpu") == ["page-setup"]
 
@@ -55,7 +55,7 @@ def test_slugs_are_read_in_one_statement_without_the_texts(app, cast):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     missing = [(cast.open_project, "setup"), (None, "setup")]
     with app.app_context(), statements(app) as seen, reading():
-        found = nearest.suggestions(ada, missing)
+        found = did_you_mean.suggestions(ada, missing)
     # The project's own page stands before the global one of its slug.
     assert found == {
         (cast.open_project, "setup"): [(None, "setups"), (cast.open_project, "set-up")],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.db import reading
+from app.database.session import reading
 from app.wiki.sentences import READ, SHOWN, around, sentence
 
 

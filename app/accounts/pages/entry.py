@@ -8,8 +8,8 @@ from app.accounts.pages.blueprint import pages, peer
 from app.accounts.schemas import LoginBody, SetupBody
 from app.accounts.sessions import OpenedSession
 from app.config import settings_at_hand
-from app.core.db import reading
 from app.core.errors import InvalidCredentials, RateLimited
+from app.database.session import reading
 from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public

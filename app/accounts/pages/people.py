@@ -6,8 +6,8 @@ from app.accounts import users
 from app.accounts.pages.blueprint import pages
 from app.accounts.schemas import UserCreate
 from app.config import settings_at_hand
-from app.core.db import reading
 from app.core.errors import Conflict, InvalidField
+from app.database.session import reading
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, safe_next
 from app.web.render import go, page

@@ -7,7 +7,7 @@ from app.accounts.builders import user_json
 from app.accounts.pages.blueprint import pages, peer
 from app.accounts.schemas import ChangePasswordBody, UserPatch
 from app.config import settings_at_hand
-from app.core.db import reading
+from app.database.session import reading
 from app.web import choices
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, write

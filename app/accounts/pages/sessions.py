@@ -4,8 +4,8 @@ from flask import Response, request
 
 from app.accounts import own_sessions
 from app.accounts.pages.blueprint import pages
-from app.core.db import reading
 from app.core.errors import NotFound
+from app.database.session import reading
 from app.web.guard import actor, write
 from app.web.render import go, page
 

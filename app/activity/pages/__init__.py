@@ -1,29 +1,6 @@
-"""The pages of the audit log and of the tool log, undoing, and the review of a bot."""
+"""The pages of the audit log, the tool log, and the review of a bot."""
 
-from app.activity.pages import (
-    at_work,
-    bot,
-    exporting,
-    home,
-    inbox,
-    log,
-    project,
-    reviewing,
-    tools,
-    undoing,
-)
+from app.activity.pages import bot, bot_badges, bot_review, exporting, log, project, tools
 from app.activity.pages.blueprint import pages
 
-__all__ = [
-    "at_work",
-    "bot",
-    "exporting",
-    "home",
-    "inbox",
-    "log",
-    "pages",
-    "project",
-    "reviewing",
-    "tools",
-    "undoing",
-]
+__all__ = ["bot", "bot_badges", "bot_review", "exporting", "log", "pages", "project", "tools"]

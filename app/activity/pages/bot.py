@@ -6,16 +6,16 @@ from flask import Response, request
 
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode, User
-from app.activity import access, work
+from app.activity import bot_access, bot_activity
 from app.activity.pages.blueprint import pages
 from app.activity.pages.log import rows
 from app.bots import service as bots
+from app.bots.capability_text import may_do
 from app.bots.schemas import BotPatch
-from app.bots.wording import may_do
-from app.core.db import reading
 from app.core.ids import as_uuid
+from app.database.session import reading
 from app.projects import service as projects
-from app.tickets import quiet
+from app.tickets import stalled_bots
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, html, page, render
@@ -35,11 +35,11 @@ def show_bot(username: str, form: Form, *, status: int = 200) -> Response:
     """The page, with the settings as they were sent where they were refused."""
     reference = request.args.get("reference", "").strip()[:200]
     with reading():
-        user = work.bot_named(actor(), username)
+        user = bot_activity.bot_named(actor(), username)
         found = bots.get_bot(actor(), user.id)
-        done = work.work_of(actor(), user.id)
+        done = bot_activity.work_of(actor(), user.id)
         known = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-        tested = access.test_access(actor(), user.id, reference) if reference else None
+        tested = bot_access.test_access(actor(), user.id, reference) if reference else None
         writes, refused = rows(done.writes), rows(done.refused)
     bot = bot_json(found.user, found.token)
     return page(
@@ -52,7 +52,7 @@ def show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         writes=writes,
         refused=refused,
         bars=_bars(done),
-        is_quiet=quiet.is_quiet,
+        is_quiet=stalled_bots.is_quiet,
         reference=reference,
         tested=tested,
         status=status,
@@ -66,7 +66,7 @@ def _said(user: User, keys: dict[str, str]) -> str:
     return may_do(user.username, user.bot_mode or BotMode.READ, places, global_wiki=may_edit)
 
 
-def _bars(done: work.Work) -> list[dict[str, Any]]:
+def _bars(done: bot_activity.Work) -> list[dict[str, Any]]:
     """The bars of the last day: calls, and the part of them that failed."""
     most = max([hour.calls for hour in done.hours] + [1])
     return [
@@ -103,8 +103,8 @@ def first_call(username: str) -> Response:
     """Whether the bot has called since its token was issued; nothing to swap until it has."""
     after = as_uuid(request.args.get("after", ""))
     with reading():
-        user = work.bot_named(actor(), username)
-        call = work.first_call(actor(), user.id, after) if after else None
+        user = bot_activity.bot_named(actor(), username)
+        call = bot_activity.first_call(actor(), user.id, after) if after else None
     if call is None:
         return Response(status=204)
     return html(render("bots/_connected.html", call=call))

@@ -14,8 +14,8 @@ from app.activity import service
 from app.activity.pages.blueprint import asked, pages
 from app.activity.pages.log import FILTERS, rows, wanted_by
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.lanes import Lane, require
+from app.database.session import reading
 from app.web.downloads import streamed
 from app.web.guard import actor
 from app.web.spreadsheets import line

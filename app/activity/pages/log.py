@@ -8,7 +8,7 @@ from flask import Response, request
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.activity import reviewing, service
+from app.activity import bot_review, service
 from app.activity.pages.blueprint import (
     DEFAULT_SPAN,
     ROWS,
@@ -21,9 +21,9 @@ from app.activity.pages.blueprint import (
 from app.activity.sentences import sentence
 from app.audit.catalogue import EVENTS, Category, may_be_undone
 from app.audit.models import AuditEvent
-from app.core.db import reading, session
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid, is_display_id
+from app.database.session import reading, session
 from app.projects.models import Project
 from app.tickets.models import Ticket
 from app.web.guard import actor
@@ -160,7 +160,7 @@ def show_event(event_id: str) -> Response:
     """Show one event with its payload."""
     with reading():
         (event,) = rows([service.get_event(actor(), event_id)])
-        is_undone = bool(reviewing.undone_of([session.get_one(AuditEvent, event["id"])]))
+        is_undone = bool(bot_review.undone_of([session.get_one(AuditEvent, event["id"])]))
     reader = actor().user_id
     changes = event["payload"].get("changes")
     written = orjson.dumps(event["payload"], option=orjson.OPT_INDENT_2).decode()

@@ -8,8 +8,8 @@ from app.activity.overview import overview
 from app.activity.pages.blueprint import ROWS, address, pages
 from app.activity.pages.log import rows
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.errors import InvalidField
+from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.web import choices
 from app.web.guard import actor, is_secure, write

@@ -6,7 +6,7 @@ import orjson
 from flask import Response, request
 from sqlalchemy import select
 
-from app.accounts import lookup
+from app.accounts import user_refs
 from app.accounts.models import User
 from app.activity.pages.blueprint import (
     DEFAULT_SPAN,
@@ -17,11 +17,11 @@ from app.activity.pages.blueprint import (
     pages,
     since,
 )
-from app.activity.tool_figures import tool_figures
 from app.activity.tool_log import ERROR, OK, list_invocations
-from app.core.db import reading, session
+from app.activity.tool_stats import tool_figures
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
+from app.database.session import reading, session
 from app.web.guard import actor
 from app.web.render import go, page
 
@@ -49,7 +49,7 @@ def tool_log() -> Response:
             )
         except InvalidField:
             return go(address("/audit/tools", chosen))
-        bots = lookup.summaries(row["bot_user_id"] for row in found.data)
+        bots = user_refs.summaries(row["bot_user_id"] for row in found.data)
         figures = tool_figures(actor(), since=began or 0)
     return page(
         "audit/tools.html",

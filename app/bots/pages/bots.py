@@ -5,16 +5,16 @@ from typing import Any
 from flask import Response, g, request
 
 from app.accounts.builders import bot_json
-from app.bots import pausing, pulse, releasing, service
+from app.bots import call_histogram, pausing, release_tickets, service
+from app.bots.capability_text import may_do
 from app.bots.clients import CLIENTS
 from app.bots.pages.blueprint import SHOWN, pages
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
-from app.bots.wording import may_do
 from app.config import settings_at_hand
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.errors import Conflict, InvalidField
+from app.database.session import reading
 from app.projects import service as projects
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, safe_next, write
@@ -32,7 +32,7 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
             found = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
             known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
             pause = pausing.current_pause(actor())
-            pulses = pulse.of_all(actor())
+            pulses = call_histogram.of_all(actor())
     except InvalidField:
         # A cursor that was cut off on its way: start at the top.
         return go(BOTS)
@@ -160,7 +160,7 @@ def change(bot_id: str) -> Response:
         def switch_it(present: Actor) -> None:
             bot = service.update_bot(present, bot_id, is_active=wanted)
             if release:
-                releasing.release_all(present, bot.user.id)
+                release_tickets.release_all(present, bot.user.id)
 
         write(switch_it)
     return go(back)
@@ -170,7 +170,7 @@ def change(bot_id: str) -> Response:
 def release_ticket(bot_id: str) -> Response:
     """Take one ticket from the bot, if it still holds it."""
     ticket_id = request.form.get("ticket_id", "")
-    write(lambda present: releasing.release(present, bot_id, ticket_id))
+    write(lambda present: release_tickets.release(present, bot_id, ticket_id))
     with reading():
         username = service.get_bot(actor(), bot_id).user.username
     return go(

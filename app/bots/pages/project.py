@@ -4,10 +4,10 @@ from typing import Any
 
 from flask import Response, request
 
-from app.bots import reaching, service
+from app.bots import allowlist, service
 from app.bots.pages.blueprint import SHOWN, pages
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.forms import Form, submit
 from app.web.guard import actor
@@ -53,7 +53,7 @@ def change_in_project(key: str) -> Response:
     """Let a bot into the project, or take the project off its list."""
     project = _project(key)
     bot_id = request.form.get("bot_id", "")
-    verb = reaching.shut_out if "remove" in request.form else reaching.let_in
+    verb = allowlist.shut_out if "remove" in request.form else allowlist.let_in
     form = Form(shown=frozenset({"bot_id"}))
     if not bot_id:
         form.refuse("bot_id", "Choose a bot.")

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects import samples, service, ticket_rows
 from app.projects.pages.blueprint import pages
 from app.projects.schemas import ProjectCreate

@@ -4,7 +4,7 @@ from flask import Response, request
 from sqlalchemy import select
 
 from app.accounts.models import User, UserType
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.projects import service
 from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects import states, ticket_rows
 from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects import service as projects
 from app.projects.loaders import SeenProject
 from app.sticky_notes import page_queries
@@ -13,8 +13,8 @@ from app.sticky_notes.conversion import convert_note, default_title
 from app.sticky_notes.pages.blueprint import pages, shown, wall_of
 from app.sticky_notes.schemas import StickyNoteConversion
 from app.tickets import loaders as tickets
+from app.tickets.board_sidebar import all_users
 from app.tickets.filters import KINDS, PRIORITIES
-from app.tickets.furniture import all_users
 from app.tickets.pages.blueprint import user_options, words
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor

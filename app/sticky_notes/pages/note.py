@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from app.core.db import reading
+from app.database.session import reading
 from app.sticky_notes import page_queries, service
 from app.sticky_notes.pages.blueprint import choices, coloured, pages, shown, wall_of
 from app.sticky_notes.schemas import StickyNotePatch

@@ -5,9 +5,9 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.errors import InvalidField
-from app.core.pagination import Page
+from app.database.pagination import Page
+from app.database.session import reading
 from app.projects.loaders import SeenProject, visible_by_key
 from app.sticky_notes import page_queries, service
 from app.sticky_notes.pages.blueprint import choices, coloured, pages, shown, wall_of

@@ -8,12 +8,12 @@ from markupsafe import Markup
 
 from app.accounts.builders import UserSummary
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects import service as projects
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
-from app.tickets import changes, furniture
+from app.tickets import board_sidebar, changes
 from app.tickets.board import Shape
 from app.tickets.cards import GROUPINGS
 from app.tickets.pages import filters, kept_boards
@@ -92,8 +92,8 @@ def _show(project: SeenProject | None) -> Response:
     token = changes.first_token()
     # Boards that are filtered are too many to keep.
     kept = None if wanted.chosen else kept_boards.find(shape)
-    around = furniture.furniture(shape.project_id, actor().id)
-    users = furniture.all_users()
+    around = board_sidebar.furniture(shape.project_id, actor().id)
+    users = board_sidebar.all_users()
     groups = filters.offered(
         wanted.chosen,
         users=user_options(users, shape.project_id)[1:],
@@ -118,11 +118,11 @@ def _show(project: SeenProject | None) -> Response:
         "live": filters.address(f"{path}/live", wanted.chosen, **wanted.more),
     }
     if kept is None:
-        columns = _columns(project, wanted, furniture.summaries(users), around.labels)
+        columns = _columns(project, wanted, board_sidebar.summaries(users), around.labels)
         return page("tickets/board.html", block="results", **context, token=token, columns=columns)
     context["token"] = kept.token
     columns = kept.columns or kept_boards.keep(
-        kept, lambda: _columns(project, wanted, furniture.summaries(users), around.labels)
+        kept, lambda: _columns(project, wanted, board_sidebar.summaries(users), around.labels)
     )
     if is_htmx():
         return page("tickets/board.html", block="results", **context, columns=columns)
@@ -188,7 +188,7 @@ def _live(key: str | None) -> Response:
             words = f"{many}{'+' if news.is_cut else ''}"
             return _told(news.token, pill="" if news.is_frame else words)
         shape = wanted.shape(visible_by_key(actor(), key).id if key else None)
-        people = furniture.summaries(furniture.all_users())
+        people = board_sidebar.summaries(board_sidebar.all_users())
         conditions = filters.conditions(wanted.chosen, actor())
         cards = boards.cards_among(shape, conditions, sorted(news.ticket_ids), people)
         shown = {one["id"] for one in cards}

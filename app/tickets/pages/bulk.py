@@ -10,17 +10,17 @@ from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
 from app.core.context import request_id
-from app.core.db import reading
 from app.core.errors import DomainError, InvalidField
 from app.core.ids import as_uuid
+from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.rest.fields import load
-from app.tickets import bulk, furniture, listing, loaders
+from app.tickets import board_sidebar, bulk, listing, loaders
+from app.tickets.board_moves import CATEGORIES
 from app.tickets.bulk import BATCH, MOST_TICKETS, Changes, Outcome
 from app.tickets.filters import PRIORITIES
-from app.tickets.lanes import CATEGORIES
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import words
 from app.tickets.pages.listing import asked, conditions_of
@@ -107,7 +107,7 @@ def choices(project: SeenProject | None) -> dict[str, Any]:
     labels = project_labels.by_name(project.id) if project else ()
     return {
         "places": [(one.id, one.name) for one in ordered] or words(sorted(CATEGORIES)),
-        "people": user_options(furniture.all_users(), project_id),
+        "people": user_options(board_sidebar.all_users(), project_id),
         "priorities": words(PRIORITIES),
         "label_options": [(one.id, one.name) for one in labels],
     }

@@ -3,9 +3,9 @@
 from flask import Response
 
 from app.audit.models import AuditEvent
-from app.core.db import by_id, reading
-from app.core.diff import compare
 from app.core.errors import NotFound
+from app.database.session import by_id, reading
+from app.text.diff import compare
 from app.tickets import page_queries
 from app.tickets.pages.blueprint import pages
 from app.web.guard import actor

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from app.tickets.cumulative_flow import Flow
 from app.tickets.epics import Epic
-from app.tickets.flow import Flow
 
 WIDTH, HEIGHT = 720, 240
 # Around the chart: names of the bands at its right, days below it, numbers at its left.

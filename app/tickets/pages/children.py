@@ -5,8 +5,8 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.errors import InvalidField
+from app.database.session import reading
 from app.tickets import creating, loaders, page_queries
 from app.tickets.models import TicketType
 from app.tickets.pages import show

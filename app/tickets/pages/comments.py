@@ -6,10 +6,10 @@ from typing import Any
 from flask import Response, g, request
 
 from app.core.actor import Actor
-from app.core.db import reading
-from app.core.diff import compare
 from app.core.errors import Forbidden
+from app.database.session import reading
 from app.projects import states
+from app.text.diff import compare
 from app.tickets import comments, loaders, page_queries, service, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show, stream

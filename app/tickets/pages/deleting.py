@@ -6,7 +6,7 @@ such operation.
 
 from flask import Response
 
-from app.core.db import reading
+from app.database.session import reading
 from app.tickets import page_queries, restoring, service
 from app.tickets.pages.blueprint import pages
 from app.web.guard import actor, write

@@ -2,9 +2,9 @@
 
 from flask import Response, request
 
-from app.core.db import reading
+from app.database.session import reading
 from app.projects.loaders import visible_by_key
-from app.tickets import epics, flow, page_queries
+from app.tickets import cumulative_flow, epics, page_queries
 from app.tickets.pages import charts
 from app.tickets.pages.blueprint import pages
 from app.web.filters import today
@@ -25,7 +25,7 @@ def show_epics(key: str) -> Response:
         found, has_more = epics.of_project(project.id)
         # The first one stands open; the others ask for theirs when they are opened.
         first = page_queries.children(found[0].id) if found else []
-        flowed = flow.flow(project.id, days)
+        flowed = cumulative_flow.flow(project.id, days)
     step = max(1, -(-len(flowed.days) // ROWS))
     return page(
         "tickets/epics.html",

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 from flask import Response, request
 
-from app.core.db import reading
 from app.core.errors import NotFound
 from app.core.lanes import Lane, require
+from app.database.session import reading
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import listing
 from app.tickets.listing import Row

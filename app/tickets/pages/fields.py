@@ -11,17 +11,17 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
-from app.core.diff import Diff, compare
 from app.core.errors import InvalidField, NotFound
-from app.core.merging import Merged, merge
 from app.core.text import unified
+from app.database.session import reading
 from app.projects import states
 from app.rest.fields import load
+from app.text.diff import Diff, compare
+from app.text.merge3 import Merged, merge
 from app.tickets import listing, loaders, page_queries, service
+from app.tickets.board_sidebar import all_users
 from app.tickets.fields import BY_PART, FIELDS
 from app.tickets.filters import PRIORITIES
-from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
 from app.tickets.page_queries import Subject
 from app.tickets.pages import show

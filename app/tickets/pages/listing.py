@@ -7,12 +7,12 @@ from flask import Response, request
 from sqlalchemy import ColumnElement
 from werkzeug.datastructures import MultiDict
 
-from app.core.db import reading
 from app.core.errors import InvalidField
+from app.database.session import reading
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import furniture, listing
+from app.tickets import board_sidebar, listing
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
 from app.tickets.models import Ticket
@@ -106,8 +106,8 @@ def _show(project: SeenProject | None) -> Response:
     # "Load more" brings rows alone.
     if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
         return html(render("tickets/_rows.html", **shown))
-    around = furniture.furniture(project.id if project else None, actor().id)
-    users = furniture.all_users()
+    around = board_sidebar.furniture(project.id if project else None, actor().id)
+    users = board_sidebar.all_users()
     people = user_options(users, project.id if project else None)
     ordered = states.ordered(project.id) if project else ()
     labels = [(one["id"], one["name"]) for one in around.labels] if project else []

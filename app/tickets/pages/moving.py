@@ -7,13 +7,13 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.audit.models import AuditEvent
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.projects import states
 from app.projects.models import WorkflowState
-from app.tickets import board, furniture, lanes, loaders, page_queries
+from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
 from app.tickets.board import Shape
+from app.tickets.board_moves import CATEGORIES, Spot
 from app.tickets.cards import GROUPINGS
-from app.tickets.lanes import CATEGORIES, Spot
 from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import pages
 from app.web.forms import Form, submit
@@ -53,7 +53,9 @@ def move(reference: str) -> Response:
     wanted = Spot(sent.get("state_id", ""), sent.get("lane", ""))
     if not is_htmx():
         form = Form(raw=sent.copy())
-        if submit(form, lambda present: lanes.carry(present, reference, to=wanted, seen=None)):
+        if submit(
+            form, lambda present: board_moves.carry(present, reference, to=wanted, seen=None)
+        ):
             return go(safe_next(sent.get("back")))
         return _choose(reference, form, safe_next(sent.get("back")))
     grouping = grouping_of(sent)
@@ -61,7 +63,9 @@ def move(reference: str) -> Response:
     if "from_state_id" in sent:
         seen = Spot(sent["from_state_id"], sent.get("from_lane", ""))
     done = write(
-        lambda present: lanes.carry(present, reference, to=wanted, seen=seen, grouping=grouping)
+        lambda present: board_moves.carry(
+            present, reference, to=wanted, seen=seen, grouping=grouping
+        )
     )
     if done.is_moved:
         return _moved(reference, wanted, done.before)
@@ -79,7 +83,7 @@ def shown_card(reference: str, *, fresh: bool = True) -> str:
     ticket = loaders.visible(actor(), reference)
     everywhere = bool(sent.get("everywhere"))
     shape = Shape(None if everywhere else ticket.project_id, grouping=grouping_of(sent))
-    one = board.card(shape, ticket.id, furniture.summaries(furniture.all_users()))
+    one = board.card(shape, ticket.id, board_sidebar.summaries(board_sidebar.all_users()))
     return render("tickets/_card.html", one=one, fresh=fresh)
 
 

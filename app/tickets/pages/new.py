@@ -6,15 +6,15 @@ from urllib.parse import urlencode
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.ids import is_display_id
+from app.database.session import reading
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import creating, loaders, page_queries
+from app.tickets.board_sidebar import all_users
 from app.tickets.fields import UPDATED
 from app.tickets.filters import PRIORITIES
-from app.tickets.furniture import all_users
 from app.tickets.models import TicketType
 from app.tickets.pages.blueprint import pages, user_options, words
 from app.tickets.pages.board import label_summaries

@@ -13,9 +13,9 @@ from sqlalchemy import select
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core import ids, text
-from app.core.db import reading, session
 from app.core.errors import Gone
 from app.core.ids import as_uuid
+from app.database.session import reading, session
 from app.tickets import page_queries, relations, stream_queries
 from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket

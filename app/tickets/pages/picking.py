@@ -9,17 +9,17 @@ from flask import Response, request
 
 from app.accounts.builders import user_summary
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.errors import NotFound
+from app.database.session import reading
 from app.rest.fields import load
-from app.tickets import furniture, loaders, page_queries, service
+from app.tickets import board_sidebar, loaders, page_queries, service
 from app.tickets.filters import PRIORITIES
-from app.tickets.label_links import label_ids_of
 from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import may_be_assigned, pages
 from app.tickets.pages.moving import shown_card
 from app.tickets.read import labels_of
 from app.tickets.schemas import TicketPatch
+from app.tickets.ticket_labels import label_ids_of
 from app.web.forms import Form, submit
 from app.web.guard import actor, safe_next
 from app.web.render import go, html, is_htmx, page, render
@@ -48,7 +48,7 @@ def _choose(reference: str, name: str, form: Form) -> Response:
         subject = page_queries.subject(actor(), reference)
         users = [
             user_summary(row.id, row.type, row.username, row.display_name)
-            for row in furniture.all_users()
+            for row in board_sidebar.all_users()
             if may_be_assigned(row, subject.project["id"])
         ]
     users.sort(key=lambda one: one["id"] != actor().id)
@@ -133,7 +133,7 @@ def _words(ticket: Ticket, name: str) -> str:
     if name == "labels":
         found = [label["name"] for label in labels_of(ticket.id)]
         return f"labels {', '.join(found)}" if found else "no labels"
-    user = furniture.summaries(furniture.all_users()).get(ticket.assignee_user_id or "")
+    user = board_sidebar.summaries(board_sidebar.all_users()).get(ticket.assignee_user_id or "")
     return f"assigned to {user['display_name']}" if user else "assigned to nobody"
 
 

@@ -5,10 +5,10 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import creating, quick
-from app.tickets.furniture import all_users, furniture
+from app.tickets.board_sidebar import all_users, furniture
 from app.tickets.pages.blueprint import may_be_assigned, pages
 from app.tickets.pages.moving import shown_card
 from app.tickets.schemas import TicketCreate

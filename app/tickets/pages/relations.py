@@ -3,8 +3,8 @@
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
 from app.core.errors import InvalidField
+from app.database.session import reading
 from app.tickets import loaders, page_queries, relations
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import pages

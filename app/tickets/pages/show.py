@@ -6,8 +6,8 @@ from typing import Any
 from flask import Response, g, request
 
 from app.config import settings_at_hand
-from app.core.db import reading
 from app.core.errors import Gone
+from app.database.session import reading
 from app.tickets import page_queries, relations, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import stream

@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import views
 from app.tickets.pages.blueprint import pages

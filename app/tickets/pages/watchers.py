@@ -5,9 +5,9 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.db import reading
+from app.database.session import reading
 from app.tickets import page_queries, watchers
-from app.tickets.furniture import all_users
+from app.tickets.board_sidebar import all_users
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import pages, user_options
 from app.web.forms import Form, submit

@@ -3,9 +3,9 @@
 import orjson
 from flask import Response, request
 
-from app.accounts import lookup
-from app.core.db import reading
+from app.accounts import user_refs
 from app.core.text import unified
+from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.tickets import completion
 from app.tickets.pages.blueprint import pages
@@ -38,7 +38,7 @@ def complete() -> Response:
         if request.args.get("of") == "people":
             found = [
                 {"insert": f"@{row['username']}", "title": row["display_name"], "note": row["type"]}
-                for row in lookup.named_like(typed, project.id, NAMES)
+                for row in user_refs.named_like(typed, project.id, NAMES)
             ]
         else:
             found = [

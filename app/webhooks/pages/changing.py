@@ -4,7 +4,7 @@ import secrets
 
 from flask import Response, request
 
-from app.core.db import reading
+from app.database.session import reading
 from app.web.forms import load_form, submit
 from app.web.guard import actor, write
 from app.web.render import go, page

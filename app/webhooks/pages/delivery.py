@@ -7,8 +7,8 @@ from flask import Response
 from sqlalchemy import select
 
 from app.config import settings_at_hand
-from app.core.db import reading, session
 from app.core.errors import Conflict
+from app.database.session import reading, session
 from app.web.guard import actor
 from app.web.render import go, page
 from app.webhooks import attempts, deliveries, retrying, service

@@ -4,7 +4,7 @@ from flask import Response
 from sqlalchemy import select
 
 from app.core.actor import Actor
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.web.forms import Form, submit
 from app.web.guard import actor
 from app.web.render import page

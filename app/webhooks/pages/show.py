@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 from flask import Response, g, request
 
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
-from app.core.db import reading
 from app.core.errors import InvalidField
+from app.database.session import reading
 from app.web.forms import Form
 from app.web.guard import actor
 from app.web.render import go, page

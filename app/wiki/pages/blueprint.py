@@ -10,8 +10,8 @@ from app.core.errors import Gone, NotFound
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
 from app.web.wiki_addresses import address_of
-from app.wiki import nearest, slugs
-from app.wiki.namesakes import Found, Namesakes, SeenPage, namesakes
+from app.wiki import did_you_mean, slugs
+from app.wiki.slug_resolution import Found, Namesakes, SeenPage, namesakes
 
 pages = Blueprint("wiki_pages", __name__)
 
@@ -82,7 +82,7 @@ def found_or_missing(scope: Scope, named: Namesakes) -> Found | NotFound | Gone:
 
 def near(scope: Scope, slug: str) -> list[dict[str, str]]:
     """The pages that may have been meant by a slug that no page of the scope has."""
-    found = nearest.suggestions(actor(), [(scope.id, slug)])[scope.id, slug]
+    found = did_you_mean.suggestions(actor(), [(scope.id, slug)])[scope.id, slug]
     return [
         {"slug": one, "address": address_of(scope.key if home else None, one)}
         for home, one in found

@@ -2,7 +2,7 @@
 
 from flask import Response, request
 
-from app.core.db import reading
+from app.database.session import reading
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.wiki import links, service

@@ -11,17 +11,16 @@ from flask import Response, request
 
 from app.core import text
 from app.core.actor import Actor
-from app.core.db import reading
-from app.core.diff import compare
 from app.core.errors import Conflict, NotFound
-from app.core.merging import merge
+from app.database.session import reading
 from app.markdown import Html
+from app.text.diff import compare
+from app.text.merge3 import merge
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import page_queries, service
-from app.wiki.namesakes import Found, SeenPage, namesakes
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -32,6 +31,7 @@ from app.wiki.pages.blueprint import (
     scope_of,
 )
 from app.wiki.schemas import WikiPageCreate, WikiPagePatch
+from app.wiki.slug_resolution import Found, SeenPage, namesakes
 
 
 @both("/new")

@@ -4,9 +4,9 @@ from flask import Response, request
 
 from app.core import text
 from app.core.actor import Actor
-from app.core.db import reading
-from app.core.diff import compare
 from app.core.errors import NotFound
+from app.database.session import reading
+from app.text.diff import compare
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.wiki import page_queries, service

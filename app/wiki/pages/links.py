@@ -4,12 +4,12 @@ from typing import Any
 
 from flask import Response, request
 
-from app.core.db import reading
 from app.core.errors import InvalidField
+from app.database.session import reading
 from app.web.guard import actor
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of, address_of_new, title_of
-from app.wiki import links, nearest, page_queries
+from app.wiki import did_you_mean, links, page_queries
 from app.wiki.pages.blueprint import pages
 
 SHOWN = 200
@@ -24,7 +24,7 @@ def broken_links() -> Response:
                 actor(), limit=SHOWN, cursor=request.args.get("cursor") or None
             )
             keys = page_queries.keys_of(row["page"]["project_id"] for row in found.data)
-            meant = nearest.suggestions(
+            meant = did_you_mean.suggestions(
                 actor(), {(row["page"]["project_id"], row["target_slug"]) for row in found.data}
             )
     except InvalidField:

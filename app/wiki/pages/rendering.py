@@ -8,14 +8,14 @@ from sqlalchemy import select
 from app.audit.models import AuditEvent
 from app.audit.service import record_separately
 from app.core.actor import Actor
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.markdown import Broken, Html, Profile, Resolved, Targets, linked, render
 from app.web.guard import actor as present
 from app.web.texts import laid_out
 from app.wiki import loaders
-from app.wiki.namesakes import SeenPage
+from app.wiki.link_targets import Known, known, targets_of
 from app.wiki.pages.blueprint import Scope
-from app.wiki.targets import Known, known, targets_of
+from app.wiki.slug_resolution import SeenPage
 
 FAILED = "wiki.render_failed"
 # Failures this process has recorded or found recorded, so that reading again asks nothing.

@@ -3,8 +3,8 @@
 from flask import Response, request
 
 from app.core import text
-from app.core.db import reading
 from app.core.errors import Gone
+from app.database.session import reading
 from app.web.guard import actor
 from app.web.render import partial
 from app.wiki import saves

@@ -4,14 +4,14 @@ from typing import Any
 
 from flask import Response
 
-from app.core.db import reading
 from app.core.errors import Gone, NotFound
+from app.database.session import reading
 from app.web.guard import actor
 from app.web.page_cache import do_not_keep
 from app.web.render import cached_page, page
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, page_queries, sentences
-from app.wiki.namesakes import Found, Namesakes, namesakes
+from app.wiki.link_targets import Known
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -20,7 +20,7 @@ from app.wiki.pages.blueprint import (
     near,
     scope_of,
 )
-from app.wiki.targets import Known
+from app.wiki.slug_resolution import Found, Namesakes, namesakes
 
 BACKLINKS_SHOWN = 100
 OUTGOING_SHOWN = 100

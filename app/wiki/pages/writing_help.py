@@ -3,8 +3,8 @@
 import orjson
 from flask import Response, request
 
-from app.core.db import reading
 from app.core.text import unified
+from app.database.session import reading
 from app.tickets.completion import tickets_like
 from app.web.guard import actor
 from app.web.render import html

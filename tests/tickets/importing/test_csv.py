@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.webhooks.models import OutboxEntry
 from tests.support.story import events, ok
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.tickets.importing.jira_markup import as_markdown
-from app.tickets.importing.table import guess
+from app.importing.jira_markup import as_markdown
+from app.importing.table import guess
 from tests.support.timing import processor_seconds
 from tests.tickets.importing.reading import comments, relations
 

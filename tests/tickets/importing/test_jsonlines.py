@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.audit.models import AuditEvent
-from app.core.db import reading, session
+from app.database.session import reading, session
 from app.tickets.models import Ticket
 from tests.support.cast import Cast
 from tests.support.story import ok, walk

@@ -1,0 +1,83 @@
+"""Finding the users that other domains name: owners, assignees, watchers, authors."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import func, or_, select
+
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import BotToken, User
+from app.core.errors import InvalidField
+from app.database.session import by_id, session
+
+
+def find(user_id: str) -> User | None:
+    """The user of this id, of any kind and state."""
+    return by_id(User, user_id)
+
+
+def active_human(user_id: str, field: str) -> User:
+    """An active human that a body names; raises InvalidField."""
+    user = find(user_id)
+    if user is None or user.is_bot or not user.is_active:
+        raise InvalidField(field, "not_found", f"{field} must be an active human.")
+    return user
+
+
+def active_in_project(user_id: str, project_id: str, field: str) -> User:
+    """An active user who may see the project; raises InvalidField.
+
+    A bot must have the project in its allowlist.
+    """
+    user = find(user_id)
+    if user is None or not user.is_active:
+        raise InvalidField(field, "not_found", f"{field} must be an active user.")
+    if user.is_bot and user.project_ids and project_id not in user.project_ids:
+        raise InvalidField(field, "project_not_in_allowlist", f"{field} may not see this project.")
+    return user
+
+
+def summaries(user_ids: Iterable[str | None]) -> dict[str, UserSummary]:
+    """The summary of each of these users, by id, in one query."""
+    wanted = {user_id for user_id in user_ids if user_id is not None}
+    if not wanted:
+        return {}
+    rows = session.execute(
+        select(User.id, User.type, User.username, User.display_name).where(User.id.in_(wanted))
+    )
+    return {row.id: user_summary(row.id, row.type, row.username, row.display_name) for row in rows}
+
+
+def active_tokens(bot_ids: Iterable[str]) -> dict[str, BotToken]:
+    """The active token of each of these bots that has one, by the bot's id, in one query."""
+    wanted = set(bot_ids)
+    if not wanted:
+        return {}
+    rows = session.scalars(
+        select(BotToken).where(BotToken.bot_user_id.in_(wanted), BotToken.is_active)
+    )
+    return {token.bot_user_id: token for token in rows}
+
+
+def named_like(typed: str, project_id: str, most: int) -> list[dict[str, Any]]:
+    """Active users who may see the project, whose names begin so or hold it: people first."""
+    wanted = typed.strip().lower()
+    name = func.lower(User.display_name)
+    rows = session.execute(
+        select(User.username, User.display_name, User.type, User.project_ids)
+        .where(
+            User.is_active,
+            or_(
+                User.username.contains(wanted, autoescape=True),
+                name.contains(wanted, autoescape=True),
+            ),
+        )
+        .order_by(User.username.startswith(wanted, autoescape=True).desc())
+        .order_by(User.type.desc(), User.username)
+    )
+    found = (row for row in rows if not row.project_ids or project_id in row.project_ids)
+    return [
+        {"username": row.username, "display_name": row.display_name, "type": row.type}
+        for row in islice(found, most)
+    ]

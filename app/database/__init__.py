@@ -1,0 +1,1 @@
+"""The database: session, engines, units of work, locks, group commit, idempotency."""

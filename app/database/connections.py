@@ -1,0 +1,71 @@
+"""Connections for units of work that read: the last one is used again, without the pool.
+
+Taking a connection out of the pool and giving it back is a quarter of a short request.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, Engine, event
+
+from app.database.connect import SEEN, for_reading, is_alive
+
+# More than two at once are rarely reading, and others may want those of the pool.
+MOST_KEPT = 2
+
+_kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
+
+
+@contextmanager
+def connected(engine: Engine) -> Iterator[Connection]:
+    """A connection to read by; one that failed goes back to the pool."""
+    connection = _acquire(engine)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+    _release(engine, connection)
+
+
+def _acquire(engine: Engine) -> Connection:
+    kept = _kept.get(engine)
+    while kept:
+        try:
+            connection = kept.pop()
+        except IndexError:
+            # Another thread was quicker.
+            break
+        if is_alive(engine, connection.connection.dbapi_connection, connection.info):
+            return connection
+        connection.invalidate()
+        connection.close()
+    return for_reading(engine.connect())
+
+
+def _release(engine: Engine, connection: Connection) -> None:
+    kept = _kept.get(engine)
+    if kept is None:
+        kept = _kept.setdefault(engine, [])
+        event.listen(engine, "engine_disposed", _let_go)
+    if connection.invalidated or connection.in_transaction() or len(kept) >= MOST_KEPT:
+        connection.close()
+        return
+    driver: Any = connection.connection.dbapi_connection
+    if engine.dialect.name == "sqlite" and driver.in_transaction:
+        # A prepared statement began it, which the connection knows nothing of.
+        driver.rollback()
+    connection.info[SEEN] = time.monotonic()
+    kept.append(connection)
+
+
+def _let_go(engine: Engine) -> None:
+    """Keep none of an engine that gives up its connections: a fork must not share any."""
+    kept = _kept[engine]
+    while kept:
+        connection = kept.pop()
+        connection.invalidate()
+        connection.close()

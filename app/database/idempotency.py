@@ -1,0 +1,185 @@
+"""Idempotent creates: one stored answer per (actor, key), in the transaction of the change.
+
+The record is inserted before the work and committed with it. A second request with the key meets
+the unique index: PostgreSQL makes it wait, SQLite's one writer orders it, and then it replays. A
+refused request rolls its record back, so its key stays free.
+
+A stored answer can hold a token or a secret, so the table knows only a hash of the key, and the
+answer is sealed under a key made of the presented Idempotency-Key and SECRET_KEY.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from cryptography.exceptions import InvalidTag
+from sqlalchemy import Index, LargeBinary, UniqueConstraint, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core import ids
+from app.core.clock import HOUR_MS, now_ms
+from app.core.errors import Conflict, DomainError, Forbidden, InvalidField, NotFound
+from app.database import encryption
+from app.database.columns import Id, Moment, id_key, short_text
+from app.database.session import Base, is_postgresql, savepoint, session
+
+KEY_LENGTH = 128
+
+
+class IdempotencyRecord(Base):
+    """The answer to one keyed create, kept until it expires."""
+
+    __tablename__ = "idempotency_records"
+    __table_args__ = (
+        UniqueConstraint("actor_user_id", "key_hash"),
+        Index(None, "expires_at"),
+    )
+
+    id: Mapped[str] = id_key()
+    actor_user_id: Mapped[str] = mapped_column(Id)
+    key_hash: Mapped[str] = mapped_column(short_text(64))
+    fingerprint: Mapped[str] = mapped_column(short_text(64))
+    status: Mapped[int | None]
+    sealed: Mapped[bytes | None] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(Moment)
+    expires_at: Mapped[int] = mapped_column(Moment)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a keyed create answered: its status, body and replayable headers."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The key is ours in this transaction; ``keep`` stores the answer."""
+
+    record_id: str
+    key: str
+
+
+def check_key(key: str) -> str:
+    """The key, if it is neither blank nor over 128 characters; raises InvalidField."""
+    if not key.strip():
+        raise InvalidField("Idempotency-Key", "blank")
+    if len(key) > KEY_LENGTH:
+        raise InvalidField("Idempotency-Key", "too_long")
+    return key
+
+
+def fingerprint(method: str, path: str, body: Any) -> str:
+    """sha256 over method, path and the canonical JSON body; headers excluded."""
+    canonical = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(f"{method} {path}\n".encode() + canonical).hexdigest()
+
+
+def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | Answer:
+    """Claim the key for this transaction, or give the stored answer to replay.
+
+    Raises Conflict ``idempotency_mismatch`` where the key was used for another request.
+    """
+    hashed = hashlib.sha256(key.encode()).hexdigest()
+    moment = now_ms()
+    _forget_expired(actor_user_id, hashed, moment)
+    record_id = ids.new_id()
+    values = {
+        "id": record_id,
+        "actor_user_id": actor_user_id,
+        "key_hash": hashed,
+        "fingerprint": print_,
+        "created_at": moment,
+        "expires_at": moment + ttl_hours * HOUR_MS,
+    }
+    dialect = postgresql if is_postgresql() else sqlite
+    inserted = session.execute(
+        dialect.insert(IdempotencyRecord)
+        .values(values)
+        .on_conflict_do_nothing(index_elements=["actor_user_id", "key_hash"])
+        .returning(IdempotencyRecord.id)
+    ).scalar()
+    if inserted is not None:
+        return Claim(record_id, key)
+    return _stored(actor_user_id, hashed, key, print_)
+
+
+def _forget_expired(actor_user_id: str, hashed: str, moment: int) -> None:
+    session.execute(
+        delete(IdempotencyRecord).where(
+            IdempotencyRecord.actor_user_id == actor_user_id,
+            IdempotencyRecord.key_hash == hashed,
+            IdempotencyRecord.expires_at <= moment,
+        )
+    )
+
+
+def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> Answer:
+    row = session.execute(
+        select(
+            IdempotencyRecord.fingerprint, IdempotencyRecord.status, IdempotencyRecord.sealed
+        ).where(
+            IdempotencyRecord.actor_user_id == actor_user_id, IdempotencyRecord.key_hash == hashed
+        )
+    ).one()
+    if row.fingerprint != print_ or row.status is None or row.sealed is None:
+        raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
+    try:
+        opened = orjson.loads(encryption.open_sealed(row.sealed, f"idempotency:{key}"))
+    except InvalidTag:
+        raise Conflict(
+            "idempotency_mismatch",
+            "This Idempotency-Key was used, and its answer was sealed under another SECRET_KEY.",
+        ) from None
+    return Answer(row.status, opened["body"].encode(), opened["headers"])
+
+
+class _Undone(Exception):
+    """Ends a savepoint whose work is not wanted."""
+
+
+def judge_replay(work: Callable[[], object]) -> None:
+    """Refuse to replay an answer to a request that its actor may no longer make.
+
+    The request is made once more and undone. Raises Forbidden and NotFound; what else it meets is
+    what it did itself, the first time.
+    """
+    try:
+        with savepoint():
+            work()
+            raise _Undone
+    except (Forbidden, NotFound):
+        raise
+    except (_Undone, DomainError, IntegrityError):
+        pass
+
+
+def last_expiry_under_other_keys() -> int | None:
+    """When the last answer expires that the SECRET_KEY of now does not open; None without one.
+
+    Nobody can seal those anew: the Idempotency-Keys that they need are not kept.
+    """
+    expiry: int | None = session.scalar(
+        select(func.max(IdempotencyRecord.expires_at)).where(
+            func.substr(IdempotencyRecord.sealed, 1, encryption.HEADER_BYTES)
+            != encryption.header(),
+            IdempotencyRecord.expires_at > now_ms(),
+        )
+    )
+    return expiry
+
+
+def keep(claimed: Claim, answer: Answer) -> None:
+    """Store the answer under a claimed key; it commits with the change."""
+    content = orjson.dumps({"body": answer.body.decode(), "headers": answer.headers})
+    session.execute(
+        update(IdempotencyRecord)
+        .where(IdempotencyRecord.id == claimed.record_id)
+        .values(status=answer.status, sealed=encryption.seal(content, f"idempotency:{claimed.key}"))
+    )

@@ -1,0 +1,1 @@
+"""Data out: a dump to restore from, Markdown to read."""

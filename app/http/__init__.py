@@ -1,0 +1,1 @@
+"""What every request shares: the Flask subclass, the current request, responses."""

@@ -1,0 +1,1 @@
+"""Issues and wiki pages from files of other programs."""

@@ -1,0 +1,141 @@
+"""From a planned issue to what the verbs are called with; a dry run ends here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.core import text
+from app.core.clock import iso
+from app.importing import words
+from app.importing.issues import Issue, Remark
+from app.importing.people import People
+from app.importing.planning import Planned
+from app.importing.report import Report
+from app.projects import states
+from app.projects.models import StateCategory, WorkflowState
+from app.tickets.models import Priority, TicketType
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A ticket to be, but for its labels' ids and its parent's."""
+
+    planned: Planned
+    title: str
+    body: str
+    state: WorkflowState
+    priority: Priority
+    assignee_user_id: str | None
+    reporter_user_id: str | None
+    labels: tuple[str, ...]
+    comments: tuple[tuple[str, int | None], ...]
+    written_at: tuple[int, int] | None
+
+    @property
+    def issue(self) -> Issue:
+        """The issue it is made of."""
+        return self.planned.issue
+
+    @property
+    def type(self) -> TicketType:
+        """The type that was planned."""
+        return self.planned.type
+
+
+class Drafter:
+    """Drafts for one project; ``known_as`` tells whom names of the file mean."""
+
+    def __init__(self, project_id: str, report: Report, known_as: Mapping[str, str]) -> None:
+        self.report = report
+        self.people = People(project_id, known_as)
+        self.states = states.ordered(project_id)
+
+    def draft(self, planned: Planned) -> Draft:
+        """What becomes of an issue; notes what cannot be as it was."""
+        issue = planned.issue
+        assignee = self.people.find(issue.assignee)
+        if issue.assignee and assignee is None:
+            self.report.note(issue.id, "has an assignee who is no user here", issue.assignee)
+        title = " ".join(issue.title.replace("\x00", "").split())
+        if len(title) > text.NAME_LENGTH:
+            self.report.note(issue.id, "has a title over the limit; the text begins with it")
+        return Draft(
+            planned=planned,
+            title=title[: text.NAME_LENGTH],
+            body=self._body(issue, title, assignee),
+            state=self._state(issue),
+            priority=self._priority(issue),
+            assignee_user_id=assignee,
+            reporter_user_id=self.people.find(issue.author),
+            labels=_label_names(issue),
+            comments=tuple(self._comment(issue, one) for one in issue.remarks if one.text.strip()),
+            written_at=_written_at(issue),
+        )
+
+    def _priority(self, issue: Issue) -> Priority:
+        if 0 <= issue.priority < len(words.PRIORITIES):
+            return words.PRIORITIES[issue.priority]
+        self.report.note(issue.id, "has an unknown priority; medium", str(issue.priority))
+        return Priority.MEDIUM
+
+    def _state(self, issue: Issue) -> WorkflowState:
+        """The state of the same name, else the first one of the category that the status means."""
+        said = text.same_name(issue.status)
+        for wanted in (_word(said), words.STATE_NAMES.get(said)):
+            for state in self.states:
+                if _word(state.name_key) == wanted:
+                    return state
+        category = words.category(issue.status_meaning) or words.category(issue.status)
+        if category is None:
+            category = StateCategory.ACTIVE
+            self.report.note(issue.id, "has an unknown status; an active state", issue.status)
+        fitting = [state for state in self.states if state.category == category]
+        return (fitting or list(self.states))[0]
+
+    def _comment(self, issue: Issue, remark: Remark) -> tuple[str, int | None]:
+        """A comment with the name of whoever wrote it, as the importing user puts it here."""
+        when = f" on {remark.when}" if remark.when else ""
+        head = f"**{remark.author}** wrote{when}:\n\n" if remark.author or when else ""
+        said = head + remark.text.replace("\x00", "")
+        if len(said) > text.BODY_LENGTH:
+            self.report.note(issue.id, "has a comment over the limit; its end was cut off")
+        return said[: text.BODY_LENGTH], remark.written_at
+
+    def _body(self, issue: Issue, title: str, assignee: str | None) -> str:
+        """The sections of the issue, and where it comes from."""
+        parts = [title] if len(title) > text.NAME_LENGTH else []
+        parts += [
+            f"## {heading}\n\n{content}" if heading else content
+            for heading, content in issue.sections
+        ]
+        origin = [f"Imported from {issue.id}"]
+        if issue.author and self.people.find(issue.author) is None:
+            origin.append(f"created by {issue.author}")
+        if issue.assignee and assignee is None:
+            origin.append(f"assigned to {issue.assignee}")
+        if issue.closing or issue.closed_at is not None:
+            day = f" {iso(issue.closed_at)[:10]}" if issue.closed_at is not None else ""
+            origin.append(f"closed{day}" + (f": {issue.closing}" if issue.closing else ""))
+        origin += issue.origins
+        written = "\n\n".join(parts).replace("\x00", "")
+        rule = "\n\n---\n\n" if written.strip() else ""
+        ending = f"{rule}{', '.join(origin)}"[: text.BODY_LENGTH]
+        room = text.BODY_LENGTH - len(ending)
+        if len(written) > room:
+            self.report.note(issue.id, "has a body over the limit; its end was cut off")
+        return written[:room] + ending
+
+
+def _word(name: str) -> str:
+    """A status without what trackers write between its words: ``To Do``, ``todo``, ``to_do``."""
+    return name.replace(" ", "").replace("_", "").replace("-", "")
+
+
+def _label_names(issue: Issue) -> tuple[str, ...]:
+    kinds = () if issue.kind.casefold() in words.PLAIN_KINDS else (issue.kind,)
+    return tuple(name.replace("\x00", "") for name in (*issue.labels, *kinds) if name.strip())
+
+
+def _written_at(issue: Issue) -> tuple[int, int] | None:
+    if issue.created_at is None:
+        return None
+    return issue.created_at, max(issue.created_at, issue.updated_at or 0)

@@ -1,0 +1,181 @@
+"""GitHub's issues as its REST API returns them: pages of issues, and of comments, one or many.
+
+Files may hold one array, arrays one after another (``gh api --paginate``), arrays of arrays
+(``--slurp``) or an object a line. Comments are objects of their own, known by ``issue_url``
+(``/repos/OWNER/NAME/issues/comments``), or stand in their issue (``gh issue list --json``).
+Milestones become epics. Pull requests are left out.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from app.core import json_parsing
+from app.importing import dates
+from app.importing.issues import PARENT_LINK, Issue, Link, Remark, Source
+from app.importing.report import Report
+
+_BETWEEN = re.compile(r"[\s\[\],]*")
+_REPOSITORY = re.compile(r"(?:repos/|github\.com/|://[^/]+/)([^/]+/[^/]+)/(?:issues|pull)/(\d+)")
+_UNUSUAL_CLOSING = {"not_planned": "not planned", "duplicate": "duplicate"}
+
+
+def read(sources: list[Source], report: Report) -> list[Issue]:
+    """All issues of the files, their comments with them; raises ValueError where one is no JSON.
+
+    Raises TooMuch, too.
+    """
+    found: list[tuple[str, dict[str, Any]]] = []
+    remarks: dict[str, list[Remark]] = {}
+    for source in sources:
+        for number, entry in _entries(source):
+            source.allowance.take()
+            where = source.line(number)
+            if not isinstance(entry, dict):
+                report.refuse(where, "is neither an issue nor a comment")
+            elif "issue_url" in entry and "title" not in entry:
+                name = _name(str(entry["issue_url"]), None)
+                try:
+                    remarks.setdefault(name, []).append(_remark(entry))
+                except (ValueError, OverflowError) as error:
+                    report.refuse(where, "is not a comment", str(error))
+            elif "pull_request" in entry:
+                report.note(where, "is a pull request; left out")
+            else:
+                found.append((where, entry))
+    milestones: dict[str, Issue] = {}
+    issues = []
+    for where, entry in found:
+        try:
+            issue = _issue(where, entry, remarks, milestones)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            report.refuse(where, "is not an issue", str(error))
+            continue
+        issues.append(issue)
+    return [*milestones.values(), *issues]
+
+
+def _entries(source: Source) -> Iterator[tuple[int, Any]]:
+    """The objects of a file, each with the number of its first line."""
+    try:
+        text = source.content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source.name} is not UTF-8") from error
+    decoder = json.JSONDecoder()
+    place, line = 0, 1
+    while True:
+        between = _BETWEEN.match(text, place)
+        start = between.end() if between else place
+        line += text.count("\n", place, start)
+        if start == len(text):
+            return
+        try:
+            _, end = decoder.raw_decode(text, start)
+            entry = json_parsing.loads(text[start:end].encode())
+        except (ValueError, RecursionError) as error:
+            at = error.lineno if isinstance(error, json.JSONDecodeError) else line
+            raise ValueError(f"{source.line(at)}: {error}") from error
+        yield line, entry
+        line += text.count("\n", start, end)
+        place = end
+
+
+def _name(url: str, number: Any) -> str:
+    """``owner/name#12``, as GitHub itself writes it; ``#12`` where nothing tells the repository."""
+    found = _REPOSITORY.search(url)
+    return f"{found.group(1)}#{found.group(2)}" if found else f"#{number}"
+
+
+def _issue(
+    where: str,
+    entry: dict[str, Any],
+    remarks: dict[str, list[Remark]],
+    milestones: dict[str, Issue],
+) -> Issue:
+    number, title = int(entry["number"]), str(entry["title"] or "").strip()
+    if not title:
+        raise ValueError("it has no title")
+    url = str(entry.get("html_url") or entry.get("url") or "")
+    name = _name(url, number)
+    labels = [_label(label) for label in entry.get("labels") or ()]
+    people = [_login(one) for one in entry.get("assignees") or ()]
+    if not people and entry.get("assignee"):
+        people = [_login(entry["assignee"])]
+    inner = entry.get("comments")
+    said = [_remark(one) for one in inner] if isinstance(inner, list) else remarks.get(name, [])
+    reason = str(entry.get("state_reason") or entry.get("stateReason") or "").lower()
+    kind = entry.get("type")
+    return Issue(
+        id=name,
+        title=title,
+        sections=_sections(entry.get("body")),
+        status=str(entry.get("state") or "open").lower(),
+        kind=str(kind.get("name") or "task").lower() if isinstance(kind, dict) else "task",
+        assignee=people[0] if people else "",
+        author=_login(entry.get("user") or entry.get("author")),
+        labels=tuple(label for label in labels if label),
+        links=_links(entry, name, milestones, where),
+        remarks=tuple(sorted(said, key=lambda one: one.written_at or 0)),
+        created_at=_time(entry, "created_at", "createdAt"),
+        updated_at=_time(entry, "updated_at", "updatedAt"),
+        closed_at=_time(entry, "closed_at", "closedAt"),
+        closing=_UNUSUAL_CLOSING.get(reason, ""),
+        origins=(f"also assigned to {', '.join(people[1:])}",) if people[1:] else (),
+        where=where,
+    )
+
+
+def _links(
+    entry: dict[str, Any], name: str, milestones: dict[str, Issue], where: str
+) -> tuple[Link, ...]:
+    """The parent: the issue of which this is a sub-issue, else the epic of its milestone."""
+    parent = str(entry.get("parent_issue_url") or "")
+    if parent:
+        return (Link(PARENT_LINK, _name(parent, "?")),)
+    milestone = entry.get("milestone")
+    if not isinstance(milestone, dict):
+        return ()
+    number = milestone.get("number") or milestone["title"]
+    epic = f"{name.partition('#')[0]} milestone {number}".strip()
+    if epic not in milestones:
+        due = str(milestone.get("due_on") or milestone.get("dueOn") or "")
+        milestones[epic] = Issue(
+            id=epic,
+            title=str(milestone["title"]),
+            sections=_sections(milestone.get("description")),
+            status=str(milestone.get("state") or "open").lower(),
+            kind="epic",
+            author=_login(milestone.get("creator")),
+            due_date=dates.day(due) if due else None,
+            created_at=_time(milestone, "created_at"),
+            updated_at=_time(milestone, "updated_at"),
+            closed_at=_time(milestone, "closed_at"),
+            where=where,
+        )
+    return (Link(PARENT_LINK, epic),)
+
+
+def _sections(body: Any) -> tuple[tuple[str, str], ...]:
+    return (("", str(body).replace("\r\n", "\n")),) if body and str(body).strip() else ()
+
+
+def _remark(entry: dict[str, Any]) -> Remark:
+    return Remark(
+        _login(entry.get("user") or entry.get("author")),
+        str(entry.get("body") or ""),
+        _time(entry, "created_at", "createdAt"),
+    )
+
+
+def _label(label: Any) -> str:
+    return str(label.get("name") or "") if isinstance(label, dict) else str(label)
+
+
+def _login(person: Any) -> str:
+    return str(person.get("login") or "") if isinstance(person, dict) else ""
+
+
+def _time(entry: dict[str, Any], *names: str) -> int | None:
+    value = next((entry[name] for name in names if entry.get(name)), None)
+    return dates.moment(str(value)) if value else None

@@ -1,0 +1,92 @@
+"""Relations between imported tickets, as their issues name each other."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import select
+
+from app.core.actor import Actor
+from app.core.errors import Conflict, DomainError
+from app.database.session import savepoint, session
+from app.importing.issues import PARENT_LINK
+from app.importing.planning import Planned
+from app.importing.report import Report
+from app.importing.words import RELATED_WORDS
+from app.tickets import relations
+from app.tickets.models import ImportedIssue, RelationType, TicketRelation
+
+# Source, target and type.
+Edge = tuple[str, str, str]
+
+
+class Linker:
+    """Relates tickets; ``ticket_ids`` are theirs by the ids of their issues, as known by then."""
+
+    def __init__(self, actor: Actor, report: Report, ticket_ids: Mapping[str, str]) -> None:
+        self.actor = actor
+        self.report = report
+        self.ticket_ids = ticket_ids
+        self.edges: set[Edge] = set()
+
+    def remember(self, project_id: str) -> None:
+        """Learn of the relations that imported tickets have by now."""
+        found = session.execute(
+            select(
+                TicketRelation.source_ticket_id,
+                TicketRelation.target_ticket_id,
+                TicketRelation.type,
+            )
+            .join(ImportedIssue, ImportedIssue.ticket_id == TicketRelation.source_ticket_id)
+            .where(ImportedIssue.project_id == project_id)
+        )
+        self.edges = {(row[0], row[1], row[2]) for row in found}
+
+    def link(self, entry: Planned) -> None:
+        """Write the relations of an issue that are not there."""
+        here = entry.issue.id
+        for other in entry.related_ids:
+            self._relate(here, other, RelationType.RELATES_TO)
+        for link in entry.issue.links:
+            if link.kind == PARENT_LINK:
+                continue
+            kind = RELATED_WORDS.get(link.kind)
+            if kind is None:
+                self.report.note(here, "has a dependency of an unknown kind", link.kind)
+            elif kind is RelationType.BLOCKS:
+                # "depends on" is the blocked end's view: the other one blocks this one.
+                self._relate(link.other_id, here, kind, noted=here)
+            else:
+                self._relate(here, link.other_id, kind)
+
+    def _relate(
+        self, source: str, target: str, kind: RelationType, *, noted: str | None = None
+    ) -> None:
+        about = noted or source
+        source_id, target_id = self.ticket_ids.get(source), self.ticket_ids.get(target)
+        if source_id is None or target_id is None:
+            other = target if about == source else source
+            self.report.note(about, "depends on an issue that was not imported", other)
+            return
+        edges = {(source_id, target_id, str(kind))}
+        if kind is RelationType.RELATES_TO:
+            edges.add((target_id, source_id, str(kind)))
+        if edges & self.edges:
+            return
+        try:
+            self.store(source_id, target_id, kind)
+        except DomainError as error:
+            if not _is_there(error):
+                reason = f"has a relation that was refused: {error.message}"
+                self.report.note(about, reason, target)
+            return
+        self.edges |= edges
+        self.report.made[f"relations of type {kind}"] += 1
+
+    def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
+        """Write a relation; raises DomainError where the verb refuses it."""
+        with savepoint():
+            relations.create_relation(self.actor, source_id, type=kind, target_ticket_id=target_id)
+
+
+def _is_there(error: DomainError) -> bool:
+    """Whether somebody was quicker, such as another run of the same file."""
+    return isinstance(error, Conflict) and (error.details or {})["reason"] == "duplicate_key"

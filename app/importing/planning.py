@@ -1,0 +1,80 @@
+"""Fitting any hierarchy into epic, story and subtask, parents before their children.
+
+An epic has no parent; whatever lies under an epic is a story, whatever lies deeper a subtask of the
+nearest story above it. What does not fit becomes a ``relates_to`` relation, and is noted.
+"""
+
+from dataclasses import dataclass
+
+from app.importing.issues import PARENT_LINK, Issue
+from app.importing.report import Report
+from app.tickets.models import TicketType
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An issue with its place in the hierarchy."""
+
+    issue: Issue
+    type: TicketType
+    parent_id: str | None
+    related_ids: tuple[str, ...]
+
+
+def plan(issues: list[Issue], report: Report) -> list[Planned]:
+    """All issues that are to be tickets, in an order in which parents come first."""
+    by_id = {issue.id: issue for issue in issues}
+    parents = {issue.id: _parents(issue, by_id, report) for issue in issues}
+    planned: dict[str, Planned] = {}
+
+    for issue in issues:
+        # From the issue up to the topmost that has no place yet: a loop, as chains can be long.
+        above: dict[str, list[str]] = {}
+        climbing: str | None = issue.id
+        while climbing is not None and climbing not in planned:
+            here = climbing
+            above[here] = []
+            found = [parent for parent in parents[here] if parent not in above]
+            if len(found) < len(parents[here]):
+                report.note(here, "is its own ancestor; that parent was left out")
+            above[here] = found
+            climbing = found[0] if found else None
+        for name, found in reversed(above.items()):
+            parent = planned[found[0]] if found else None
+            planned[name] = _placed(by_id[name], parent, found[1:], report)
+    return list(planned.values())
+
+
+def _parents(issue: Issue, by_id: dict[str, Issue], report: Report) -> list[str]:
+    named = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
+    for missing in (parent for parent in named if parent not in by_id):
+        report.note(issue.id, "has a parent that is not in the file", missing)
+    return [parent for parent in dict.fromkeys(named) if parent in by_id and parent != issue.id]
+
+
+def _placed(issue: Issue, parent: Planned | None, others: list[str], report: Report) -> Planned:
+    related = list(others)
+    for other in others:
+        report.note(issue.id, "has a second parent; it became a relation", other)
+    kind, parent_id = _level(issue, parent)
+    if parent is not None and parent_id != parent.issue.id:
+        related.append(parent.issue.id)
+        reason = (
+            "lies deeper than a subtask; it went to the story above, its parent became a relation"
+            if parent_id
+            else "is an epic below another ticket; its parent became a relation"
+        )
+        report.note(issue.id, reason, parent.issue.id)
+    return Planned(issue, kind, parent_id, tuple(related))
+
+
+def _level(issue: Issue, parent: Planned | None) -> tuple[TicketType, str | None]:
+    if issue.kind == TicketType.EPIC:
+        return TicketType.EPIC, None
+    if parent is None:
+        return TicketType.STORY, None
+    if parent.type is TicketType.EPIC:
+        return TicketType.STORY, parent.issue.id
+    if parent.type is TicketType.STORY:
+        return TicketType.SUBTASK, parent.issue.id
+    return TicketType.SUBTASK, parent.parent_id

@@ -1,0 +1,195 @@
+"""CSV of any tracker, by a mapping of our fields to its columns."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+
+from app.importing import dates, words
+from app.importing.cells import Sheet
+from app.importing.issues import MEDIUM, PARENT_LINK, Issue, Link, Remark
+from app.importing.report import Report
+
+# Our fields, and the columns that are taken for them unless told otherwise: the names that trackers
+# give them in their exports, in lower case and without what stands in brackets.
+GUESSES = {
+    "title": ("title", "summary", "subject", "card name", "name", "task", "issue"),
+    "id": ("id", "key", "issue key", "issue id", "card id", "task id", "#", "number", "ticket"),
+    "description": (
+        *("description", "card description", "body", "details", "text", "content", "notes"),
+    ),
+    "status": ("status", "state", "list name", "section/column", "column", "list", "stage"),
+    "priority": ("priority", "prio", "severity", "urgency"),
+    "type": ("type", "issue type", "tracker", "kind"),
+    "assignee": (
+        *("assignee username", "assignee", "assigned to", "owner", "assignees", "members"),
+    ),
+    "author": ("author username", "author", "reporter", "created by", "creator", "submitter"),
+    "labels": ("labels", "label", "tags", "tag", "categories", "category", "components"),
+    "parent": (
+        *("parent", "parent id", "parent task", "parent issue", "parent key", "epic link"),
+        *("epic", "milestone"),
+    ),
+    "blocked_by": ("blocked by", "depends on", "dependencies"),
+    "due_date": ("due date", "due", "due on", "due by", "deadline"),
+    "created_at": ("created at", "created", "created on", "creation date"),
+    "updated_at": ("updated at", "updated", "updated on", "last modified", "modified"),
+    "closed_at": ("closed at", "closed", "resolved", "completed at", "completed", "closed on"),
+    "comments": ("comments", "comment"),
+}
+FIELDS = tuple(GUESSES)
+NEEDED = "title"
+_LIST = re.compile(r"[,;\n]")
+_BRACKETS = re.compile(r"\([^()]*\)")
+_TIMES = ("due_date", "created_at", "updated_at", "closed_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How cells are to be read."""
+
+    date_formats: tuple[str, ...] = ()
+    zone: tzinfo = UTC
+
+    def fitting(self, values: Iterable[str]) -> "Options":
+        """These options, and the order of days and months that the times of a file show."""
+        return replace(self, date_formats=(*self.date_formats, *dates.order_of(values)))
+
+
+def guess(header: tuple[str, ...]) -> dict[str, str]:
+    """The columns that probably are our fields."""
+    by_name = {_bare(name): name for name in reversed(header)}
+    found = {
+        field: next((by_name[name] for name in names if name in by_name), "")
+        for field, names in GUESSES.items()
+    }
+    return {field: column for field, column in found.items() if column}
+
+
+def _bare(name: str) -> str:
+    return " ".join(_BRACKETS.sub("", name).casefold().replace("_", " ").split())
+
+
+def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
+    """A mapping that fits the header; raises ValueError naming what does not."""
+    for field, column in mapping.items():
+        if field not in FIELDS:
+            raise ValueError(f"There is no field {field}; the fields are {', '.join(FIELDS)}.")
+        if column not in header:
+            raise ValueError(f"There is no column {column}; there are {', '.join(header)}.")
+    if "title" not in mapping:
+        raise ValueError(f"Which column is the title? There are {', '.join(header)}.")
+    return mapping
+
+
+def read(sheet: Sheet, mapping: dict[str, str], options: Options, report: Report) -> list[Issue]:
+    """The issues of a sheet; a row without a title is noted and passed over."""
+    options = options.fitting(
+        cell
+        for _, row in sheet.rows
+        for field in _TIMES
+        for cell in row.get(mapping.get(field, ""), ())
+    )
+    issues = []
+    for where, row in sheet.rows:
+        cells = {field: row.get(column, []) for field, column in mapping.items()}
+        one = {field: values[0].strip() for field, values in cells.items() if values}
+        if "title" not in one:
+            report.refuse(where, "has no title")
+            continue
+        issues.append(_issue(where, one, cells, Times(options, report)))
+    return _with_parents_by_title(issues)
+
+
+def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
+    """Some trackers name a parent by its title."""
+    ids = {issue.id for issue in issues}
+    by_title = {issue.title: issue.id for issue in reversed(issues)}
+
+    def known(link: Link) -> Link:
+        if link.kind != PARENT_LINK or link.other_id in ids:
+            return link
+        return Link(PARENT_LINK, by_title.get(link.other_id, link.other_id))
+
+    return [replace(issue, links=tuple(known(link) for link in issue.links)) for issue in issues]
+
+
+class Times:
+    """Reading times, and keeping what cannot be read as text."""
+
+    def __init__(self, options: Options, report: Report) -> None:
+        self.options = options
+        self.report = report
+        self.unread: list[str] = []
+
+    def moment(self, issue: str, name: str, value: str) -> int | None:
+        """Milliseconds; None for none, or for one that cannot be read, which is noted."""
+        if not value:
+            return None
+        try:
+            return dates.moment(value, self.options.date_formats, self.options.zone)
+        except (ValueError, OverflowError):
+            self._cannot(issue, name, value)
+            return None
+
+    def day(self, issue: str, value: str) -> str | None:
+        """A day, likewise."""
+        if not value:
+            return None
+        try:
+            return dates.day(value, self.options.date_formats)
+        except (ValueError, OverflowError):
+            self._cannot(issue, "due", value)
+            return None
+
+    def _cannot(self, issue: str, name: str, value: str) -> None:
+        self.unread.append(f"{name} {value}")
+        self.report.note(issue, "has a time that cannot be read; say how times are written", value)
+
+
+def priority(issue: str, word: str, report: Report) -> int:
+    """The priority that a word means; medium, and a note, where it is unknown."""
+    found = words.urgency(word)
+    if found is None:
+        report.note(issue, "has an unknown priority; medium", word)
+        return MEDIUM
+    return found
+
+
+def _issue(where: str, one: dict[str, str], cells: dict[str, list[str]], times: Times) -> Issue:
+    # Without an id, a row is known again by what it is called and when it was made.
+    made = hashlib.sha256(f"{one['title']}\n{one.get('created_at', '')}".encode()).hexdigest()
+    name = one.get("id") or f"row {made[:16]}"
+    kind = one.get("type", "task").casefold()
+    links = [Link(PARENT_LINK, one["parent"])] if "parent" in one else []
+    links += [Link("blocks", other) for other in _listed(cells.get("blocked_by"))]
+    created_at = times.moment(name, "created", one.get("created_at", ""))
+    updated_at = times.moment(name, "updated", one.get("updated_at", ""))
+    closed_at = times.moment(name, "closed", one.get("closed_at", ""))
+    due_date = times.day(name, one.get("due_date", ""))
+    return Issue(
+        id=name,
+        title=one["title"],
+        sections=tuple(("", text) for text in cells.get("description", [])),
+        status=one.get("status", "open").casefold(),
+        priority=priority(name, one.get("priority", ""), times.report),
+        kind=kind,
+        assignee=one.get("assignee", ""),
+        author=one.get("author", ""),
+        labels=tuple(_listed(cells.get("labels"))),
+        links=tuple(links),
+        remarks=tuple(Remark("", text, None) for text in cells.get("comments", [])),
+        due_date=due_date,
+        created_at=created_at,
+        updated_at=updated_at,
+        closed_at=closed_at,
+        origins=tuple(times.unread),
+        where=where,
+    )
+
+
+def _listed(values: list[str] | None) -> list[str]:
+    """The values of cells that hold one or several."""
+    parts = [part.strip() for value in values or () for part in _LIST.split(value)]
+    return [part for part in parts if part]

@@ -1,0 +1,1 @@
+"""What concerns one person: the inbox, mentions, and the home page."""

@@ -1,0 +1,70 @@
+"""Mentions: ``@name`` in a comment, found in its event, since comments keep no list of them.
+
+Who asks often is answered from memory: events never change, so each process reads only those that
+came since it looked last.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, String, cast, func, select
+
+from app.audit.models import AuditEvent
+from app.core.actor import Actor
+from app.core.clock import now_ms
+from app.database.session import session
+
+COMMENTED = "comment.created"
+# On PostgreSQL an event may commit after a later one: each look reaches back so far.
+OVERLAP_MS = 10_000
+USERS_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The tickets on which a user was mentioned up to a moment, and when last."""
+
+    until: int = 0
+    tickets: dict[str, int] = field(default_factory=dict)
+
+
+# By the user's id.
+_known: dict[str, _Known] = {}
+
+
+def may_mention(username: str) -> ColumnElement[bool]:
+    """Whether an event's comment may mention this user; ``mention_of`` decides."""
+    name = func.lower(cast(AuditEvent.payload, String))
+    return (AuditEvent.event_type == COMMENTED) & name.contains(f"@{username}", autoescape=True)
+
+
+def mention_of(username: str) -> re.Pattern[str]:
+    """What a mention of this user looks like: the whole name, at the beginning of a word."""
+    name = re.escape(username)
+    return re.compile(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", re.IGNORECASE)
+
+
+def mentioned_on(actor: Actor, since: int) -> list[str]:
+    """The tickets on which somebody else mentioned this user since a moment (milliseconds)."""
+    known = _known.get(actor.id, _Known())
+    moment = now_ms()
+    rows = session.execute(
+        select(AuditEvent.ticket_id, AuditEvent.payload, AuditEvent.created_at)
+        .where(
+            may_mention(actor.username),
+            AuditEvent.created_at >= max(since, known.until - OVERLAP_MS),
+            AuditEvent.actor_user_id != actor.id,
+        )
+        .order_by(AuditEvent.created_at)
+    )
+    mention = mention_of(actor.username)
+    tickets = known.tickets | {
+        row.ticket_id: row.created_at
+        for row in rows
+        if mention.search(row.payload.get("body") or "")
+    }
+    tickets = {ticket_id: at for ticket_id, at in tickets.items() if at >= since}
+    if len(_known) >= USERS_KEPT and actor.id not in _known:
+        _known.clear()
+    _known[actor.id] = _Known(moment, tickets)
+    return list(tickets)

@@ -1,0 +1,146 @@
+"""What the domains offer to each door, in one place each: REST routes, pages, commands."""
+
+from click import Command
+from flask import Blueprint
+
+from app.accounts.api import api as accounts
+from app.accounts.cli import setup_admin, setup_code
+from app.accounts.pages import pages as account_pages
+from app.activity.api import api as activity
+from app.activity.pages import pages as audit_pages
+from app.audit.service import on_record
+from app.bots.api import api as bots
+from app.bots.pages import pages as bot_pages
+from app.commands.audit import audit
+from app.commands.backup import backup
+from app.commands.bots import bots as bot_commands
+from app.commands.describe import openapi as openapi_command
+from app.commands.describe import tools as tool_commands
+from app.commands.doctor import doctor
+from app.commands.export import export, import_export
+from app.commands.login_limits import login_limits
+from app.commands.moving import copy_to, restore_backup
+from app.commands.projects import projects as project_commands
+from app.commands.restore import restore
+from app.commands.secrets import rotate_secret_key
+from app.commands.users import users
+from app.exporting.pages import pages as export_pages
+from app.help.pages import pages as help_pages
+from app.importing.commands import import_issues
+from app.importing.pages import pages as import_pages
+from app.importing.wiki_commands import import_wiki
+from app.inbox.inbox_page import pages as inbox_pages
+from app.jobs.cli import sweep_command
+from app.mcp.registry import Catalog
+from app.projects.api import api as projects
+from app.projects.pages import pages as project_pages
+from app.rest.routing import Registry
+from app.sample.cli import sample_project
+from app.sample.pages import pages as welcome_pages
+from app.search import sources
+from app.search.api import api as search
+from app.search.cli import reindex
+from app.search_ui.pages import pages as finding_pages
+from app.sticky_notes.api import api as sticky_notes
+from app.sticky_notes.pages import pages as note_pages
+from app.tickets import searching as searching_tickets
+from app.tickets.api import api as tickets
+from app.tickets.api_parts import discussion as comments
+from app.tickets.api_parts import parts as ticket_parts
+from app.tickets.pages import pages as ticket_pages
+from app.tools.catalog import catalog
+from app.undo.pages import pages as undo_pages
+from app.web.texts import Linker
+from app.webhooks.api import api as webhooks
+from app.webhooks.cli import webhooks as webhook_commands
+from app.webhooks.enqueue import listen
+from app.webhooks.pages import pages as webhook_pages
+from app.wiki import searching as searching_wiki
+from app.wiki.api import api as wiki
+from app.wiki.link_targets import targets
+from app.wiki.pages import pages as wiki_pages
+
+APIS = (
+    accounts,
+    bots,
+    projects,
+    tickets,
+    ticket_parts,
+    comments,
+    wiki,
+    sticky_notes,
+    search,
+    webhooks,
+    activity,
+)
+
+on_record(listen)
+sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
+
+
+def routes() -> Registry:
+    """All REST routes."""
+    registry = Registry()
+    for api in APIS:
+        registry.add(api)
+    return registry
+
+
+def tools(name: str) -> Catalog:
+    """All tools and resources of bots; ``name`` is what this installation is called."""
+    return catalog(name)
+
+
+def pages() -> list[Blueprint]:
+    """The blueprints of all pages."""
+    return [
+        account_pages,
+        project_pages,
+        ticket_pages,
+        wiki_pages,
+        note_pages,
+        bot_pages,
+        webhook_pages,
+        finding_pages,
+        audit_pages,
+        welcome_pages,
+        import_pages,
+        export_pages,
+        inbox_pages,
+        undo_pages,
+        help_pages,
+    ]
+
+
+def linker() -> Linker:
+    """What the links in texts lead to."""
+    return targets
+
+
+def commands() -> list[Command]:
+    """The commands of all domains."""
+    return [
+        setup_admin,
+        setup_code,
+        users,
+        bot_commands,
+        project_commands,
+        import_issues,
+        import_wiki,
+        restore,
+        reindex,
+        webhook_commands,
+        sweep_command,
+        audit,
+        tool_commands,
+        openapi_command,
+        login_limits,
+        backup,
+        restore_backup,
+        copy_to,
+        export,
+        import_export,
+        doctor,
+        rotate_secret_key,
+        sample_project,
+    ]

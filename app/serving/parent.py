@@ -1,0 +1,226 @@
+"""Serving Docket: what is checked and done before the first request, and how the server runs.
+
+One parent process checks, migrates and watches; worker processes answer, one per processor core.
+A worker that dies is replaced at once; two deaths within seconds end the server with an error. A
+worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
+"""
+
+import errno
+import logging
+import multiprocessing
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import click
+from alembic.util import CommandError
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+
+from app.accounts.models import User, UserType
+from app.accounts.setup import code
+from app.config import DATABASE_FILES, Settings
+from app.core.errors import Unavailable
+from app.database import schema
+from app.database.server_lock import ServerRuns, sole_use_of
+from app.database.session import db, reading, run_write, session
+from app.database.writer_lock import writer_lock
+from app.search import reindexing
+from app.serving.asgi import STOPPING
+from app.serving.worker import GRACE_SECONDS, keep_ready, work
+from app.webhooks import outbox
+
+# How long a start waits for the server before it to let go of the database file.
+TAKEOVER_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+# A worker that dies so soon after it replaced another would go on doing so.
+CRASH_SECONDS = 5.0
+
+
+@click.command("serve")
+@with_appcontext
+def serve_command() -> None:
+    """Bring the database up to date and serve until told to stop."""
+    serve(current_app._get_current_object())  # type: ignore[attr-defined]  # of Flask's proxies
+
+
+def serve(app: Flask) -> None:
+    """Serve until SIGTERM, SIGINT or SIGHUP; raises ClickException where it cannot start."""
+    settings: Settings = app.config["SETTINGS"]
+    with _only_server_on(settings.database_path):
+        _check_address(settings.host, settings.port)
+        needs_setup = prepare_database(app)
+        keep_ready(app)
+        _raise_file_limit()
+        if sys.platform == "linux":
+            # Not every Python forks by itself. Workers share the parent's memory and its lock.
+            multiprocessing.set_start_method("fork", force=True)
+        try:
+            _supervise(settings, needs_setup)
+        finally:
+            _fold_log(app)
+
+
+def _supervise(settings: Settings, needs_setup: bool) -> None:
+    """Keep the workers running until a signal says to stop; raises ClickException in a crash loop.
+
+    Signals are blocked and waited for, so none is handled in the middle of something, none is lost
+    while a worker starts, and those after the first change nothing.
+    """
+    stopping = set(STOPPING)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # Started by nohup, to outlive the terminal.
+        stopping.remove(signal.SIGHUP)
+    # What would be ignored need not be kept for those who wait for it.
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    waited = {*stopping, signal.SIGCHLD}
+    signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    workers = [_started(settings) for _ in range(settings.workers)]
+    replaced_at = [-CRASH_SECONDS] * settings.workers
+    threading.Thread(target=_say_when_up, args=(settings, needs_setup), daemon=True).start()
+    try:
+        while signal.sigwait(waited) not in stopping:
+            for number, worker in enumerate(workers):
+                if worker.is_alive():
+                    continue
+                log.error("a worker ended unexpectedly", extra={"exit_code": worker.exitcode})
+                now = time.monotonic()
+                if now - replaced_at[number] < CRASH_SECONDS:
+                    raise click.ClickException("Workers end as soon as they have begun.")
+                replaced_at[number] = now
+                workers[number] = _started(settings)
+    finally:
+        _stop(workers)
+
+
+def _started(settings: Settings) -> BaseProcess:
+    worker = multiprocessing.Process(target=work, args=(settings, os.getpid()), name="worker")
+    worker.start()
+    return worker
+
+
+def _stop(workers: list[BaseProcess]) -> None:
+    """End the workers: requests in flight have GRACE_SECONDS."""
+    for worker in workers:
+        worker.terminate()
+    deadline = time.monotonic() + GRACE_SECONDS
+    for worker in workers:
+        worker.join(max(0, deadline - time.monotonic()))
+        if worker.is_alive():
+            worker.kill()
+            worker.join()
+
+
+@contextmanager
+def _only_server_on(database: Path | None) -> Iterator[None]:
+    """Hold the server's lock beside a SQLite file.
+
+    Raises ClickException where another holds it, or a file of the database may not be written.
+    """
+    for path in [Path(f"{database}{more}") for more in DATABASE_FILES] if database else ():
+        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+            raise click.ClickException(f"{path} must be a file that this user can write to.")
+    try:
+        with sole_use_of(database, patience=TAKEOVER_SECONDS):
+            yield
+    except ServerRuns as error:
+        raise click.ClickException(
+            f"Another server (process {error.process}) already serves {database}; "
+            "SQLite allows one."
+        ) from error
+
+
+def _check_address(host: str, port: int) -> None:
+    """Raise ClickException where nothing can listen there.
+
+    Workers share the port with each other, so by itself each would share it with a stranger, too.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            reasons = {
+                errno.EADDRINUSE: f"PORT {port} is in use; choose another.",
+                errno.EACCES: f"PORT {port} needs privileges; choose one above 1023.",
+            }
+            reason = reasons.get(error.errno or 0, f"HOST cannot be listened on ({error}).")
+            raise click.ClickException(reason) from None
+
+
+def prepare_database(app: Flask) -> bool:
+    """Bring the schema up to date, the search index where it has none of what is there, and the
+    outbox where a server ended in the middle of attempts.
+
+    True while no human exists. Leaves no connection open.
+
+    Raises ClickException where the database is out of reach or made by a newer release.
+    """
+    with app.app_context():
+        try:
+            schema.upgrade()
+            reindexing.build_lost()
+            if db.engine.dialect.name == "sqlite":
+                # This is its only server and no worker runs yet, so no lease need run out.
+                while run_write(partial(outbox.recover, is_alone=True)):
+                    pass
+            with reading():
+                human = select(User.id).where(User.type == UserType.HUMAN).limit(1)
+                return session.scalar(human) is None
+        except OperationalError as error:
+            first_line = str(error.orig).partition("\n")[0]
+            raise click.ClickException(f"The database is out of reach: {first_line}") from None
+        except Unavailable as error:
+            raise click.ClickException("The database does not take writes now.") from error
+        except CommandError as error:
+            raise click.ClickException(f"The database cannot be used: {error}") from None
+        finally:
+            # A connection must not be shared with the workers.
+            db.engine.dispose()
+
+
+def _fold_log(app: Flask) -> None:
+    """Fold SQLite's write-ahead log into the database file: at rest, the one file is everything."""
+    with app.app_context():
+        engine = db.engine
+        if engine.dialect.name == "sqlite":
+            with writer_lock(engine), closing(engine.raw_connection()) as connection:
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        engine.dispose()
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system grants: each connection is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(65_536, most) if most != resource.RLIM_INFINITY else 65_536
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _say_when_up(settings: Settings, needs_setup: bool) -> None:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    for _ in range(600):
+        time.sleep(0.05)
+        try:
+            socket.create_connection((host, settings.port), timeout=1).close()
+        except OSError:
+            continue
+        if needs_setup:
+            click.echo(f"{settings.app_name} is ready. Set it up at {settings.base_url}/setup")
+            click.echo(f"From another machine this takes the setup code {code(settings)}")
+        else:
+            click.echo(f"{settings.app_name} is ready at {settings.base_url}")
+        return

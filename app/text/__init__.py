@@ -1,0 +1,1 @@
+"""Comparing texts: diff and three-way merge."""

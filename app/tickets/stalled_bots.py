@@ -1,0 +1,83 @@
+"""Quiet bots: those that hold an open ticket and have been silent on it for half an hour.
+
+Nothing is stored and nobody renews anything: the audit log knows when a bot last did something to a
+ticket, or was given it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import and_, func, or_, select
+
+from app.accounts.models import User, UserType
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.clock import MINUTE_MS, now_ms
+from app.database.session import AnySelect, session
+from app.projects.models import StateCategory, WorkflowState
+from app.tickets.models import Ticket
+from app.tickets.read import in_live_projects
+
+QUIET_MS = 30 * MINUTE_MS
+# How a ticket comes to its holder.
+_GIVEN = ("ticket.assigned", "ticket.created")
+
+# What a holder did to its ticket, and its being given it.
+SIGN_OF_HOLDER = and_(
+    AuditEvent.ticket_id == Ticket.id,
+    or_(AuditEvent.actor_user_id == Ticket.assignee_user_id, AuditEvent.event_type.in_(_GIVEN)),
+)
+
+
+def last_signs() -> AnySelect:
+    """Each open ticket that a bot holds: its ``id``, the bot as ``who``, its last sign ``at``."""
+    return (
+        select(
+            Ticket.id,
+            Ticket.assignee_user_id.label("who"),
+            # An imported ticket has no event of being given.
+            func.coalesce(func.max(AuditEvent.created_at), Ticket.updated_at).label("at"),
+        )
+        .join(User, and_(User.id == Ticket.assignee_user_id, User.type == UserType.BOT.value))
+        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .outerjoin(AuditEvent, SIGN_OF_HOLDER)
+        .where(
+            Ticket.deleted_at.is_(None),
+            in_live_projects(),
+            WorkflowState.category != StateCategory.DONE.value,
+        )
+        .group_by(Ticket.id, Ticket.assignee_user_id, Ticket.updated_at)
+    )
+
+
+def is_quiet(at: int) -> bool:
+    """Whether a last sign at this time (milliseconds) is half an hour ago."""
+    return now_ms() - at >= QUIET_MS
+
+
+@operation(Access.READ)
+def silent_since(actor: Actor, ticket_id: str) -> int | None:
+    """Since when the bot that holds this ticket has been silent, where it counts as quiet."""
+    row = session.execute(last_signs().where(Ticket.id == ticket_id)).first()
+    return row.at if row is not None and is_quiet(row.at) else None
+
+
+@operation(Access.READ)
+def held_by(actor: Actor, bot_id: str, limit: int) -> Sequence[Any]:
+    """The open tickets that a bot holds, the longest silent first, with ``at`` and the state."""
+    signs = last_signs().where(Ticket.assignee_user_id == bot_id).subquery()
+    return session.execute(
+        select(
+            Ticket.id,
+            Ticket.display_id,
+            Ticket.title,
+            Ticket.type,
+            WorkflowState.name.label("state"),
+            WorkflowState.category,
+            signs.c.at,
+        )
+        .join(signs, signs.c.id == Ticket.id)
+        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .order_by(signs.c.at, Ticket.id)
+        .limit(limit)
+    ).all()

@@ -1,0 +1,37 @@
+"""Which labels a ticket carries."""
+
+from sqlalchemy import bindparam, delete, insert, select
+
+from app.database.session import Prepared, session
+from app.tickets.models import Ticket, TicketLabel
+
+_OF_TICKET = Prepared(
+    select(TicketLabel.label_id).where(TicketLabel.ticket_id == bindparam("ticket_id"))
+)
+
+
+def label_ids_of(ticket: Ticket) -> list[str]:
+    """The ids of the ticket's labels, sorted."""
+    return sorted(row.label_id for row in _OF_TICKET.all(ticket_id=ticket.id))
+
+
+def replace_labels(ticket: Ticket, label_ids: list[str]) -> None:
+    """Make these the ticket's labels."""
+    before = set(label_ids_of(ticket))
+    gone = before - set(label_ids)
+    if gone:
+        session.execute(
+            delete(TicketLabel).where(
+                TicketLabel.ticket_id == ticket.id, TicketLabel.label_id.in_(gone)
+            )
+        )
+    add_labels(ticket.id, [label_id for label_id in label_ids if label_id not in before])
+
+
+def add_labels(ticket_id: str, label_ids: list[str]) -> None:
+    """Add labels that the ticket does not have."""
+    if label_ids:
+        session.execute(
+            insert(TicketLabel),
+            [{"ticket_id": ticket_id, "label_id": label_id} for label_id in label_ids],
+        )

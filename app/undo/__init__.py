@@ -1,0 +1,1 @@
+"""Undo: reverting events by ordinary writes."""

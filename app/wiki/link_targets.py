@@ -1,0 +1,127 @@
+"""What the links of a text lead to, as its reader sees it."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, func, literal, or_, select, union_all
+
+from app.core.actor import Actor
+from app.database.columns import Id
+from app.database.session import AnySelect, Prepared
+from app.database.unindexed import Unindexed
+from app.markdown import Broken, Links, Resolved, Target, Targets
+from app.projects.models import Project, StateCategory, WorkflowState
+from app.tickets.models import Ticket
+from app.web.wiki_addresses import address_of, address_of_new
+from app.wiki import loaders
+from app.wiki.models import WikiPage
+
+# Of each kind; a body of a megabyte could name many more, and nobody would read them.
+RESOLVED = 5000
+PAGE = "page"
+TICKET = "ticket"
+
+
+# What is there of what a text names: kind, slug or display id, title, id, project's id, and of
+# tickets the state's name and category.
+Known = tuple[str, str, str, str, str | None, str, str]
+
+
+def targets(actor: Actor, project_id: str | None, key: str | None, links: Links) -> Targets:
+    """The targets of links in a text of this project, or of none, in one statement."""
+    return targets_of(known(actor, project_id, links), key, links)
+
+
+def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
+    """What is there, for this actor, of what links in a text of this project, or of none, name."""
+    values: dict[str, Any] = {
+        name: list(asked[:RESOLVED])
+        for name, asked in (("slugs", links.slugs), ("display_ids", links.tickets))
+        if asked
+    }
+    if not values:
+        return []
+    fence = loaders.fence(actor)
+    scope = {"project_id": project_id} if project_id is not None and links.slugs else {}
+    statement = _statement(frozenset(values), bool(scope), bool(fence))
+    return [*map(tuple, statement.all(**values, **scope, **fence))]
+
+
+def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
+    """What links in a text of the project of this key, or of none, lead to, if that is there.
+
+    A page is the project's own, else the global one.
+    """
+    pages: dict[str, Target] = {}
+    tickets: dict[str, Target] = {}
+    # The project's page comes after the global one of its slug, and so stands.
+    for kind, name, title, identifier, home, state, category in sorted(rows, key=_is_of_project):
+        if kind == PAGE:
+            place = key if home is not None else None
+            pages[name] = Resolved(address_of(place, name, identifier), title)
+        else:
+            is_done = category == StateCategory.DONE.value
+            tickets[name] = Resolved(f"/tickets/{name}", title, state, is_done)
+    missing = [slug for slug in links.slugs if slug not in pages]
+    return Targets(pages | {slug: Broken(address_of_new(key, slug)) for slug in missing}, tickets)
+
+
+def _is_of_project(row: Known) -> bool:
+    return row[4] is not None
+
+
+@lru_cache
+def _statement(asked: frozenset[str], in_project: bool, fenced: bool) -> Prepared:
+    """The statement for what is asked. Making it costs more than running it."""
+    parts = [
+        *([_pages(in_project, fenced)] if "slugs" in asked else []),
+        *([_tickets(fenced)] if "display_ids" in asked else []),
+    ]
+    return Prepared(union_all(*parts) if len(parts) > 1 else parts[0], planned_once=True)
+
+
+def _pages(in_project: bool, fenced: bool) -> AnySelect:
+    # A text names few slugs, and a slug has few pages; a scope may have thousands.
+    home: ColumnElement[str | None] = Unindexed(WikiPage.project_id)
+    scope: ColumnElement[bool] = home.is_(None)
+    if in_project:
+        scope = or_(scope, home == bindparam("project_id", type_=Id()))
+    return select(
+        literal(PAGE).label("kind"),
+        WikiPage.slug.label("name"),
+        WikiPage.title,
+        WikiPage.id,
+        WikiPage.project_id,
+        literal("").label("state"),
+        literal("").label("category"),
+    ).where(
+        WikiPage.slug.in_(bindparam("slugs", expanding=True)),
+        scope,
+        WikiPage.deleted_at.is_(None),
+        loaders.seen(fenced=fenced),
+    )
+
+
+def _tickets(fenced: bool) -> AnySelect:
+    statement = (
+        select(
+            literal(TICKET).label("kind"),
+            Ticket.display_id.label("name"),
+            Ticket.title,
+            Ticket.id,
+            Ticket.project_id,
+            func.coalesce(WorkflowState.name, "").label("state"),
+            func.coalesce(WorkflowState.category, "").label("category"),
+        )
+        .join(Project, Project.id == Ticket.project_id)
+        .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .where(
+            Ticket.display_id.in_(bindparam("display_ids", expanding=True)),
+            Ticket.deleted_at.is_(None),
+            Project.deleted_at.is_(None),
+        )
+    )
+    if fenced:
+        statement = statement.where(Ticket.project_id.in_(bindparam("allowlist", expanding=True)))
+    return statement

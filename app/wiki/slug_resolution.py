@@ -1,0 +1,179 @@
+"""What people mean by the slug or id of a wiki page: the page of their scope, and its namesakes.
+
+A scope is a project, or none. One statement finds the page, its project, who edited it last, and
+the pages that have its slug elsewhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Integer, String, bindparam, literal_column, select
+
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User
+from app.core.actor import Access, Actor, operation
+from app.core.errors import Gone, NotFound
+from app.core.etag import etag
+from app.core.ids import as_uuid
+from app.database.session import AnyRow, Prepared
+from app.projects.loaders import SeenProject
+from app.projects.models import Project
+from app.wiki import loaders
+from app.wiki.models import WikiPage
+
+# Pages of one slug: a live one in each scope, and deleted ones.
+PLACES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPage:
+    """A page as its readers see it."""
+
+    id: str
+    project_id: str | None
+    slug: str
+    title: str
+    body: str
+    revision_number: int
+    updated_at: int
+
+    @property
+    def etag(self) -> str:
+        """The weak ETag of this version."""
+        return etag(self.updated_at, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The page of a reference in a scope, who edited it last, and its namesakes elsewhere.
+
+    The scope is a project, or none.
+    """
+
+    project: SeenProject | None
+    page: SeenPage
+    editor: UserSummary
+    elsewhere: list[dict[str, Any]]
+
+
+@lru_cache
+def _namesakes(by_id: bool, fenced: bool) -> Prepared:
+    """Pages of an id or slug with their projects and last editors.
+
+    Those of the project of a key, or of none, come first, and of each live ones before deleted.
+    """
+    named = WikiPage.id if by_id else WikiPage.slug
+    is_home = Project.key.is_not_distinct_from(bindparam("key", type_=String))
+    return Prepared(
+        select(
+            WikiPage.id,
+            WikiPage.project_id,
+            WikiPage.slug,
+            WikiPage.title,
+            WikiPage.body,
+            WikiPage.revision_number,
+            WikiPage.updated_at,
+            WikiPage.deleted_at,
+            Project.key,
+            Project.name,
+            Project.description,
+            Project.owner_user_id,
+            Project.created_at.label("project_created_at"),
+            Project.updated_at.label("project_updated_at"),
+            User.id.label("user_id"),
+            User.type,
+            User.username,
+            User.display_name,
+        )
+        .join(User, User.id == WikiPage.updated_by_user_id)
+        .outerjoin(Project, Project.id == WikiPage.project_id)
+        .where(named == bindparam("reference"), loaders.seen(fenced=fenced))
+        .order_by(
+            is_home.desc(),
+            WikiPage.deleted_at.is_not(None),
+            WikiPage.created_at.desc(),
+            WikiPage.id.desc(),
+        )
+        .limit(literal_column(str(PLACES), Integer))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Namesakes:
+    """The pages of a slug, or the one of an id, that an actor can see."""
+
+    reference: str
+    rows: Sequence[AnyRow]
+
+    def at(self, key: str | None) -> Found | None:
+        """The live one in the project of this key, or in none; None where there is no such page.
+
+        The project was not asked for then: whoever wants to know why looks for that first.
+        """
+        return next((self._found(row) for row in self._live() if row.key == key), None)
+
+    def within(self, project_id: str | None) -> Found:
+        """The live one in exactly this scope; raises NotFound or Gone."""
+        row = next((row for row in self.rows if row.project_id == project_id), None)
+        if row is None:
+            raise NotFound("wiki_page", self.reference)
+        if row.deleted_at is not None:
+            raise Gone("wiki_page", self.reference)
+        return self._found(row)
+
+    def places(self) -> list[dict[str, Any]]:
+        """Where all live ones are."""
+        return [_place(row) for row in self._live()]
+
+    def _live(self) -> list[AnyRow]:
+        return [row for row in self.rows if row.deleted_at is None]
+
+    def _found(self, row: AnyRow) -> Found:
+        return Found(
+            _project(row),
+            SeenPage(
+                row.id,
+                row.project_id,
+                row.slug,
+                row.title,
+                row.body,
+                row.revision_number,
+                row.updated_at,
+            ),
+            user_summary(row.user_id, row.type, row.username, row.display_name),
+            [_place(other) for other in self._live() if other.id != row.id],
+        )
+
+
+def _project(row: AnyRow) -> SeenProject | None:
+    if row.project_id is None:
+        return None
+    return SeenProject(
+        row.project_id,
+        row.key,
+        row.name,
+        row.description,
+        row.owner_user_id,
+        row.project_created_at,
+        row.project_updated_at,
+    )
+
+
+def _place(row: AnyRow) -> dict[str, Any]:
+    return {"id": row.id, "slug": row.slug, "title": row.title, "key": row.key, "name": row.name}
+
+
+@operation(Access.READ)
+def namesakes(actor: Actor, reference: str, key: str | None) -> Namesakes:
+    """The pages of a slug in all scopes, or the one of an id.
+
+    They are told apart by the project of this key, or none: however many there are elsewhere, its
+    own is among them.
+    """
+    fence = loaders.fence(actor)
+    identifier = as_uuid(reference)
+    statement = _namesakes(identifier is not None, bool(fence))
+    rows = statement.all(reference=identifier or reference, key=key, **fence)
+    return Namesakes(reference, rows)
