@@ -20,18 +20,13 @@ from app.core.errors import RequestMisdirected
 from app.database.connect import engine_options, prepare
 from app.database.session import db
 from app.http.current import asked, notes
-from app.http.flask_app import Docket
-from app.http.hide_tokens import HideTokens
-from app.http.json_provider import OrjsonProvider
-from app.http.response_headers import add_missing
+from app.http.flask_app import Docket, HideTokens, OrjsonProvider
+from app.http.responses import add_missing
 from app.markdown import budget
 from app.mcp import blueprint as mcp
-from app.mcp.endpoint_config import Door
-from app.mcp.registry import Catalog
+from app.mcp.registry import Catalog, Door
 from app.rest import errors, openapi
-from app.rest.blueprint import blueprint
-from app.rest.dispatch import Identity, check_credentials
-from app.rest.health import health
+from app.rest.dispatch import Identity, blueprint, check_credentials, health
 from app.web import install as install_web
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,7 +55,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(
             sqlite=settings.is_sqlite, threads=settings.threads
         ),
-        # Bodies are bounded as they are read (app/http/request_body.py); this holds for forms.
+        # Bodies are bounded as they are read (app/http/current.py); this holds for forms.
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
     )

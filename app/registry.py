@@ -12,25 +12,23 @@ from app.audit.service import on_record
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
 from app.commands.audit import audit
-from app.commands.backup import backup
 from app.commands.bots import bots as bot_commands
 from app.commands.describe import openapi as openapi_command
+from app.commands.describe import projects as project_commands
 from app.commands.describe import tools as tool_commands
 from app.commands.doctor import doctor
 from app.commands.export import export, import_export
-from app.commands.login_limits import login_limits
-from app.commands.moving import copy_to, restore_backup
-from app.commands.projects import projects as project_commands
+from app.commands.moving import backup, copy_to, restore_backup
 from app.commands.restore import restore
 from app.commands.secrets import rotate_secret_key
-from app.commands.users import users
+from app.commands.users import login_limits, users
 from app.exporting.pages import pages as export_pages
 from app.help.pages import pages as help_pages
 from app.importing.commands import import_issues
 from app.importing.pages import pages as import_pages
-from app.importing.wiki_commands import import_wiki
+from app.importing.wiki_folder import import_wiki
 from app.inbox.inbox_page import pages as inbox_pages
-from app.jobs.cli import sweep_command
+from app.jobs.sweeping import sweep_command
 from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
@@ -45,15 +43,15 @@ from app.sticky_notes.api import api as sticky_notes
 from app.sticky_notes.pages import pages as note_pages
 from app.tickets import searching as searching_tickets
 from app.tickets.api import api as tickets
-from app.tickets.api_parts import discussion as comments
-from app.tickets.api_parts import parts as ticket_parts
+from app.tickets.api import discussion as comments
+from app.tickets.api import parts as ticket_parts
 from app.tickets.pages import pages as ticket_pages
 from app.tools.catalog import catalog
 from app.undo.pages import pages as undo_pages
 from app.web.texts import Linker
 from app.webhooks.api import api as webhooks
 from app.webhooks.cli import webhooks as webhook_commands
-from app.webhooks.enqueue import listen
+from app.webhooks.outbox import listen
 from app.webhooks.pages import pages as webhook_pages
 from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki

@@ -6,8 +6,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app.http import flask_app
 from app.http.flask_app import Asked, Docket
-from app.http.response_headers import add_missing
-from app.http.responses import Reply
+from app.http.responses import Reply, add_missing
 
 
 def asked(**given):

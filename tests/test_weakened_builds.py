@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app import environment
-from app.accounts import identity, own_sessions, sessions, users
-from app.activity import builders
+from app.accounts import identity, sessions, users
+from app.activity import service
 from app.core import actor as actors
 from app.core.actor import Access, Actor
 from app.database import encryption
@@ -23,7 +23,7 @@ from app.projects.models import Project
 from app.sticky_notes import service as notes
 from app.tickets import listing, relations
 from app.web import guard
-from app.webhooks import addresses, sending
+from app.webhooks import connecting, sending
 from tests.authorization.world import build, frozen
 from tests.support import probes
 from tests.support.cast import Caller, make_cast
@@ -53,11 +53,11 @@ def every_human_only_verb_is_a_bots(monkeypatch):
 
 
 def no_address_is_judged(monkeypatch):
-    monkeypatch.setattr(addresses, "all_may", lambda _found, _allowed: True)
+    monkeypatch.setattr(connecting, "all_may", lambda _found, _allowed: True)
 
 
 def only_what_the_standard_library_knows_is_inside(monkeypatch):
-    monkeypatch.setattr(addresses, "_INSIDE", ())
+    monkeypatch.setattr(connecting, "_INSIDE", ())
 
 
 def redirects_are_followed(monkeypatch):
@@ -238,7 +238,7 @@ def relations_lead_anywhere(monkeypatch):
 
 
 def feeds_name_both_ends(monkeypatch):
-    monkeypatch.setattr(builders, "_hidden_tickets", lambda _events, _reader: set())
+    monkeypatch.setattr(service, "_hidden_tickets", lambda _events, _reader: set())
 
 
 def notes_are_everyones(monkeypatch):
@@ -270,5 +270,5 @@ def test_what_is_read_of_others_is_noticed(app, monkeypatch, weaken):
 
 def test_a_session_of_another_that_is_ended_is_noticed(app, cast, monkeypatch):
     assert probes.sessions_ended(app, cast) == []
-    monkeypatch.setattr(own_sessions, "end_own", lambda _actor, named: sessions.end(named))
+    monkeypatch.setattr(sessions, "end_own", lambda _actor, named: sessions.end(named))
     assert probes.sessions_ended(app, cast) == ["ada's"]

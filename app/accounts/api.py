@@ -2,7 +2,7 @@
 
 from app.accounts import login, setup, users
 from app.accounts.builders import human_json, user_json
-from app.accounts.cookies import CLEARED, session_cookie
+from app.accounts.identity import COOKIE
 from app.accounts.schemas import (
     ChangePasswordBody,
     HumanOut,
@@ -29,9 +29,17 @@ from app.core.errors import (
     PasswordUnchanged,
     RateLimited,
 )
-from app.rest.answers import NO_CONTENT, Answer, created
+from app.rest.answers import NO_CONTENT, Answer, Cookie, created
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import Api, Call, Client
+
+CLEARED = Cookie(COOKIE, "", 0)
+
+
+def session_cookie(opened: OpenedSession) -> Cookie:
+    """The cookie of a session just opened; it lives as long as the session can."""
+    return Cookie(COOKIE, opened.token, opened.max_age)
+
 
 api = Api("auth")
 

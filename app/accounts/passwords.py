@@ -6,20 +6,53 @@ would only take memory and processors from everyone else.
 
 import base64
 import os
+import string
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
+from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
-from app.accounts import common_passwords
 from app.config import Settings
 from app.core.errors import InvalidField, PasswordTooCommon, PasswordTooShort, Unavailable
 from app.core.lanes import Lane, require
 from app.core.text import checked
+
+# A shorter word is part of too many good passwords.
+SHORTEST_WORD = 4
+# So much at the end of a common password makes it no better.
+LONGEST_TAIL = 6
+LONGEST_UNIT = 4
+RUNS = ("0123456789" * 12, string.ascii_lowercase * 4, "qwertyuiopasdfghjklzxcvbnm" * 4)
+
+
+def is_common(password: str, words: Iterable[str] = ()) -> bool:
+    """Whether the password is common, a run or a repetition, or contains one of the ``words``."""
+    folded = password.casefold()
+    if any(len(word) >= SHORTEST_WORD and word.casefold() in folded for word in words):
+        return True
+    core = folded.rstrip(string.digits + string.punctuation)
+    is_known = folded in _common() or (
+        core in _common() and len(folded) - len(core) <= LONGEST_TAIL
+    )
+    is_run = any(folded in run or folded[::-1] in run for run in RUNS)
+    return is_known or is_run or _is_repeated(folded)
+
+
+def _is_repeated(folded: str) -> bool:
+    unit = folded[: (folded + folded).index(folded, 1)]
+    is_whole = len(unit) < len(folded)
+    return is_whole and (len(unit) <= LONGEST_UNIT or unit in _common())
+
+
+@lru_cache(maxsize=1)
+def _common() -> frozenset[str]:
+    return frozenset(FREQUENCY_LISTS["passwords"])
+
 
 SHORTEST = 12
 LONGEST = 1024
@@ -67,7 +100,7 @@ def check_new(password: str, username: str, app_name: str, field: str = "passwor
     check_form(password, field)
     if len(password) < SHORTEST:
         raise PasswordTooShort
-    if common_passwords.is_common(password, (username, app_name, "docket")):
+    if is_common(password, (username, app_name, "docket")):
         raise PasswordTooCommon
 
 

@@ -3,10 +3,9 @@
 from marshmallow import Schema
 
 from app.accounts.models import BotMode, UserType
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Nested, Stamp, Union, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
-from app.rest.shapes import Nested, Stamp, Union
 
 USERNAME = like("ada", "A name to log in with; it stays.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
 DISPLAY_NAME = like("Ada", "A name to be shown; the username if absent.", maxLength=200)
@@ -16,7 +15,7 @@ PASSWORD = like("correct horse battery", "12 characters or more.", minLength=12,
 class UserSummaryOut(Schema):
     """A user where another resource names one."""
 
-    id = Identifier(required=True, metadata=like(samples.ADA))
+    id = Identifier(required=True, metadata=like(examples.ADA))
     type = Choice(UserType, required=True, metadata=like(UserType.HUMAN))
     username = Text(required=True, metadata=like("ada"))
     display_name = Text(required=True, metadata=like("Ada"))
@@ -25,7 +24,7 @@ class UserSummaryOut(Schema):
 class HumanOut(Schema):
     """A human user."""
 
-    id = Identifier(required=True, metadata=like(samples.ADA))
+    id = Identifier(required=True, metadata=like(examples.ADA))
     type = Choice(UserType, required=True, metadata=like(UserType.HUMAN))
     username = Text(required=True, metadata=like("ada"))
     display_name = Text(required=True, metadata=like("Ada"))
@@ -37,7 +36,7 @@ class HumanOut(Schema):
 class BotTokenOut(Schema):
     """Metadata of a bot's active token."""
 
-    id = Identifier(required=True, metadata=like(samples.CREDENTIAL))
+    id = Identifier(required=True, metadata=like(examples.CREDENTIAL))
     prefix = Text(required=True, metadata=like("k3v7q2xw"))
     issued_at = Stamp(required=True)
     rotated_at = Stamp(required=True, allow_none=True)
@@ -48,17 +47,17 @@ class BotTokenOut(Schema):
 class BotOut(Schema):
     """A bot."""
 
-    id = Identifier(required=True, metadata=like(samples.BOT))
+    id = Identifier(required=True, metadata=like(examples.BOT))
     type = Choice(UserType, required=True, metadata=like(UserType.BOT))
     username = Text(required=True, metadata=like("bot-ops-1"))
     display_name = Text(required=True, metadata=like("bot-ops-1"))
     mode = Choice(BotMode, required=True, metadata=like(BotMode.WRITE))
-    project_ids = Items(Identifier(), required=True, metadata=like([samples.PROJECT]))
+    project_ids = Items(Identifier(), required=True, metadata=like([examples.PROJECT]))
     can_edit_global_wiki = Flag(required=True, metadata=like(False))
     rate_limit_per_minute = Whole(required=True, metadata=like(60))
     is_active = Flag(required=True, metadata=like(True))
     active_token = Nested(BotTokenOut, required=True, allow_none=True)
-    created_by_user_id = Identifier(required=True, allow_none=True, metadata=like(samples.ADA))
+    created_by_user_id = Identifier(required=True, allow_none=True, metadata=like(examples.ADA))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 

@@ -24,8 +24,7 @@ from app.core.ids import as_uuid
 from app.database.locks import Lock, hold
 from app.database.pagination import Page, page
 from app.database.session import reading, run_write, session
-from app.database.unique import duplicate_is_conflict
-from app.database.versions import apply_changes, touch
+from app.database.versions import apply_changes, duplicate_is_conflict, touch
 
 
 @operation(Access.READ)

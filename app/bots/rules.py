@@ -4,11 +4,24 @@ from collections.abc import Sequence
 
 from sqlalchemy import select
 
-from app.accounts.models import User
+from app.accounts.models import BotMode, User
 from app.core import text
 from app.core.errors import InvalidField
 from app.database.session import session
 from app.projects.models import Project
+
+
+def may_do(username: str, mode: str, places: Sequence[str], *, global_wiki: bool) -> str:
+    """Two sentences; without places, it is every project."""
+    writes = mode == BotMode.WRITE
+    verb = "read and write" if writes else "read"
+    where = ", ".join(places) if places else "every project, also future ones"
+    wiki = "may" if writes and global_wiki else "may not"
+    return (
+        f"{username} may {verb} tickets, comments, wiki pages and notes in {where}. "
+        f"It {wiki} edit global wiki pages."
+    )
+
 
 LOWEST_RATE = 1
 HIGHEST_RATE = 1_000_000

@@ -5,15 +5,14 @@ from marshmallow import Schema
 from app.accounts.models import BotMode
 from app.accounts.schemas import BotOut
 from app.bots.rules import HIGHEST_RATE, LOWEST_RATE
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Nested, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
-from app.rest.shapes import Nested
 
 USERNAME = like("bot-ops-1", "Its name; it stays.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
 NAME = like("bot-ops-1", "A name to be shown.", minLength=1, maxLength=200)
 MODE = like(BotMode.WRITE, "Whether it may write, or only read.")
-PROJECT_IDS = like([samples.PROJECT], "The projects it may see and write in; empty: all.")
+PROJECT_IDS = like([examples.PROJECT], "The projects it may see and write in; empty: all.")
 GLOBAL_WIKI = like(False, "Whether it may write wiki pages that belong to no project.")
 RATE = like(60, "Stored, not enforced in v1.", minimum=LOWEST_RATE, maximum=HIGHEST_RATE)
 TOKEN = like(

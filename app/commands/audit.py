@@ -7,7 +7,7 @@ import click
 import orjson
 from sqlalchemy import select
 
-from app.activity.builders import events_json
+from app.activity.service import events_json
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
 from app.core.actor import SYSTEM

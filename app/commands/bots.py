@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode, User, UserType
-from app.bots import pausing, service
+from app.bots import service
 from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.clock import iso
@@ -50,7 +50,7 @@ def list_bots(as_json: bool) -> None:
         if cursor is None:
             break
     with reading():
-        pause = pausing.current_pause(SYSTEM)
+        pause = service.current_pause(SYSTEM)
     if pause is not None and not as_json:
         click.echo(f"All bots are paused since {iso(pause.since)}.")
 
@@ -113,12 +113,12 @@ def show(name: str) -> None:
 @bots.command("pause")
 def pause() -> None:
     """Refuse every bot's writes from now on; they go on reading."""
-    run_write(lambda: pausing.pause_bots(SYSTEM))
+    run_write(lambda: service.pause_bots(SYSTEM))
     click.echo("All bots are paused.")
 
 
 @bots.command("resume")
 def resume() -> None:
     """Let bots write again."""
-    run_write(lambda: pausing.resume_bots(SYSTEM))
+    run_write(lambda: service.resume_bots(SYSTEM))
     click.echo("Bots may write again.")

@@ -1,12 +1,56 @@
 """flask tools and flask openapi: what bots and clients are offered."""
 
+import json
+
 import click
 import orjson
 from flask import current_app
 
 from app.config import settings_at_hand
+from app.core.actor import SYSTEM
+from app.database.session import reading, run_write
 from app.mcp.registry import Catalog
+from app.projects import service
+from app.projects.command_line import acting_human
 from app.rest.openapi import document
+
+EVERY = 200
+
+
+@click.group("projects")
+def projects() -> None:
+    """List and create projects."""
+
+
+@projects.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def list_projects(as_json: bool) -> None:
+    """List all projects, the newest first."""
+    cursor = None
+    while True:
+        with reading():
+            page = service.list_projects(SYSTEM, limit=EVERY, cursor=cursor)
+        for project in page.data:
+            line = f"{project['key']:<10} {project['name']}"
+            click.echo(json.dumps(project) if as_json else line)
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+@projects.command("create")
+@click.argument("key")
+@click.argument("name")
+@click.option("--description", default="", help="What it is about, in Markdown.")
+@click.option("--as", "username", help="The human who acts; needed if there are several.")
+def create(key: str, name: str, description: str, username: str | None) -> None:
+    """Create a project with the usual states."""
+    with reading():
+        actor = acting_human(username)
+    made = run_write(
+        lambda: service.create_project(actor, key=key, name=name, description=description).key
+    )
+    click.echo(f"Created {made}.")
 
 
 @click.command("tools")

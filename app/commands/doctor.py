@@ -20,8 +20,7 @@ from app.core.errors import Unavailable
 from app.database import schema
 from app.database.failures import outage_in_words
 from app.database.session import reading, session
-from app.jobs.models import SweeperLease
-from app.jobs.sweepers import SWEEPERS
+from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.webhooks.models import OutboxEntry, OutboxState
 
 # Before it, a checkpoint that meets a write can lose committed data; our writer lock keeps clear.

@@ -12,14 +12,13 @@ import click
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.stopped import server_stopped
+from app.commands.moving import server_stopped
 from app.config import Settings, settings_at_hand
 from app.database import schema
 from app.database.session import reading, session, transaction
 from app.exporting import layout
 from app.exporting.copying import count, store_rows
-from app.exporting.dump_reader import Export, opened
-from app.exporting.dump_writer import Folder, snapshot, write_data, write_manifest
+from app.exporting.layout import Export, Folder, opened, snapshot, write_data, write_manifest
 from app.exporting.markdown import Scope, files
 from app.search import reindexing
 from app.webhooks import service as webhooks

@@ -1,8 +1,10 @@
 """flask restore-backup FILE and flask copy-to DATABASE_URL: back in time, or over to PostgreSQL."""
 
+import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,15 +13,92 @@ from flask import Flask, current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.backup import copy_database
 from app.commands.secrets import sealed_for_good
-from app.commands.stopped import server_stopped
 from app.config import MOVED, Settings, settings_at_hand
 from app.database import schema
+from app.database.server_lock import ServerRuns, sole_use_of
 from app.database.session import db, reading
 from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
 from app.search import reindexing
+
+
+@contextmanager
+def server_stopped(settings: Settings) -> Iterator[None]:
+    """Keep servers off the embedded database; raises ClickException where one runs on it.
+
+    Servers on PostgreSQL may be on any host, so nobody can tell whether one runs there.
+    """
+    try:
+        with sole_use_of(settings.database_path):
+            yield
+    except ServerRuns as error:
+        raise click.ClickException(
+            f"The server (process {error.process}) still runs on this installation; stop it first."
+        ) from error
+
+
+@click.command("backup")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def backup(file: Path, force: bool) -> None:
+    """Copy the embedded database to FILE, checked, while the server runs.
+
+    Only for SQLite; PostgreSQL has pg_dump. 'flask restore-backup' puts it back. Keep the secret
+    key with it (INSTANCE_DIR/secret_key): it opens what is sealed.
+    """
+    settings = settings_at_hand()
+    source = settings.database_path
+    if source is None:
+        raise click.ClickException("The database is PostgreSQL: use pg_dump.")
+    if not source.exists():
+        raise click.ClickException(
+            f"There is no database at {source}; set INSTANCE_DIR as the server has it."
+        )
+    if file.exists() and not force:
+        raise click.ClickException(f"{file} exists; --force replaces it.")
+    copy_database(source, file)
+    click.echo(f"{file}: {file.stat().st_size} bytes, checked")
+
+
+def copy_database(source: Path, file: Path) -> None:
+    """Copy a SQLite database as of one moment; the file appears whole and checked, or not at all.
+
+    Raises ClickException where the copy cannot be made or is not sound.
+    """
+    try:
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        os.close(descriptor)
+        made = Path(name)
+        try:
+            _back_up(source, made)
+            with made.open("rb") as copied:
+                os.fsync(copied.fileno())
+            made.replace(file)
+        finally:
+            made.unlink(missing_ok=True)
+        directory = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    except (OSError, sqlite3.Error) as error:
+        raise click.ClickException(f"The backup failed: {error}") from error
+
+
+def _back_up(source: Path, made: Path) -> None:
+    with (
+        closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True, timeout=30)) as opened,
+        closing(sqlite3.connect(made)) as target,
+    ):
+        # In one go: copied in steps, it would begin anew with every write.
+        opened.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+        problems = [row[0] for row in target.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        problems += [str(row) for row in target.execute("PRAGMA foreign_key_check")]
+        if problems:
+            raise click.ClickException(f"The copy is not sound: {problems[0]}")
+
 
 FACTORY = "APP_FACTORY"
 

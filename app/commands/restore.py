@@ -4,13 +4,34 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from sqlalchemy import select
 
-from app.core.actor import SYSTEM, Actor
-from app.database.session import reading, run_write
+from app.audit.service import record
+from app.core.actor import SYSTEM, Access, Actor, operation
+from app.core.errors import Conflict, NotFound
+from app.database.session import reading, run_write, session
+from app.database.versions import touch
 from app.projects.command_line import acting_human, live_project_id
-from app.projects.restoring import restore_project
-from app.tickets.restoring import restore_comment, restore_ticket
-from app.wiki.restoring import restore_page
+from app.projects.loaders import target
+from app.projects.models import Project
+from app.tickets.service import restore_comment, restore_ticket
+from app.wiki.service import restore_page
+
+
+@operation(Access.HUMAN)
+def restore_project(actor: Actor, key: str) -> Project:
+    """Bring a deleted project back with all that lies in it; raises NotFound and Conflict."""
+    project = session.scalars(select(Project).where(Project.key == key).with_for_update()).first()
+    if project is None:
+        raise NotFound("project", key)
+    if not project.is_deleted:
+        raise Conflict("invariant_violation", f"The project {key} is not deleted.")
+    project.deleted_at = None
+    touch(project)
+    session.flush()
+    record(actor, "project.restored", target(project), key=project.key, name=project.name)
+    return project
+
 
 AS = click.option("--as", "username", help="The human who restores; else the system does.")
 

@@ -296,3 +296,28 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
                 raise
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions, hides nothing
     raise Unavailable
+
+
+class Bell:
+    """Rung once a transaction has committed; calls whoever listens."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[], None]] = []
+
+    def listen(self, act: Callable[[], None]) -> None:
+        """Call this each time; it must not wait for anything."""
+        self._listeners.append(act)
+
+    def forget(self, act: Callable[[], None]) -> None:
+        """Stop calling it, if it is called."""
+        if act in self._listeners:
+            self._listeners.remove(act)
+
+    def ring(self) -> None:
+        """Call all who listen, now."""
+        for act in tuple(self._listeners):
+            act()
+
+    def ring_after_commit(self) -> None:
+        """Ring once the transaction at hand has committed; not if it fails."""
+        after_commit(self.ring)

@@ -2,10 +2,61 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text
+from sqlalchemy import ColumnElement, Integer, Text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
+
+
+class Position(FunctionElement[int]):
+    """``Position(text, part)``: where the part begins, counted from 1; 0 where it is not there."""
+
+    inherit_cache = True
+    type = Integer()
+
+
+@compiles(Position)
+def _position_in_postgres(element: Position, compiler: SQLCompiler, **options: Any) -> str:
+    return f"strpos({compiler.process(element.clauses, **options)})"
+
+
+@compiles(Position, "sqlite")
+def _position_in_sqlite(element: Position, compiler: SQLCompiler, **options: Any) -> str:
+    return f"instr({compiler.process(element.clauses, **options)})"
+
+
+class JsonRows(FunctionElement[Any]):
+    """The JSON of a list with a list of these columns for each row; null or empty without rows."""
+
+    type: TypeEngine[Any] = Text()
+    inherit_cache = True
+
+
+@compiles(JsonRows, "sqlite")
+def _on_sqlite(element: JsonRows, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_group_array(json_array({compiler.process(element.clauses, **options)}))"
+
+
+@compiles(JsonRows, "postgresql")
+def _on_postgresql(element: JsonRows, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_agg(json_build_array({compiler.process(element.clauses, **options)}))::text"
+
+
+class Unindexed(FunctionElement[Any]):
+    """A column that no index is used for."""
+
+    inherit_cache = True
+
+
+@compiles(Unindexed)
+def _as_it_is(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
+    return str(compiler.process(element.clauses, **options))
+
+
+@compiles(Unindexed, "sqlite")
+def _behind_a_plus(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
+    return f"+{compiler.process(element.clauses, **options)}"
 
 
 class Beginning(FunctionElement[str]):

@@ -4,10 +4,27 @@ The ORM compares the version it read in the UPDATE itself, so a change made mean
 (StaleDataError) and the unit of work runs anew; no update is ever lost.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+from sqlalchemy.exc import IntegrityError
+
 from app.core.clock import next_version
+from app.core.errors import Conflict
 from app.core.text import changes
+from app.database.failures import is_unique_violation
+
+
+@contextmanager
+def duplicate_is_conflict(field: str, message: str) -> Iterator[None]:
+    """Raise Conflict ``duplicate_key`` where a flush inside meets a unique index."""
+    try:
+        yield
+    except IntegrityError as error:
+        if not is_unique_violation(error):
+            raise
+        raise Conflict("duplicate_key", message, field=field) from error
 
 
 class Versioned(Protocol):

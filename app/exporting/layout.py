@@ -3,18 +3,36 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import click
 import orjson
-from sqlalchemy import BigInteger, Column, LargeBinary, Table
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    String,
+    Table,
+    collate,
+    select,
+    text,
+)
 
 from app.accounts.models import FailureWindow, LoginBucket, UserSession
 from app.core.clock import iso
+from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
+from app.database.session import db
 from app.exporting.copying import tables
-from app.jobs.models import SweeperLease
+from app.jobs.sweeping import SweeperLease
 
 FORMAT = "docket-export"
 FORMAT_VERSION = 1
@@ -92,3 +110,151 @@ def _read(column: Column[Any], found: dict[str, Any]) -> Any:
     if isinstance(column.type, LargeBinary):
         return base64.b64decode(value, validate=True)
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An export whose files are whole and as they were written."""
+
+    folder: Path
+    rows: dict[str, int]
+    secret_key_mark: str
+
+    def count(self, table: Table) -> int:
+        """How many rows of a table it has."""
+        return self.rows.get(table.name, 0)
+
+    def rows_of(self, table: Table) -> Iterator[dict[str, Any]]:
+        """A table's rows; raises ClickException naming file and line."""
+        name = data_name(table)
+        if table.name not in self.rows:
+            return
+        with (self.folder / name).open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    yield row_of(table, line)
+                except (ValueError, TypeError) as error:
+                    raise click.ClickException(f"{name}, line {number}: {error}.") from error
+
+
+def opened(folder: Path, revision: str) -> Export:
+    """The export in a folder, checked; raises ClickException where it is none, or not as written.
+
+    ``revision`` is this release's schema: an export of a later one may hold what is unknown here.
+    """
+    try:
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+        if manifest["format"] != FORMAT:
+            raise ValueError(MANIFEST)
+        version, schema = int(manifest["format_version"]), str(manifest["schema"])
+        digests = {str(name): str(value) for name, value in manifest["files"].items()}
+        rows = {str(name): int(value) for name, value in manifest["rows"].items()}
+        mark = str(manifest["secret_key_mark"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise click.ClickException(f"{folder} is no export of Docket.") from error
+    if version > FORMAT_VERSION or schema > revision:
+        raise click.ClickException("The export is of a newer Docket; install that one first.")
+    unknown = rows.keys() - {table.name for table in exported()}
+    if unknown:
+        raise click.ClickException(f"The export has rows of an unknown kind, {min(unknown)}.")
+    for name in (f"{DATA}/{table}.jsonl" for table in rows):
+        if name not in digests:
+            raise click.ClickException(f"The export's manifest does not vouch for {name}.")
+    for name, digest in digests.items():
+        _check(folder, name, digest)
+    return Export(folder, rows, mark)
+
+
+def _check(folder: Path, name: str, digest: str) -> None:
+    place = folder / name
+    if not place.resolve().is_relative_to(folder.resolve()) or not place.is_file():
+        raise click.ClickException(f"The export lacks {name}.")
+    with place.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise click.ClickException(f"{name} is not as it was exported.")
+
+
+BATCH = 500
+
+# How many rows each table has.
+Counts = dict[str, int]
+
+
+@dataclass(slots=True)
+class Folder:
+    """The folder that is being written, and what is in it by now."""
+
+    path: Path
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write one file, and remember its digest."""
+        place = self.path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+        self.digests[name] = hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def snapshot() -> Iterator[Connection]:
+    """A connection that sees everything as of one moment, while others write."""
+    with db.engine.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ")
+            for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+                connection.execute(text(f"SET LOCAL {name} = 0"))
+        yield connection
+
+
+def write_data(connection: Connection, folder: Folder, done: Callable[[int], object]) -> Counts:
+    """Write every table's rows in the order of their keys; the number of each."""
+    counts = {}
+    for table in exported():
+        counts[str(table.name)] = _write_table(connection, folder, table, done)
+    return counts
+
+
+def _write_table(
+    connection: Connection, folder: Folder, table: Table, done: Callable[[int], object]
+) -> int:
+    place = folder.path / data_name(table)
+    place.parent.mkdir(exist_ok=True)
+    digest, rows = hashlib.sha256(), 0
+    found = connection.execution_options(yield_per=BATCH).execute(
+        select(table).order_by(*_bytewise(connection, table))
+    )
+    with place.open("wb") as file:
+        for part in found.mappings().partitions():
+            content = b"".join(line_of(table, dict(row)) for row in part)
+            file.write(content)
+            digest.update(content)
+            rows += len(part)
+            done(len(part))
+    folder.digests[data_name(table)] = digest.hexdigest()
+    return rows
+
+
+def _bytewise(connection: Connection, table: Table) -> Iterator[ColumnElement[Any]]:
+    """The key's columns, text in the order that SQLite has and that no locale changes."""
+    for column in table.primary_key.columns:
+        is_text = isinstance(column.type, String) and not isinstance(column.type, Id)
+        if is_text and connection.dialect.name == "postgresql":
+            yield collate(column, "C")
+        else:
+            yield column
+
+
+def write_manifest(folder: Folder, counts: Counts, revision: str, secret_key: str) -> None:
+    """Say what the export is, last of all. Nothing in it changes unless the content does."""
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "schema": revision,
+        "secret_key_mark": key_mark(secret_key),
+        "rows": counts,
+        "files": dict(sorted(folder.digests.items())),
+    }
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    (folder.path / MANIFEST).write_bytes(orjson.dumps(manifest, option=options))
+    # Once for all of the files: one by one, thousands would take minutes.
+    os.sync()

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from sqlalchemy import ColumnElement, Connection, Table, false, or_, select
 
 from app.accounts.models import User
 from app.core.clock import iso
-from app.exporting.front_matter import document
 from app.projects.models import Label, Project, WorkflowState
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import (
@@ -20,6 +20,13 @@ from app.tickets.models import (
     TicketWatcher,
 )
 from app.wiki.models import WikiPage
+
+
+def document(matter: dict[str, Any], body: str) -> bytes:
+    """A Markdown file of these fields and this text, which stands in it as it is."""
+    lines = [f"{name}: {orjson.dumps(value).decode()}\n" for name, value in matter.items()]
+    return f"---\n{''.join(lines)}---\n\n{body}".encode()
+
 
 Row = dict[str, Any]
 # The name of a file in its folder, and what is in it.

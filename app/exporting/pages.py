@@ -8,7 +8,7 @@ from app.core.clock import iso, now_ms
 from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.exporting import export_zip
-from app.exporting.zip_stream import zipped
+from app.exporting.export_zip import zipped
 from app.projects.loaders import visible_by_key
 from app.projects.pages.blueprint import project_options
 from app.web.downloads import streamed

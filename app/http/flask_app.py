@@ -1,16 +1,55 @@
 """Flask without what every request would pay for and none of ours uses."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
+from wsgiref.types import StartResponse, WSGIApplication
 
+import orjson
 from flask import Flask, Request, Response
+from flask.json.provider import JSONProvider
 from flask.sessions import SessionInterface, SessionMixin
 from werkzeug.datastructures import EnvironHeaders, ImmutableMultiDict
 from werkzeug.exceptions import BadHost
 from werkzeug.routing import MapAdapter, Rule
 from werkzeug.sansio.http import parse_cookie
 from werkzeug.utils import cached_property
+
+from app.core.redaction import REDACTED
+
+ENVIRON_KEY = "docket.mcp_token"
+_SEGMENT = re.compile(r"^(/+mcp/+bot/+)([^/?]+)")
+
+
+class HideTokens:
+    """Moves the token segment of ``/mcp/bot/<token>/...`` into the environment."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self.application = application
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """Rewrite the addresses that name a token, then go on."""
+        found = _SEGMENT.match(environ.get("PATH_INFO", ""))
+        if found:
+            environ[ENVIRON_KEY] = found.group(2)
+            for key in ("PATH_INFO", "RAW_URI", "REQUEST_URI"):
+                if key in environ:
+                    environ[key] = _SEGMENT.sub(rf"\g<1>{REDACTED}", environ[key])
+        return self.application(environ, start_response)
+
+
+class OrjsonProvider(JSONProvider):
+    """Dumps and loads with orjson; the strict reading of requests is in ``strict_json``."""
+
+    def dumps(self, obj: Any, **_kwargs: Any) -> str:
+        """JSON text of a value."""
+        return orjson.dumps(obj).decode()
+
+    def loads(self, s: str | bytes, **_kwargs: Any) -> Any:
+        """The value of JSON text."""
+        return orjson.loads(s)
+
 
 # Names that clients address this server by.
 HOSTS_KEPT = 100

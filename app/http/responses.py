@@ -1,9 +1,21 @@
 """The answers that most requests get: whole ones, whose headers stand."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flask import Response
+
+
+def add_missing(response: Response, headers: Mapping[str, str]) -> None:
+    """Add those of these headers that the answer has not yet.
+
+    Asking werkzeug for each would raise and catch an exception for each.
+    """
+    present = {name.lower() for name, _ in response.headers}
+    for name, value in headers.items():
+        if name.lower() not in present:
+            response.headers.add(name, value)
+
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse

@@ -12,12 +12,11 @@ import click
 from app.core.context import telling_webhooks
 from app.database.session import reading
 from app.importing import dates, formats, table
+from app.importing.drafting import People
 from app.importing.issues import Source
-from app.importing.people import People
 from app.importing.planning import plan
 from app.importing.report import Report
-from app.importing.running import Importer
-from app.importing.trying import Trial
+from app.importing.running import Importer, Trial
 from app.projects.command_line import (
     WITHOUT_WEBHOOKS,
     acting_human,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from app.core import json_parsing, text
-from app.importing import cells, github, jira, jsonlines, table
+from app.importing import github, jira, jsonlines, table
 from app.importing.issues import Issue, Source
 from app.importing.report import Report
 
@@ -64,7 +64,7 @@ def read(
     else:
         found = []
         for source in sources:
-            sheet = cells.read(source, report, encoding)
+            sheet = table.read_cells(source, report, encoding)
             if format is Format.JIRA:
                 found += jira.read(sheet, options, report)
             else:

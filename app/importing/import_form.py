@@ -7,8 +7,8 @@ from flask import Request
 from app.core.errors import Gone, NotFound
 from app.database.session import reading
 from app.importing import dates, formats, table
+from app.importing.drafting import People
 from app.importing.issues import Allowance, Source
-from app.importing.people import People
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.forms import Form
 from app.web.guard import actor

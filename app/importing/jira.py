@@ -1,12 +1,82 @@
 """Jira's export as CSV ("all fields"): columns repeat, comments are ``time;author;text``."""
 
+import re
 from dataclasses import replace
 
-from app.importing import jira_markup
-from app.importing.cells import Sheet
 from app.importing.issues import PARENT_LINK, Issue, Link, Remark
 from app.importing.report import Report
-from app.importing.table import Options, Times, priority
+from app.importing.table import Options, Sheet, Times, priority
+
+_BLOCK = re.compile(r"\{(code|noformat)(?::([^{}\n]*))?\}")
+_QUOTE = re.compile(r"\{quote\}(.*?)\{quote\}", re.DOTALL)
+_HEADING = re.compile(r"^h([1-6])\.[ \t]+", re.MULTILINE)
+_BULLET = re.compile(r"^[ \t]*([*#-]+)[ \t]+(?=\S)", re.MULTILINE)
+_HEAD_ROW = re.compile(r"^\|\|(.+?)\|\|[ \t]*$", re.MULTILINE)
+_INLINE = (
+    (re.compile(r"\{\{([^{}\n]+)\}\}"), r"`\1`"),
+    (re.compile(r"\[([^\[\]|\n]+)\|([^\[\]|\s]+)(?:\|[^\[\]\n]*)?\]"), r"[\1](\2)"),
+    (re.compile(r"\[(https?://[^\[\]\s]+)\]"), r"<\1>"),
+    (re.compile(r"!([^!\s|]+\.\w{2,4})(?:\|[^!\n]*)?!"), r"(\1)"),
+    (re.compile(r"\[~(?:accountid:)?([^\[\]\s]+)\]"), r"@\1"),
+    (re.compile(r"(?<![\w*])\*(\S(?:[^*\n]*\S)?)\*(?![\w*])"), r"**\1**"),
+    (re.compile(r"(?<![\w-])-(\S(?:[^-\n]*\S)?)-(?![\w-])"), r"~~\1~~"),
+    (re.compile(r"\{color(?::[^{}\n]*)?\}"), ""),
+)
+
+
+def as_markdown(text: str) -> str:
+    """The text with its markup as Markdown; code stays as it was written."""
+    text = text.replace("\r\n", "\n")
+    parts, place, unended = [], 0, set()
+    while opening := _BLOCK.search(text, place):
+        mark = f"{{{opening.group(1)}}}"
+        end = text.find(mark, opening.end()) if mark not in unended else -1
+        if end < 0:
+            # Neither has any later one an end.
+            unended.add(mark)
+            parts.append(_prose(text[place : opening.end()]))
+            place = opening.end()
+            continue
+        content = text[opening.end() : end]
+        parts += [_prose(text[place : opening.start()]), _fenced(opening.group(2), content)]
+        place = end + len(mark)
+    return "".join([*parts, _prose(text[place:])])
+
+
+def _fenced(options: str | None, content: str) -> str:
+    named = (options or "").partition("|")[0]
+    language = named if re.fullmatch(r"\w+", named) else ""
+    content = content.strip("\n")
+    fence = "````" if "```" in content else "```"
+    return f"\n{fence}{language}\n{content}\n{fence}\n"
+
+
+def _prose(text: str) -> str:
+    text = _QUOTE.sub(_quoted, text)
+    text = _BULLET.sub(_listed, text)
+    text = _HEADING.sub(lambda found: "#" * int(found.group(1)) + " ", text)
+    for pattern, replacement in _INLINE:
+        text = pattern.sub(replacement, text)
+    return _HEAD_ROW.sub(_head_row, text)
+
+
+def _quoted(found: re.Match[str]) -> str:
+    lines = found.group(1).strip().split("\n")
+    return "\n".join(f"> {line}" for line in lines)
+
+
+def _listed(found: re.Match[str]) -> str:
+    marks = found.group(1)
+    if marks.startswith("--"):  # a dash or a rule
+        return found.group(0)
+    kind = "1. " if marks.endswith("#") else "- "
+    return "   " * (len(marks) - 1) + kind
+
+
+def _head_row(found: re.Match[str]) -> str:
+    cells = [cell.strip() for cell in found.group(1).split("||")]
+    return f"| {' | '.join(cells)} |\n|{'---|' * len(cells)}"
+
 
 KEY, SUMMARY = "Issue key", "Summary"
 PARENTS = (
@@ -103,7 +173,7 @@ def _issue(where: str, row: Row, keys: dict[str, str], times: Times) -> Issue:
 
 def _sections(row: Row) -> list[tuple[str, str]]:
     found = [
-        (heading, jira_markup.as_markdown(text))
+        (heading, as_markdown(text))
         for column, heading in (("Description", ""), ("Environment", "Environment"))
         for text in row.get(column, ())
     ]
@@ -120,13 +190,13 @@ def _attachment(text: str) -> str:
 def _remark(issue: str, text: str, times: Times) -> Remark:
     parts = text.split(";", PARTS_OF_A_COMMENT - 1)
     if len(parts) < PARTS_OF_A_COMMENT:
-        return Remark("", jira_markup.as_markdown(text), None)
+        return Remark("", as_markdown(text), None)
     when, author, said = parts
     before = len(times.unread)
     moment = times.moment(issue, "commented", when)
     # The unread time stands with the comment, not with the ticket.
     del times.unread[before:]
-    return Remark(author, jira_markup.as_markdown(said), moment, "" if moment else when)
+    return Remark(author, as_markdown(said), moment, "" if moment else when)
 
 
 def _links(row: Row, keys: dict[str, str]) -> list[Link]:

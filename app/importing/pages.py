@@ -19,14 +19,13 @@ from app.importing.import_form import COLUMN, HEADER, Asked
 from app.importing.issues import TooMuch
 from app.importing.planning import Planned, plan
 from app.importing.report import Report
-from app.importing.running import Importer
+from app.importing.running import Importer, Trial
 from app.importing.so_far import SoFar
-from app.importing.trying import Trial
 from app.projects.pages.blueprint import project_options
+from app.web.downloads import line
 from app.web.forms import Form
 from app.web.guard import actor, write
 from app.web.render import page
-from app.web.spreadsheets import line
 
 pages = Blueprint("import_pages", __name__)
 

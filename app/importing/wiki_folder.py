@@ -10,6 +10,7 @@ otherwise.
 import json
 import posixpath
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,12 +18,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import click
 from sqlalchemy import select
 
 from app.core import text
 from app.core.actor import Actor
+from app.core.context import telling_webhooks
 from app.core.errors import DomainError
-from app.database.session import savepoint, session, transaction
+from app.database.session import reading, savepoint, session, transaction
+from app.projects.command_line import (
+    WITHOUT_WEBHOOKS,
+    acting_human,
+    live_project_id,
+)
 from app.wiki import service, slugs
 from app.wiki.models import WikiPage
 
@@ -209,3 +217,26 @@ def _write(actor: Actor, project_id: str | None, source: SourceFile, body: str) 
 def _batches(sources: list[SourceFile]) -> Iterator[list[SourceFile]]:
     for start in range(0, len(sources), BATCH):
         yield sources[start : start + BATCH]
+
+
+@click.command("import-wiki")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--project", "key", help="The key of the project to import into; global if absent.")
+@click.option("--as", "username", help="The human who imports; needed if there are several.")
+@WITHOUT_WEBHOOKS
+def import_wiki(
+    folder: Path, key: str | None, username: str | None, without_webhooks: bool
+) -> None:
+    """Import a folder of Markdown files as wiki pages.
+
+    Importing the same folder again changes nothing; a file that changed becomes a new revision.
+    """
+    with reading():
+        actor = acting_human(username)
+        project_id = live_project_id(key) if key else None
+    report = Report()
+    sources = read(folder, report)
+    progress = click.progressbar(length=len(sources), label="Importing", file=sys.stderr)
+    with progress as bar, telling_webhooks(not without_webhooks):
+        run(actor, project_id, sources, report, bar.update)
+    click.echo(report.as_text())

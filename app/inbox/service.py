@@ -24,7 +24,7 @@ from sqlalchemy.orm import aliased
 
 from app.accounts import read_markers
 from app.accounts.models import BotToken, ReadMarker
-from app.activity.builders import of_rows
+from app.activity.service import of_rows
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core import ids

@@ -15,8 +15,7 @@ from app.config import Settings
 from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.database.session import run_write
-from app.jobs.sweepers import SWEEPERS
-from app.jobs.sweeping import INTERVAL_MINUTES, sweep
+from app.jobs.sweeping import INTERVAL_MINUTES, SWEEPERS, sweep
 from app.search.flush import Flusher
 from app.webhooks.worker import Worker
 

@@ -1,19 +1,136 @@
 """Running sweepers: in small transactions, one run at a time over all processes."""
 
+import json
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import click
+from sqlalchemy import ColumnElement, delete, exists, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
+
+from app.accounts.models import LoginBucket, UserSession
+from app.accounts.throttle import WINDOW_MS
+from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.service import Target, record
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
-from app.core.clock import MINUTE_MS
+from app.core.clock import DAY_MS, MINUTE_MS, now_ms
+from app.database.columns import Moment, short_text
+from app.database.idempotency import IdempotencyRecord
 from app.database.locks import Lock, database_ms, hold
-from app.database.session import run_write, session
-from app.jobs.models import SweeperLease
-from app.jobs.sweepers import BATCH, SWEEPERS
+from app.database.session import Base, run_write, session
+from app.webhooks.models import OutboxEntry, OutboxState, Webhook
+
+
+class SweeperLease(Base):
+    """The lease of one sweeper; it is over when it runs out or is given back."""
+
+    __tablename__ = "sweeper_leases"
+
+    sweeper: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    owner: Mapped[str | None] = mapped_column(short_text(64))
+    lease_until: Mapped[int] = mapped_column(Moment)
+    last_run_at: Mapped[int | None] = mapped_column(Moment)
+
+
+BATCH = 500
+# Finished entries stay a while for whoever looks into what happened.
+OUTBOX_MS = DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """One kind of row that does not stay for ever."""
+
+    name: str
+    # In a writing unit of work: delete up to BATCH rows; how many it were.
+    batch: Callable[[Settings], int]
+
+
+def _delete(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> int:
+    """Delete up to BATCH rows that fit, by their key, leaving alone what others hold."""
+    due = session.scalars(
+        select(key).where(*conditions).limit(BATCH).with_for_update(skip_locked=True)
+    ).all()
+    if due:
+        session.execute(
+            delete(key.class_).where(key.in_(due)).execution_options(synchronize_session=False)
+        )
+    return len(due)
+
+
+def sessions(settings: Settings) -> int:
+    """Sessions past their absolute or idle end that nobody presented again."""
+    moment = now_ms()
+    idle_since = moment - settings.session_idle_minutes * MINUTE_MS
+    return _delete(
+        UserSession.id,
+        or_(UserSession.expires_at <= moment, UserSession.last_seen_at <= idle_since),
+    )
+
+
+def idempotency_records(_: Settings) -> int:
+    """Kept answers past IDEMPOTENCY_KEY_TTL_HOURS."""
+    return _delete(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
+
+
+def tool_invocations(settings: Settings) -> int:
+    """Calls past TOOL_INVOCATION_LOG_RETENTION_DAYS; the events that point at them let go."""
+    oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
+    due: Sequence[str] = session.scalars(
+        select(ToolInvocation.id)
+        .where(ToolInvocation.created_at < oldest)
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
+    ).all()
+    if due:
+        session.execute(
+            update(AuditEvent)
+            .where(AuditEvent.tool_invocation_log_id.in_(due))
+            .values(tool_invocation_log_id=None)
+            .execution_options(synchronize_session=False)
+        )
+        session.execute(
+            delete(ToolInvocation)
+            .where(ToolInvocation.id.in_(due))
+            .execution_options(synchronize_session=False)
+        )
+    return len(due)
+
+
+def login_windows(_: Settings) -> int:
+    """Login attempts that no window counts any more."""
+    return _delete(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
+
+
+def outbox(_: Settings) -> int:
+    """Outbox entries that were dealt with a day ago, and those that nobody will deal with.
+
+    An event that met the deletion of its webhook can leave an entry behind on PostgreSQL.
+    """
+    return _delete(OutboxEntry.id, OutboxEntry.finished_at <= now_ms() - OUTBOX_MS) or _delete(
+        OutboxEntry.id,
+        OutboxEntry.state == OutboxState.PENDING.value,
+        OutboxEntry.due_at <= now_ms() - OUTBOX_MS,
+        ~exists().where(Webhook.id == OutboxEntry.webhook_id),
+    )
+
+
+SWEEPERS: dict[str, Sweeper] = {
+    sweeper.name: sweeper
+    for sweeper in (
+        Sweeper("sessions", sessions),
+        Sweeper("idempotency-records", idempotency_records),
+        Sweeper("tool-invocations", tool_invocations),
+        Sweeper("login-windows", login_windows),
+        Sweeper("outbox", outbox),
+    )
+}
+
 
 INTERVAL_MINUTES = 60
 # A run that is silent for so long has died.
@@ -103,3 +220,22 @@ def _give_back(name: str, owner: str, deleted: int, took: int) -> None:
         deleted=deleted,
         duration_ms=took,
     )
+
+
+@click.command("sweep")
+@click.argument("name", type=click.Choice(list(SWEEPERS)), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per sweeper.")
+def sweep_command(name: str | None, as_json: bool) -> None:
+    """Delete what is past its time, now: all of it, or what one sweeper looks after.
+
+    The server may run meanwhile. Exit code 0, also where another process is at it already.
+    """
+    for one in [name] if name else list(SWEEPERS):
+        swept = sweep(one, settings_at_hand(), now=True)
+        deleted = None if swept is None else swept.deleted
+        if as_json:
+            click.echo(json.dumps({"sweeper": one, "ran": swept is not None, "deleted": deleted}))
+        elif deleted is None:
+            click.echo(f"{one}: another process is at it")
+        else:
+            click.echo(f"{one}: {deleted} deleted")

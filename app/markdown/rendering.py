@@ -1,19 +1,132 @@
 """``render``: from what people and bots wrote to HTML that is safe to show."""
 
 import hashlib
+import re
+from functools import cache
 from html import escape
 
 import orjson
 from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
 
 from app.core.cache import Cache
 from app.markdown import library
 from app.markdown.budget import Budget, TooSlow
-from app.markdown.filling import filled, wiki_link
-from app.markdown.marks import clean
+from app.markdown.marks import MARK, Block, Break, Code, PageLink, TicketLink, Token, clean
 from app.markdown.source import Long, Source, links_of, read_any
-from app.markdown.values import Html, Links, Profile, Resolver, Targets, nowhere
+from app.markdown.values import (
+    Broken,
+    Html,
+    Links,
+    Profile,
+    Resolved,
+    Resolver,
+    Target,
+    Targets,
+    nowhere,
+)
 from app.markdown.writing import Page, write
+
+# Longer blocks, and all blocks behind this much code, are shown in one colour.
+LONGEST = 16_384
+MOST = 65_536
+
+# Languages whose lexers take linear time, and not much of it, over hostile text (measured by
+# tests/markdown/test_time.py). Aliases of Pygments; all others are shown in one colour.
+_NAMES = """
+    bash sh shell zsh console shell-session powershell ps1 fish bat batch
+    c c++ cpp h csharp cs go golang java kotlin kt rust rs swift scala zig
+    python py python3 pycon pytb ruby rb perl pl php lua r julia elixir erlang haskell hs clojure
+    javascript js jsx typescript ts tsx json jsonc yaml yml toml ini cfg dotenv properties
+    html xml svg css scss sass less
+    sql postgresql postgres psql mysql sqlite3 graphql
+    diff patch udiff docker dockerfile make makefile cmake nginx apache terraform hcl
+    http text plain plaintext tex latex vim protobuf proto awk sed
+"""
+LANGUAGES = frozenset(_NAMES.split())
+
+
+@cache
+def _formatter() -> "HtmlFormatter[str]":
+    return HtmlFormatter(nowrap=True)
+
+
+@cache
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def highlighted(code: str, language: str, spent: int = 0) -> str:
+    """The code as HTML: coloured if its language is known and it is not too long."""
+    name = language.lower()
+    if name in LANGUAGES and len(code) < LONGEST and spent + len(code) <= MOST:
+        lexer = _lexer(name)
+        if lexer is not None:
+            return highlight(code, lexer, _formatter())
+    return escape(code)
+
+
+def filled(html: str, tokens: list[Token], targets: Targets) -> str:
+    """The HTML with code, line breaks and wiki links in the place of their marks."""
+    spent = 0
+
+    def fill(found: re.Match[str]) -> str:
+        nonlocal spent
+        token = tokens[int(found.group(1))]
+        if isinstance(token, Break):
+            return "<br>"
+        if isinstance(token, Code):
+            return f"<code>{escape(token.text)}</code>"
+        if isinstance(token, Block):
+            code = highlighted(token.text, token.language, spent)
+            spent += len(token.text)
+            return f'<pre tabindex="0"><code>{code}</code></pre>'
+        return wiki_link(token, targets)
+
+    return MARK.sub(fill, html)
+
+
+def wiki_link(token: Token, targets: Targets) -> str:
+    """A link to a page or ticket; an id that names no ticket is plain text if it stands alone."""
+    target: Target
+    match token:
+        case PageLink(slug, shown):
+            target = targets.pages.get(slug, Broken())
+            return _to_target(target, shown, "wikilink", f"There is no page {slug}")
+        case TicketLink(display_id, shown, is_bare, has_words):
+            target = targets.tickets.get(display_id, Broken())
+            if isinstance(target, Broken):
+                if is_bare:
+                    return escape(shown)
+            elif not is_bare and not has_words:
+                return _to_target(target, f"{shown} {target.title}", "ticket-link is-titled", "")
+            return _to_target(target, shown, "ticket-link", f"There is no ticket {display_id}")
+        case _:
+            return ""
+
+
+def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
+    if isinstance(target, Resolved):
+        said = " · ".join(filter(None, (target.title, target.state)))
+        done = " is-done" if target.is_done else ""
+        return (
+            f'<a class="{kind}{done}" href="{escape(target.href)}"'
+            f' title="{escape(said)}">{escape(shown)}</a>'
+        )
+    if target.href is None:
+        return f'<span class="{kind} is-broken" title="{missing}">{escape(shown)}</span>'
+    return (
+        f'<a class="{kind} is-broken" href="{escape(target.href)}"'
+        f' title="{missing}: create it">{escape(shown)}</a>'
+    )
+
 
 # Raise it whenever the same text would come out differently.
 VERSION = b"2"

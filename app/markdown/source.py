@@ -9,12 +9,44 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from app.markdown import tables
 from app.markdown.layout import lay_out
 from app.markdown.marks import LINE, Block, PageLink, Text, TicketLink, Token, clean, mark
 from app.markdown.pieces import RULE, Kind, Piece
 from app.markdown.spans import MOST_LINKS, Spans, marked, mentions
 from app.markdown.values import Links, Profile
+
+# A short text could name a table of millions of cells: each row is filled up to the first one's
+# length.
+MOST_COLUMNS = 64
+MOST_CELLS = 10_000
+
+_DELIMITER = re.compile(r"(?=.*\|)\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
+
+
+def table_start(lines: list[str]) -> int | None:
+    """The line that is the first of a table, if one begins here."""
+    for at in range(1, len(lines)):
+        line = lines[at]
+        if line[0] in "|:-" and "|" in lines[at - 1] and _DELIMITER.match(line):
+            return at - 1
+    return None
+
+
+def columns(row: str) -> int:
+    """The cells of a row in which every bar separates two."""
+    row = row.strip()
+    return row.count("|") + 1 - row.startswith("|") - (row.endswith("|") and len(row) > 1)
+
+
+def is_table(rows: list[str], cells_before: int) -> bool:
+    """Whether these rows make a table of bearable size."""
+    width = columns(rows[0])
+    return (
+        width == columns(rows[1])
+        and width <= MOST_COLUMNS
+        and cells_before + width * len(rows) <= MOST_CELLS
+    )
+
 
 # A text up to SHORT characters is always laid out, one up to LONGEST if it has no more lines and
 # marks than SHORT ones may have, and all others are shown as their source. So the most hostile text
@@ -147,14 +179,14 @@ class _Writer:
         return marked(self.spans, text.strip(), in_row=in_row) or self._literal("")
 
     def _paragraph(self, piece: Piece) -> None:
-        at = None if self.spans.is_restricted else tables.start(piece.lines)
+        at = None if self.spans.is_restricted else table_start(piece.lines)
         if at is None:
             self._text(piece.prefix, self._words("\n".join(piece.lines)))
             return
         before = self._words("\n".join(piece.lines[:at])) if at else ""
         known, links = len(self.spans.tokens), self.spans.links
         rows = [self._words(line, in_row=True) for line in piece.lines[at:]]
-        if not tables.is_table(rows, self.cells):
+        if not is_table(rows, self.cells):
             if any("\\|" in line for line in piece.lines[at:]):
                 # It means something else outside of a table: read them again.
                 del self.spans.tokens[known:]
@@ -162,7 +194,7 @@ class _Writer:
                 rows = [self._words(line) for line in piece.lines[at:]]
             self._text(piece.prefix, LINE.join([before, *rows] if before else rows))
             return
-        self.cells += tables.columns(rows[0]) * len(rows)
+        self.cells += columns(rows[0]) * len(rows)
         if before or piece.inner:
             self._text(piece.prefix, before or self._literal(""))
         inner = piece.inner or piece.prefix

@@ -1,6 +1,6 @@
 """POST /mcp/bot/<token>/mcp: what is checked, in which order, and with which status it ends.
 
-``http/hide_tokens.py`` removes the token from the address before anything can log it.
+``http/flask_app.py`` removes the token from the address before anything can log it.
 """
 
 import logging
@@ -20,12 +20,9 @@ from app.core.actor import Actor
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.database.failures import is_outage
 from app.database.session import reading
-from app.http.current import asked, notes
-from app.http.request_body import read_body
+from app.http.current import asked, notes, read_body
 from app.http.responses import Reply
 from app.mcp import protocol_versions
-from app.mcp.calls import Invocation
-from app.mcp.endpoint_config import Door
 from app.mcp.messages import (
     CALL,
     INTERNAL_ERROR,
@@ -36,11 +33,12 @@ from app.mcp.messages import (
     parse,
     result,
 )
-from app.mcp.methods import Asked, method_of
+from app.mcp.methods import Asked, Invocation, method_of
+from app.mcp.registry import Door
 
 log = logging.getLogger(__name__)
 
-# Where ``http/hide_tokens.py`` puts the token.
+# Where ``http/flask_app.py`` puts the token.
 ENVIRON_KEY = "docket.mcp_token"
 RULE = "/mcp/bot/<token>/mcp"
 METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]

@@ -10,6 +10,8 @@ from typing import Any
 import orjson
 
 from app.core.actor import Access, Actor, Operation
+from app.database.group_commit import Gathering
+from app.mcp import tool_log
 from app.mcp.parameters import Parameter, input_schema
 
 
@@ -136,3 +138,16 @@ class Catalog:
         self.instructions = instructions
         self.tools_listing = [tool.listing for tool in self.tools.values()]
         self.tools_json = orjson.dumps(self.tools_listing)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """How the endpoint knows its callers and its tools."""
+
+    # In a unit of work: the bot of this token; raises InvalidCredentials.
+    resolve: Callable[[str], Actor]
+    catalog: Catalog
+    # ``name``, ``title`` and ``version``, as the handshake tells them.
+    server: dict[str, str]
+    # Where calls are written down.
+    calls: Gathering[tool_log.Entry] = field(default_factory=tool_log.gathering)

@@ -13,8 +13,7 @@ from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.pagination import Page, page
 from app.database.session import by_id, session
-from app.database.unique import duplicate_is_conflict
-from app.database.versions import apply_changes
+from app.database.versions import apply_changes, duplicate_is_conflict
 from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
 from app.projects.loaders import SeenProject

@@ -3,10 +3,9 @@
 from marshmallow import Schema
 
 from app.projects.models import StateCategory
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Stamp, like
 from app.rest.fields import Choice, CreateSchema, Identifier, Items, StrictSchema, Text, Whole
-from app.rest.shapes import Stamp
 
 KEY = like("OPS", "Display ids begin with it, as OPS-12 does.", pattern="^[A-Z][A-Z0-9]{1,9}$")
 NAME = like("Operations", "On one line.", minLength=1, maxLength=200)
@@ -25,11 +24,11 @@ COLOR = like(
 class ProjectOut(Schema):
     """A project."""
 
-    id = Identifier(required=True, metadata=like(samples.PROJECT))
+    id = Identifier(required=True, metadata=like(examples.PROJECT))
     key = Text(required=True, metadata=KEY)
     name = Text(required=True, metadata=like("Operations"))
     description = Text(required=True, metadata=like("What keeps the lights on."))
-    owner_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    owner_user_id = Identifier(required=True, metadata=like(examples.ADA))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -51,14 +50,14 @@ class ProjectPatch(StrictSchema):
 
     name = Text(metadata=NAME)
     description = Text(metadata=DESCRIPTION)
-    owner_user_id = Identifier(metadata=like(samples.ADA, "A human."))
+    owner_user_id = Identifier(metadata=like(examples.ADA, "A human."))
 
 
 class StateOut(Schema):
     """A workflow state."""
 
-    id = Identifier(required=True, metadata=like(samples.STATE))
-    project_id = Identifier(required=True, metadata=like(samples.PROJECT))
+    id = Identifier(required=True, metadata=like(examples.STATE))
+    project_id = Identifier(required=True, metadata=like(examples.PROJECT))
     name = Text(required=True, metadata=like("In progress"))
     position = Whole(required=True, metadata=like(2))
     category = Choice(StateCategory, required=True, metadata=like(StateCategory.ACTIVE))
@@ -69,7 +68,7 @@ class StateOut(Schema):
 class StateSummaryOut(Schema):
     """A workflow state where another resource names one."""
 
-    id = Identifier(required=True, metadata=like(samples.STATE))
+    id = Identifier(required=True, metadata=like(examples.STATE))
     name = Text(required=True, metadata=like("In progress"))
     category = Choice(StateCategory, required=True, metadata=like(StateCategory.ACTIVE))
 
@@ -96,15 +95,15 @@ class StateOrder(StrictSchema):
     state_ids = Items(
         Identifier(),
         required=True,
-        metadata=like([samples.NEXT_STATE, samples.STATE], "Each state of the project, once."),
+        metadata=like([examples.NEXT_STATE, examples.STATE], "Each state of the project, once."),
     )
 
 
 class LabelOut(Schema):
     """A label."""
 
-    id = Identifier(required=True, metadata=like(samples.LABEL))
-    project_id = Identifier(required=True, metadata=like(samples.PROJECT))
+    id = Identifier(required=True, metadata=like(examples.LABEL))
+    project_id = Identifier(required=True, metadata=like(examples.PROJECT))
     name = Text(required=True, metadata=like("security"))
     color = Text(required=True, metadata=like("#64748b"))
     created_at = Stamp(required=True)
@@ -114,7 +113,7 @@ class LabelOut(Schema):
 class LabelSummaryOut(Schema):
     """A label where another resource names one."""
 
-    id = Identifier(required=True, metadata=like(samples.LABEL))
+    id = Identifier(required=True, metadata=like(examples.LABEL))
     name = Text(required=True, metadata=like("security"))
     color = Text(required=True, metadata=like("#64748b"))
 

@@ -12,8 +12,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict
 from app.database.pagination import Page, page
 from app.database.session import session
-from app.database.unique import duplicate_is_conflict
-from app.database.versions import apply_changes, touch
+from app.database.versions import apply_changes, duplicate_is_conflict, touch
 from app.projects import states
 from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable

@@ -10,8 +10,8 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema, fields
 
 from app.audit.catalogue import EVENTS, EventType
+from app.rest.examples import Union
 from app.rest.fields import StrictSchema, instance
-from app.rest.shapes import Union
 
 Json = dict[str, Any]
 

@@ -9,22 +9,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Request, Response
+from flask import Blueprint, Request, Response, current_app
 from marshmallow import Schema
+from sqlalchemy import text as sqlalchemy_text
 
 from app.audit.service import record_refusal
 from app.config import Settings, settings_at_hand
 from app.core import json_parsing, text
 from app.core.actor import ANONYMOUS, Access, Actor
-from app.core.errors import DomainError, Forbidden, InvalidField, Unauthenticated, one_error
+from app.core.errors import (
+    DomainError,
+    Forbidden,
+    InvalidField,
+    Unauthenticated,
+    Unavailable,
+    one_error,
+)
 from app.core.etag import matches
 from app.database import idempotency
-from app.database.session import reading, run_write
-from app.http.current import asked, notes
-from app.http.request_body import PUBLIC_BYTES, read_body
+from app.database.session import reading, run_write, session
+from app.http.current import PUBLIC_BYTES, asked, notes, read_body
 from app.rest import fields
 from app.rest.answers import Answer, Rendered, render, respond
-from app.rest.routing import Call, Client, Route
+from app.rest.routing import Call, Client, Registry, Route
 
 LARGEST_PAGE = 200
 CLIENT_REQUEST_ID_LENGTH = 128
@@ -234,3 +241,50 @@ def check_limit(query: dict[str, Any]) -> None:
     limit = query.get("limit")
     if limit is not None and not 1 <= limit <= LARGEST_PAGE:
         raise InvalidField("limit", "out_of_range", "limit is 1 to 200.")
+
+
+HEALTHY = Rendered(200, b'{"status":"ok"}\n')
+READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
+
+health = Blueprint("health", __name__)
+
+
+@health.get("/healthz", provide_automatic_options=False)
+def healthz() -> Response:
+    """The process lives; touches nothing."""
+    return respond(HEALTHY)
+
+
+@health.get("/readyz", provide_automatic_options=False)
+def readyz() -> Response:
+    """The database answers and holds the schema this release needs."""
+    with reading():
+        found = (
+            session.execute(sqlalchemy_text("SELECT version_num FROM alembic_version"))
+            .scalars()
+            .all()
+        )
+    if found != [current_app.config["SCHEMA_REVISION"]]:
+        raise Unavailable
+    return respond(READY)
+
+
+def blueprint(registry: Registry, identity: Identity) -> Blueprint:
+    """A blueprint with one rule per route and nothing else."""
+    made = Blueprint("api", __name__, url_prefix="/api/v1")
+    for route in registry.routes.values():
+        made.add_url_rule(
+            route.rule,
+            endpoint=route.operation_id.replace(".", "_"),
+            view_func=_view(route, identity),
+            methods=[route.method],
+            provide_automatic_options=False,
+        )
+    return made
+
+
+def _view(route: Route, identity: Identity) -> Callable[..., Response]:
+    def view(**path: Any) -> Response:
+        return dispatch(route, identity, **path)
+
+    return view

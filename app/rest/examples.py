@@ -1,11 +1,35 @@
 """Examples in the API document: fields carry theirs, and those of a body are put together here."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from marshmallow import Schema, fields
 
 from app.rest.fields import instance
-from app.rest.shapes import Union
+
+MOMENT = "2026-11-20T19:23:58.123Z"
+
+ADA = "01a1fa6a-612b-7797-9137-8775a8501e2c"
+BOT = "01a1fa6a-612b-7aa9-9662-61b3248174e5"
+CREDENTIAL = "01a1fa6a-612b-702c-bfc8-7b875fefe911"
+PROJECT = "01a1fa6a-612b-7462-a92d-75d0cf72f858"
+STATE = "01a1fa6a-612b-7b0c-b751-3a4699f916b1"
+NEXT_STATE = "01a1fa6a-612b-7f52-8c1d-0e94b7a3c615"
+LABEL = "01a1fa6a-612b-78ee-801b-9fcda94c56b9"
+EPIC = "01a1fa6a-612b-7253-be98-5e1e70a76e49"
+TICKET = "01a1fa6a-612b-7298-95bd-35d3e7edd867"
+COMMENT = "01a1fa6a-612b-70f0-a4e0-331bd19e3224"
+RELATION = "01a1fa6a-612b-7131-a0dd-d1baafdba91d"
+PAGE = "01a1fa6a-612b-7564-ab9c-cc416794cd2e"
+REVISION = "01a1fa6a-612b-7d7a-8597-eb3d04c3405b"
+NOTE = "01a1fa6a-612b-70f8-b475-a97bea3fa51c"
+WEBHOOK = "01a1fa6a-612b-7824-8e49-fd4c174a554f"
+DELIVERY = "01a1fa6a-612b-7fcb-9b1f-7199f25bc8cf"
+EVENT = "01a1fa6a-612b-71cc-aa4b-f8a86c5744bc"
+REQUEST = "01a1fa6a-612b-7229-a287-e1cc5002aab4"
+WORKSPACE = "01a1fa6a-612b-79f1-a3b8-f9e529dcb79c"
+INVOCATION = "01a1fa6a-612b-7b26-b8ad-8e1e0d257da2"
+
 
 Json = dict[str, Any]
 
@@ -46,3 +70,30 @@ def _value(schema: type[Schema], name: str, field: fields.Field[Any]) -> Any:
     if isinstance(field, fields.List) and isinstance(field.inner, fields.Nested):
         return [example_of(type(field.inner.schema))]
     raise ValueError(f"{schema.__name__}.{name} has no example")
+
+
+Nested = fields.Nested
+
+
+class Stamp(fields.String):
+    """A time: UTC, ISO 8601, milliseconds, ``Z``."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        usual = None if self.allow_none else MOMENT
+        self.metadata = {"examples": [usual], **self.metadata, "format": "date-time"}
+
+
+class Anything(fields.Raw):
+    """An object whose keys depend on the case."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.metadata = {**self.metadata, "type": "object", "additionalProperties": True}
+
+
+class Union(Schema):
+    """A discriminated union: ``discriminator`` names the field, ``members`` its schemas."""
+
+    discriminator: ClassVar[str]
+    members: ClassVar[Mapping[str, type[Schema]]]

@@ -12,8 +12,8 @@ from sqlalchemy import select
 from app.accounts.identity import bot_as_actor
 from app.accounts.models import BotMode, User, UserType
 from app.audit.models import AuditEvent
-from app.bots import pausing
 from app.bots import service as bots
+from app.bots import service as pausing
 from app.config import Settings
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, now_ms
@@ -23,10 +23,8 @@ from app.projects import labels
 from app.projects import service as projects
 from app.projects.models import Project
 from app.projects.samples import DESCRIPTION, KEY, live_sample
-from app.sample.playing import Stage
-from app.sample.sample_history import AFTER, BEFORE, BOTS, CHECKER, PERSON, Step
-from app.sample.sample_pages import NOTES, PAGES
-from app.sample.sample_tickets import LABELS, TICKETS, SampleTicket
+from app.sample.sample_history import AFTER, BEFORE, BOTS, CHECKER, PERSON, Stage, Step
+from app.sample.sample_tickets import LABELS, NOTES, PAGES, TICKETS, SampleTicket
 from app.tickets.models import Ticket
 from app.tools.catalog import catalog
 from app.undo import service

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from sqlalchemy import bindparam, delete, func, select
 
-from app.database.session import AnySelect, Prepared, is_postgresql, session
-from app.database.signals import Bell
+from app.database.session import AnySelect, Bell, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
 from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms

@@ -3,10 +3,9 @@
 from marshmallow import Schema
 from marshmallow.fields import Float
 
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Nested, Stamp, Union, like
 from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
-from app.rest.shapes import Nested, Stamp, Union
 from app.search.documents import Kind
 
 
@@ -35,7 +34,7 @@ class HitOut(Schema):
     """What all hits have."""
 
     type = Choice(Kind, required=True, metadata=like(Kind.TICKET))
-    id = Identifier(required=True, metadata=like(samples.TICKET))
+    id = Identifier(required=True, metadata=like(examples.TICKET))
     title = Text(required=True, metadata=like("Rotate the certificates"))
     snippet = Text(
         required=True,
@@ -60,14 +59,14 @@ class HitOut(Schema):
             "1: all others. Hits of one score stand newest first.",
         },
     )
-    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
     updated_at = Stamp(required=True)
 
 
 class StateOfHitOut(Schema):
     """The workflow state of a ticket that was found."""
 
-    id = Identifier(required=True, metadata=like(samples.STATE))
+    id = Identifier(required=True, metadata=like(examples.STATE))
     name = Text(required=True, metadata=like("In progress"))
     category = Text(required=True, metadata=like("active"))
 

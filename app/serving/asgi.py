@@ -174,7 +174,7 @@ class Application:
     async def _received(self, environ: Environ, receive: Receive) -> io.IOBase | None:
         """The body, of which MAX_REQUEST_BYTES + 1 bytes are kept; None where the client left.
 
-        The application answers 413 itself (``http/request_body.py``), and tells why a body failed.
+        The application answers 413 itself (``http/current.py``), and tells why a body failed.
         """
         limit, kept, seen = self._settings.max_request_bytes, io.BytesIO(), 0
         try:

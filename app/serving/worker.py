@@ -4,8 +4,10 @@ import ctypes
 import gc
 import os
 import resource
+import signal
 import socket
 import threading
+import time
 from asyncio import TimerHandle, Transport
 from collections import Counter
 from contextlib import suppress
@@ -19,7 +21,16 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from app.config import Settings
 from app.core.errors import RequestMalformed
 from app.serving.asgi import UNREAD_SECONDS, Application, refusal
-from app.serving.processes import end_with
+
+
+def end_with(parent: int, grace: float) -> None:
+    """Wait for the parent to end; then end this process, gracefully within ``grace`` seconds."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(grace)
+    os._exit(1)
+
 
 # For requests in flight when the server is told to stop (SIGTERM); then they are cut off.
 GRACE_SECONDS = 15

@@ -5,13 +5,13 @@ from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
 from app.rest.routing import Api, Call
 from app.sticky_notes import conversion, service
-from app.sticky_notes.builders import note_json
 from app.sticky_notes.schemas import (
     StickyNoteConversion,
     StickyNoteCreate,
     StickyNoteOut,
     StickyNotePatch,
 )
+from app.sticky_notes.service import note_json
 from app.tickets import read
 from app.tickets.schemas import TicketOut
 

@@ -2,10 +2,9 @@
 
 from marshmallow import Schema
 
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Stamp, like
 from app.rest.fields import Choice, CreateSchema, Identifier, StrictSchema, Text
-from app.rest.shapes import Stamp
 from app.tickets.models import Priority, TicketType
 from app.tickets.schemas import ASSIGNEE, PARENT, PRIORITY, TYPE
 
@@ -21,11 +20,11 @@ COLOR = like(
 class StickyNoteOut(Schema):
     """A sticky note."""
 
-    id = Identifier(required=True, metadata=like(samples.NOTE))
+    id = Identifier(required=True, metadata=like(examples.NOTE))
     body = Text(required=True, metadata=like(WORDS))
     color = Text(required=True, allow_none=True, metadata=like("#fde68a"))
-    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
-    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
+    created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
     converted_to_ticket_id = Identifier(required=True, allow_none=True, metadata=like(None))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
@@ -57,7 +56,7 @@ class StickyNotePatch(StrictSchema):
 class StickyNoteConversion(CreateSchema):
     """What the ticket made of a note is to be; its body is the note's."""
 
-    project_id = Identifier(metadata=like(samples.PROJECT, "Required for a personal note."))
+    project_id = Identifier(metadata=like(examples.PROJECT, "Required for a personal note."))
     type = Choice(TicketType, metadata={**TYPE, "default": "story"})
     parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
     assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)

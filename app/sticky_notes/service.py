@@ -7,6 +7,7 @@ from sqlalchemy import select
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
+from app.core.clock import iso
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.database.pagination import Page
@@ -14,8 +15,21 @@ from app.database.pagination import page as paginate
 from app.database.session import session
 from app.database.versions import apply_changes
 from app.projects import loaders as projects
-from app.sticky_notes.builders import note_json
 from app.sticky_notes.models import StickyNote
+
+
+def note_json(note: StickyNote) -> dict[str, Any]:
+    """A sticky note."""
+    return {
+        "id": note.id,
+        "body": note.body,
+        "color": note.color,
+        "project_id": note.project_id,
+        "created_by_user_id": note.created_by_user_id,
+        "converted_to_ticket_id": note.converted_to_ticket_id,
+        "created_at": iso(note.created_at),
+        "updated_at": iso(note.updated_at),
+    }
 
 
 def writable(actor: Actor, note_id: str) -> StickyNote:

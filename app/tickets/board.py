@@ -27,7 +27,7 @@ from sqlalchemy import (
 from app.accounts.builders import UserSummary
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import AnyRow, AnySelect, Prepared, session
-from app.database.unindexed import Unindexed
+from app.database.sql_functions import Unindexed
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import cards
 from app.tickets.cards import Card

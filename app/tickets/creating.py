@@ -9,18 +9,39 @@ from app.accounts import user_refs
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Gone
+from app.core.errors import Gone, InvalidField
 from app.core.etag import etag
-from app.database.session import Prepared, pipeline
+from app.database.session import Prepared, by_id, pipeline
 from app.projects import labels, states
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import Kind, SearchDoc
-from app.tickets import hierarchy
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import add_labels
+
+FIELD = "parent_ticket_id"
+
+PARENT_TYPE = {TicketType.STORY: TicketType.EPIC, TicketType.SUBTASK: TicketType.STORY}
+
+
+def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> Ticket | None:
+    """The parent that a ticket of this type may have; raises InvalidField ``parent_ticket_id``."""
+    if parent_ticket_id is None:
+        if kind == TicketType.SUBTASK:
+            raise InvalidField(FIELD, "parent_required", "A subtask needs a story as its parent.")
+        return None
+    if kind == TicketType.EPIC:
+        raise InvalidField(FIELD, "epic_has_no_parent", "An epic cannot have a parent.")
+    parent = by_id(Ticket, parent_ticket_id)
+    if parent is None or parent.is_deleted or parent.project_id != project_id:
+        raise InvalidField(FIELD, "not_found", "The parent is a live ticket of the same project.")
+    wanted = PARENT_TYPE[TicketType(kind)]
+    if parent.type != wanted:
+        raise InvalidField(FIELD, "wrong_type", f"The parent of a {kind} is a {wanted}.")
+    return parent
+
 
 # Of all verbs the one that agents call most, and SQLite has one writer: no object is made of a row
 # that nobody changes.
@@ -68,7 +89,7 @@ def create_ticket(
     project = projects.writable(actor, into)
     title = text.line(title, "title", text.NAME_LENGTH)
     text.body(body)
-    parent = hierarchy.checked_parent(project.id, type, parent_ticket_id)
+    parent = checked_parent(project.id, type, parent_ticket_id)
     if state_id:
         state_id = states.named_in_body(project.id, state_id).id
     else:

@@ -27,7 +27,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 from app.core.actor import Access, Actor, operation
 from app.database.pagination import Cursor, Page, encode, page
 from app.database.session import AnyRow, AnySelect, Prepared, is_postgresql, session
-from app.database.unindexed import Unindexed
+from app.database.sql_functions import Unindexed
 from app.projects import loaders as projects
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.cards import Parts, parts_of

@@ -19,8 +19,8 @@ from app.core.clock import iso, iso_or_none
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
-from app.database.json_rows import JsonRows
 from app.database.session import AnyRow, Prepared
+from app.database.sql_functions import JsonRows
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets.models import Ticket, TicketLabel
 

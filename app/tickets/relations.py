@@ -16,7 +16,7 @@ from app.database.columns import Id
 from app.database.locks import Lock, hold
 from app.database.pagination import Page, page
 from app.database.session import AnySelect, Prepared, session
-from app.database.unique import duplicate_is_conflict
+from app.database.versions import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
 from app.tickets.models import RelationType, Ticket, TicketRelation

@@ -5,8 +5,8 @@ from marshmallow import Schema
 from app.accounts.schemas import UserSummaryOut
 from app.projects.models import StateCategory
 from app.projects.schemas import LabelSummaryOut, StateSummaryOut
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Nested, Stamp, like
 from app.rest.fields import (
     Choice,
     CreateSchema,
@@ -20,7 +20,6 @@ from app.rest.fields import (
     Text,
     Whole,
 )
-from app.rest.shapes import Nested, Stamp
 from app.tickets.models import Priority, RelationType, TicketType
 
 WORDS = "All certificates end on **30 November**."
@@ -29,9 +28,9 @@ BODY = like(WORDS, "Markdown, kept exactly as sent.", maxLength=65536)
 COMMENT = like("Done, see the **log**.", "Markdown, kept exactly as sent.", maxLength=65536)
 TYPE = like(TicketType.STORY, "Its level: epics hold stories, stories hold subtasks.")
 PRIORITY = like(Priority.HIGH, "How urgent it is.")
-ASSIGNEE = like(samples.ADA, "Who works on it, a human or a bot; null: nobody.")
-PARENT = like(samples.EPIC, "The epic of a story, the story of a subtask; null: none.")
-LABELS = like([samples.LABEL], "All labels that it carries, of its own project.")
+ASSIGNEE = like(examples.ADA, "Who works on it, a human or a bot; null: nobody.")
+PARENT = like(examples.EPIC, "The epic of a story, the story of a subtask; null: none.")
+LABELS = like([examples.LABEL], "All labels that it carries, of its own project.")
 DUE = like("2026-11-30", "The day by which it is to be done; null: none.")
 EXPECTED_ASSIGNEE = {
     "description": "Refuse with 409 `assignee_mismatch` if the ticket is assigned to anyone else."
@@ -41,7 +40,7 @@ EXPECTED_ASSIGNEE = {
 class TicketSummaryOut(Schema):
     """A ticket where another resource names one."""
 
-    id = Identifier(required=True, metadata=like(samples.EPIC))
+    id = Identifier(required=True, metadata=like(examples.EPIC))
     display_id = Text(required=True, metadata=like("OPS-3"))
     title = Text(required=True, metadata=like("Certificates"))
     type = Choice(TicketType, required=True, metadata=like(TicketType.EPIC))
@@ -51,21 +50,21 @@ class TicketSummaryOut(Schema):
 class TicketOut(Schema):
     """A ticket."""
 
-    id = Identifier(required=True, metadata=like(samples.TICKET))
+    id = Identifier(required=True, metadata=like(examples.TICKET))
     display_id = Text(required=True, metadata=like("OPS-12"))
     ticket_number = Whole(required=True, metadata=like(12))
-    project_id = Identifier(required=True, metadata=like(samples.PROJECT))
+    project_id = Identifier(required=True, metadata=like(examples.PROJECT))
     type = Choice(TicketType, required=True, metadata=like(TicketType.STORY))
     title = Text(required=True, metadata=like("Rotate the certificates"))
     body = Text(required=True, metadata=like(WORDS))
-    state_id = Identifier(required=True, allow_none=True, metadata=like(samples.STATE))
+    state_id = Identifier(required=True, allow_none=True, metadata=like(examples.STATE))
     state = Nested(StateSummaryOut, required=True, allow_none=True)
     priority = Choice(Priority, required=True, metadata=like(Priority.HIGH))
-    assignee_user_id = Identifier(required=True, allow_none=True, metadata=like(samples.ADA))
+    assignee_user_id = Identifier(required=True, allow_none=True, metadata=like(examples.ADA))
     assignee = Nested(UserSummaryOut, required=True, allow_none=True)
-    reporter_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    reporter_user_id = Identifier(required=True, metadata=like(examples.ADA))
     reporter = Nested(UserSummaryOut, required=True)
-    parent_ticket_id = Identifier(required=True, allow_none=True, metadata=like(samples.EPIC))
+    parent_ticket_id = Identifier(required=True, allow_none=True, metadata=like(examples.EPIC))
     parent = Nested(TicketSummaryOut, required=True, allow_none=True)
     labels = Items(Nested(LabelSummaryOut), required=True)
     due_date = Day(required=True, allow_none=True, metadata=like("2026-11-30"))
@@ -125,7 +124,7 @@ class Transition(StrictSchema):
     """A move to another workflow state."""
 
     state_id = Identifier(
-        required=True, metadata=like(samples.NEXT_STATE, "A state of the ticket's project.")
+        required=True, metadata=like(examples.NEXT_STATE, "A state of the ticket's project.")
     )
     comment = Text(metadata=COMMENT)
     expected_assignee_user_id = Identifier(allow_none=True, metadata=EXPECTED_ASSIGNEE)
@@ -167,13 +166,13 @@ class TicketQuery(DeletedQuery):
 class RelationOut(Schema):
     """A relation, seen from the ticket in the path."""
 
-    id = Identifier(required=True, metadata=like(samples.RELATION))
+    id = Identifier(required=True, metadata=like(examples.RELATION))
     type = Choice(RelationType, required=True, metadata=like(RelationType.RELATES_TO))
     direction = Text(required=True, metadata=like("outgoing", enum=["outgoing", "incoming"]))
     ticket = Nested(TicketSummaryOut, required=True)
-    source_ticket_id = Identifier(required=True, metadata=like(samples.TICKET))
-    target_ticket_id = Identifier(required=True, metadata=like(samples.EPIC))
-    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    source_ticket_id = Identifier(required=True, metadata=like(examples.TICKET))
+    target_ticket_id = Identifier(required=True, metadata=like(examples.EPIC))
+    created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
     created_at = Stamp(required=True)
 
 
@@ -193,7 +192,7 @@ class RelationCreate(CreateSchema):
 class WatcherOut(Schema):
     """A user who follows a ticket."""
 
-    user_id = Identifier(required=True, metadata=like(samples.ADA))
+    user_id = Identifier(required=True, metadata=like(examples.ADA))
     user = Nested(UserSummaryOut, required=True)
     created_at = Stamp(required=True)
 
@@ -201,7 +200,7 @@ class WatcherOut(Schema):
 class WatcherCreate(CreateSchema):
     """A new watcher: the caller, unless a human names another."""
 
-    user_id = Identifier(metadata=like(samples.ADA, "Who is to watch; the caller if absent."))
+    user_id = Identifier(metadata=like(examples.ADA, "Who is to watch; the caller if absent."))
 
 
 class EditOut(Schema):
@@ -214,9 +213,9 @@ class EditOut(Schema):
 class CommentOut(Schema):
     """A comment."""
 
-    id = Identifier(required=True, metadata=like(samples.COMMENT))
-    ticket_id = Identifier(required=True, metadata=like(samples.TICKET))
-    author_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    id = Identifier(required=True, metadata=like(examples.COMMENT))
+    ticket_id = Identifier(required=True, metadata=like(examples.TICKET))
+    author_user_id = Identifier(required=True, metadata=like(examples.ADA))
     author = Nested(UserSummaryOut, required=True)
     body = Text(required=True, metadata=like("Done, see the **log**."))
     edit_history = Items(Nested(EditOut), required=True)

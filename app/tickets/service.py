@@ -1,4 +1,4 @@
-"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``dump_reader.py`` reads."""
+"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``layout.py`` reads."""
 
 from typing import Any
 
@@ -7,15 +7,63 @@ from app.audit.service import record
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.errors import Conflict, Forbidden
+from app.core.errors import Conflict, Forbidden, Gone, NotFound
 from app.core.etag import check_if_match
-from app.database.session import session
+from app.database.session import by_id, session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
-from app.projects.models import WorkflowState
-from app.tickets import comments, hierarchy, loaders, searching
-from app.tickets.models import Ticket
+from app.projects.models import Project, WorkflowState
+from app.tickets import comments, creating, loaders, searching
+from app.tickets.models import Comment, Ticket
 from app.tickets.ticket_labels import label_ids_of, replace_labels
+
+
+@operation(Access.HUMAN)
+def restore_ticket(actor: Actor, reference: str) -> Ticket:
+    """Bring a deleted ticket back, with its comments, relations and number.
+
+    If its state was deleted since, it goes into the project's first one. Raises NotFound, Gone for
+    a deleted project, and Conflict where the ticket is not deleted.
+    """
+    ticket = loaders.find(reference, lock=True)
+    if ticket is None:
+        raise NotFound("ticket", reference)
+    if session.get_one(Project, ticket.project_id).is_deleted:
+        raise Gone("project", ticket.project_id)
+    if not ticket.is_deleted:
+        raise Conflict("invariant_violation", f"{ticket.display_id} is not deleted.")
+    ticket.deleted_at = None
+    if ticket.state_id is None or not states.keep(ticket.state_id):
+        ticket.state_id = states.first_id(ticket.project_id)
+    touch(ticket)
+    session.flush()
+    searching.put(ticket)
+    record(
+        actor,
+        "ticket.restored",
+        loaders.target(ticket),
+        display_id=ticket.display_id,
+        title=ticket.title,
+        state_id=ticket.state_id,
+    )
+    return ticket
+
+
+@operation(Access.HUMAN)
+def restore_comment(actor: Actor, comment_id: str) -> Comment:
+    """Bring a deleted comment back; raises NotFound, Gone for a deleted ticket, Conflict."""
+    comment = by_id(Comment, comment_id)
+    if comment is None:
+        raise NotFound("comment", comment_id)
+    ticket = loaders.writable(actor, comment.ticket_id)
+    if not comment.is_deleted:
+        raise Conflict("invariant_violation", "The comment is not deleted.")
+    comment.deleted_at = None
+    touch(comment)
+    session.flush()
+    record(actor, "comment.restored", loaders.target(ticket), comment_id=comment.id)
+    return comment
+
 
 # "Not given", where null means something.
 ABSENT: Any = object()
@@ -92,9 +140,7 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
         user = user_refs.active_in_project(assignee, ticket.project_id, "assignee_user_id")
         fields["assignee_user_id"] = user.id
     if "parent_ticket_id" in fields and fields["parent_ticket_id"] != ticket.parent_ticket_id:
-        parent = hierarchy.checked_parent(
-            ticket.project_id, ticket.type, fields["parent_ticket_id"]
-        )
+        parent = creating.checked_parent(ticket.project_id, ticket.type, fields["parent_ticket_id"])
         fields["parent_ticket_id"] = parent.id if parent else None
     if "label_ids" in fields:
         chosen = labels.named_in_body(ticket.project_id, fields["label_ids"])

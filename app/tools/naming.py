@@ -13,9 +13,51 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import Prepared, session
+from app.mcp.parameters import body, texts
+from app.mcp.parameters import text as parameters_text
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
+
+TICKET = parameters_text(
+    "ticket", "Ticket: display id (OPS-12) or UUID.", required=True, also="ticket_id"
+)
+PROJECT = parameters_text("project", "Project: key (OPS) or UUID.", also="project_id")
+ASSIGNEE = parameters_text(
+    "assignee",
+    "Username, UUID or me; none for nobody.",
+    also="assignee_user_id",
+    clearable=True,
+)
+EXPECTED_ASSIGNEE = parameters_text(
+    "expected_assignee",
+    "Refuse unless the ticket is assigned so at this moment: username, UUID, me or none. "
+    "To claim work: assignee me, expected_assignee none.",
+    also="expected_assignee_user_id",
+    clearable=True,
+)
+STATE = parameters_text("state", "State: name (In progress) or UUID.", also="state_id")
+LABELS = texts(
+    "labels", "All labels it shall have: names or UUIDs.", also="label_ids", clearable=True
+)
+PARENT = parameters_text(
+    "parent",
+    "Parent ticket: an epic for a story, a story for a subtask.",
+    also="parent_ticket_id",
+    clearable=True,
+)
+DUE_DATE_TEXT = "Date such as 2026-11-20."
+COMMENT = parameters_text("comment", "The comment's UUID.", required=True, also="comment_id")
+NOTE = parameters_text("sticky_note", "The note's UUID.", required=True, also="sticky_note_id")
+PAGE_NAME = parameters_text("page", "Page: slug or UUID.", required=True, also="page_id")
+SCOPE = parameters_text(
+    "project",
+    "Project key or UUID, where several projects have a page of this slug.",
+    also="project_id",
+)
+APPEND = body("append", "Text to add at the end, instead of body.")
+COLOR = parameters_text("color", "Such as #fde68a.", clearable=True)
+
 
 ME = "me"
 NONE = "none"

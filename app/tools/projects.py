@@ -3,16 +3,37 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.core.actor import Actor
+from app.accounts.models import BotMode
+from app.core.actor import Access, Actor, operation
+from app.mcp.messages import slim
 from app.mcp.parameters import PAGE, needed
 from app.mcp.registry import Toolbox, ToolCall
-from app.mcp.results import slim
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
-from app.tools import guides, naming
-from app.tools.fields import PROJECT
+from app.tools import naming, resources
+from app.tools.naming import PROJECT
 
 toolbox = Toolbox()
+
+
+@operation(Access.READ)
+def own_identity(actor: Actor) -> dict[str, Any]:
+    """The bot itself."""
+    return {
+        "user_id": actor.id,
+        "username": actor.username,
+        "display_name": actor.display_name,
+        "mode": (BotMode.WRITE if actor.may_write else BotMode.READ).value,
+        "project_allowlist": sorted(actor.allowlist),
+    }
+
+
+@toolbox.tool("get_self", "Who am I", calls=own_identity)
+def get_self(call: ToolCall) -> dict[str, Any]:
+    """Call this first: your username, mode (read or write) and project allowlist (empty means all
+    projects). Then list_projects.
+    """
+    return own_identity(call.actor)
 
 
 def rows(
@@ -54,5 +75,5 @@ def described(actor: Actor, project_id: str) -> dict[str, Any]:
         **project_json(project),
         "workflow_states": [state_json(state) for state in states.ordered(project.id)],
         "labels": [label_json(label) for label in labels.by_name(project.id)],
-        **guides.of_project(project.id),
+        **resources.of_project(project.id),
     }

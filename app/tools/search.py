@@ -6,7 +6,7 @@ from app.mcp.parameters import PAGE, choice, line
 from app.mcp.registry import Toolbox, ToolCall
 from app.search import service
 from app.tools import naming
-from app.tools.fields import PROJECT
+from app.tools.naming import PROJECT
 from app.tools.projects import rows
 
 toolbox = Toolbox()

@@ -15,10 +15,10 @@ from app.mcp.parameters import (
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.sticky_notes import conversion, service
-from app.sticky_notes.builders import note_json
+from app.sticky_notes.service import note_json
 from app.tickets.models import Priority, TicketType
 from app.tools import naming
-from app.tools.fields import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
+from app.tools.naming import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
 from app.tools.projects import rows
 from app.tools.tickets import shown, ticket_fields
 

@@ -10,7 +10,7 @@ from app.tickets import listing
 from app.tickets.models import Priority, TicketType
 from app.tickets.read import MAY_BE_EMPTY, get_ticket
 from app.tools import naming
-from app.tools.fields import ASSIGNEE, PROJECT, STATE
+from app.tools.naming import ASSIGNEE, PROJECT, STATE
 from app.tools.projects import rows
 
 toolbox = Toolbox()

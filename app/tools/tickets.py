@@ -1,4 +1,4 @@
-"""Tools of tickets. What hangs on a ticket is in ``ticket_parts.py`` and ``comments.py``."""
+"""Tools of tickets. What hangs on a ticket is in ``ticket_parts.py`` and ``ticket_parts.py``."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.tickets import creating, loaders, read, relations, service, watchers
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
-from app.tools import guides, naming
-from app.tools.fields import (
+from app.tools import naming, resources
+from app.tools.naming import (
     APPEND,
     ASSIGNEE,
     DUE_DATE_TEXT,
@@ -104,7 +104,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         "relations": relations.of_ticket(actor, ticket.id),
         "watchers": watching.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
-        **guides.of_project(ticket.project_id),
+        **resources.of_project(ticket.project_id),
     }
 
 

@@ -22,10 +22,10 @@ from app.mcp.parameters import (
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.tools import naming
-from app.tools.fields import APPEND, PAGE_NAME, SCOPE
+from app.tools.naming import APPEND, PAGE_NAME, SCOPE
 from app.tools.projects import rows
 from app.tools.texts import changed_body, windowed
-from app.wiki import links, loaders, revisions, service
+from app.wiki import links, loaders, service
 from app.wiki.builders import page_json
 from app.wiki.models import WikiPage, WikiRevision
 
@@ -197,16 +197,14 @@ def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
 @toolbox.tool(
     "list_wiki_revisions",
     "List wiki revisions",
-    calls=revisions.list_revisions,
+    calls=service.list_revisions,
     parameters=(PAGE_NAME, SCOPE, *PAGE, INCLUDE_BODY),
 )
 def list_wiki_revisions(call: ToolCall) -> dict[str, Any]:
     """The saved versions of a page, newest first: who, when and why."""
     scope = _scope(call.actor, call["project"])
     found = service.get_page(call.actor, call["page"], project_id=scope)
-    page = revisions.list_revisions(
-        call.actor, found.id, limit=call["limit"], cursor=call["cursor"]
-    )
+    page = service.list_revisions(call.actor, found.id, limit=call["limit"], cursor=call["cursor"])
     if call["include_body"]:
         return _with_bodies(page.envelope, WikiRevision)
     return rows(page.envelope)

@@ -19,7 +19,7 @@ from app.core.context import undo_of
 from app.core.errors import DomainError, NotFound
 from app.core.ids import as_uuid
 from app.database.session import by_id, savepoint, session
-from app.undo import notes, projects, texts, tickets
+from app.undo import projects, texts, tickets
 from app.undo.plans import Difference, Reversal, impossible
 
 # How each type is undone. A type that is missing cannot be.
@@ -42,10 +42,10 @@ REVERSALS: dict[str, Reversal] = {
     "wiki.updated": texts.page_updated,
     "wiki.deleted": texts.page_deleted,
     "wiki.restored": texts.page_restored,
-    "sticky_note.created": notes.created,
-    "sticky_note.updated": notes.updated,
-    "sticky_note.deleted": notes.deleted,
-    "sticky_note.converted": notes.converted,
+    "sticky_note.created": texts.note_created,
+    "sticky_note.updated": texts.note_updated,
+    "sticky_note.deleted": texts.note_deleted,
+    "sticky_note.converted": texts.note_converted,
     "label.created": projects.label_created,
     "label.updated": projects.label_updated,
     "label.deleted": projects.label_deleted,

@@ -12,7 +12,7 @@ from app.core.context import request_id
 from app.core.errors import NotFound
 from app.database.session import session
 from app.projects.models import Label, WorkflowState
-from app.tickets import loaders, relations, restoring, service, watchers
+from app.tickets import loaders, relations, service, watchers
 from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
@@ -145,7 +145,7 @@ def deleted(actor: Actor, event: AuditEvent) -> Plan:
     ticket = _ticket(event, deleted=True)
     if not ticket.is_deleted:
         return NOTHING_LEFT
-    return Plan(lambda: restoring.restore_ticket(actor, ticket.id))
+    return Plan(lambda: service.restore_ticket(actor, ticket.id))
 
 
 def restored(actor: Actor, event: AuditEvent) -> Plan:

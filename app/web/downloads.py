@@ -1,8 +1,12 @@
 """Files that are sent while they are made, so that their length costs no memory."""
 
+import csv
+import io
 import logging
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from flask import Request, Response, request
 from flask.ctx import AppContext
@@ -13,6 +17,25 @@ from app.core.context import STREAMED
 from app.database.session import reading
 from app.http.current import application, asked
 from app.web.guard import Who, actor
+
+# Where a spreadsheet would begin a formula: at the start of a cell, and inside it wherever one that
+# splits at semicolons, tabs or line breaks, whatever is quoted, has another cell begin.
+FORMULA = re.compile(r"""^(?=[=+\-@\t\r])|([;\t\r\n][" ]*)(?=[=+\-@])""")
+
+
+def line(values: Iterable[Any]) -> str:
+    """One line: None is empty, a list is its items, a formula gets an apostrophe."""
+    written = io.StringIO()
+    csv.writer(written).writerow([_cell(value) for value in values])
+    return written.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        value = ", ".join(value)
+    text = "" if value is None else str(value)
+    return FORMULA.sub(r"\1'", text)
+
 
 log = logging.getLogger(__name__)
 

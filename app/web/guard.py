@@ -15,9 +15,8 @@ from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.database.session import reading, run_write
-from app.http.current import asked, notes
-from app.http.request_body import PUBLIC_BYTES
-from app.http.response_headers import add_missing
+from app.http.current import PUBLIC_BYTES, asked, notes
+from app.http.responses import add_missing
 from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")

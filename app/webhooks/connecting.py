@@ -4,17 +4,20 @@ The name is resolved once; every address it has must be allowed; the connection 
 them as a number, while certificate and SNI go by the name.
 """
 
+import ipaddress
 import queue
 import socket
 import ssl
 import threading
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import requests
+from flask import Flask
 from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.connection import HTTPSConnection
@@ -22,7 +25,53 @@ from urllib3.connectionpool import HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
 from urllib3.util.ssl_ import create_urllib3_context
 
-from app.webhooks import addresses
+from app.config import Settings
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_INSIDE = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        *("100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "168.63.129.16/32"),
+        *("64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10", "100::/64"),
+        *("2001:db8::/32", "::/96"),
+    )
+)
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    """The networks of a comma-separated list of CIDRs; raises ValueError naming the wrong one."""
+    found = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        try:
+            found.append(ipaddress.ip_network(part, strict=False))
+        except ValueError as error:
+            raise ValueError(part) from error
+    return tuple(found)
+
+
+def unmapped(text: str) -> Address:
+    """The address, an IPv4 one where IPv6 only wraps it."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return mapped if mapped is not None else address
+
+
+def may_connect(text: str, allowed: Iterable[Network]) -> bool:
+    """Whether a delivery may connect to this address."""
+    address = unmapped(text)
+    if any(address.version == network.version and address in network for network in allowed):
+        return True
+    inside = any(address.version == net.version and address in net for net in _INSIDE)
+    return not inside and address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+def all_may(found: Sequence[str], allowed: Iterable[Network]) -> bool:
+    """Whether every one of these addresses may be connected to; none at all is no."""
+    allowed = tuple(allowed)
+    return bool(found) and all(may_connect(text, allowed) for text in found)
+
 
 RESOLVE_SECONDS = 5.0
 CONNECT_SECONDS = 5.0
@@ -42,7 +91,7 @@ class Unresolved(HTTPError):
 class Limits:
     """What the operator allows, and how long an attempt may take in all, in seconds."""
 
-    allowed: tuple[addresses.Network, ...]
+    allowed: tuple[Network, ...]
     # A PEM file; None for the authorities that everyone trusts.
     ca_bundle: str | None
     user_agent: str
@@ -140,7 +189,7 @@ class _Connection(HTTPSConnection):
         self,
         host: str,
         *args: Any,
-        allowed: tuple[addresses.Network, ...],
+        allowed: tuple[Network, ...],
         guard: Guard,
         **kwargs: Any,
     ) -> None:
@@ -151,7 +200,7 @@ class _Connection(HTTPSConnection):
 
     def _new_conn(self) -> socket.socket:
         found = resolved(self._resolved_name, self.port)
-        if not addresses.all_may(found, self._allowed):
+        if not all_may(found, self._allowed):
             raise AddressBlocked("address not allowed")
         connected = _dialled(found[:DIALLED], self.port)
         self._guard.watch(connected)
@@ -208,3 +257,14 @@ def _dialled(found: list[str], port: int) -> socket.socket:
         except OSError as error:
             problem = error
     raise problem
+
+
+def limits(app: Flask, *, total: float = 60.0) -> Limits:
+    """The limits of this installation's deliveries; ``total`` is in seconds."""
+    settings: Settings = app.config["SETTINGS"]
+    return Limits(
+        allowed=networks(settings.webhook_allowed_networks),
+        ca_bundle=str(settings.webhook_ca_bundle) if settings.webhook_ca_bundle else None,
+        user_agent=settings.user_agent,
+        total=total,
+    )

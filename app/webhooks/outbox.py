@@ -8,17 +8,111 @@ it come, is dropped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
-from sqlalchemy import bindparam, exists, func, or_, select
+from sqlalchemy import Table, bindparam, exists, func, insert, or_, select, update
 
+from app.audit.service import Recorded
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
+from app.core.context import webhooks_are_told
 from app.database.locks import Lock, database_ms, hold
-from app.database.session import session
-from app.webhooks import attempts, deliveries, pending
+from app.database.session import Bell, Prepared, session
+from app.webhooks import attempts, deliveries
 from app.webhooks.attempts import Attempt, Event, Outcome
-from app.webhooks.models import OutboxEntry, OutboxState, Webhook
+from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhook, WebhookDelivery
+from app.webhooks.rules import NEVER_FORWARDED, is_told
+
+outbox_filled = Bell()
+
+
+SWITCHED_OFF = "webhook was switched off"
+DELETED = "webhook was deleted"
+
+_WAITING = OutboxEntry.state == OutboxState.PENDING.value
+
+
+def end(webhook_id: str, reason: str) -> None:
+    """Finish what waits for a webhook that will not be tried again, and say so where it failed.
+
+    Whoever calls it holds ``Lock.OUTBOX``. ``reason`` is a short sentence for people.
+    """
+    waits = exists().where(
+        _WAITING,
+        OutboxEntry.webhook_id == WebhookDelivery.webhook_id,
+        OutboxEntry.audit_event_id == WebhookDelivery.audit_event_id,
+        OutboxEntry.attempt == WebhookDelivery.attempt + 1,
+    )
+    session.execute(
+        update(WebhookDelivery)
+        .where(
+            WebhookDelivery.webhook_id == webhook_id,
+            WebhookDelivery.status == DeliveryStatus.RETRYING.value,
+            waits,
+        )
+        .values(status=DeliveryStatus.FAILED.value, next_retry_at=None, error_message=reason)
+        .execution_options(synchronize_session=False)
+    )
+    drop(OutboxEntry.webhook_id == webhook_id)
+
+
+def drop(*conditions: Any) -> None:
+    """Finish what waits, without an attempt and so without a row in the log.
+
+    Whoever calls it holds ``Lock.OUTBOX``, so that nobody takes such an entry meanwhile.
+    """
+    session.execute(
+        update(OutboxEntry)
+        .where(_WAITING, *conditions)
+        .values(state=OutboxState.FINISHED.value, finished_at=now_ms())
+        .execution_options(synchronize_session=False)
+    )
+
+
+_SUBSCRIBED = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
+_INSERT = insert(cast("Table", OutboxEntry.__table__))
+
+
+def listen(recorded: Recorded) -> None:
+    """Put the event into the outbox, once for each active webhook that is to be told of it.
+
+    A webhook is not told of its own creation. Nothing about a personal note is told to anyone, and
+    nothing of an import that leaves webhooks in peace.
+    """
+    if not webhooks_are_told.get():
+        return
+    if not recorded.target.is_forwarded or recorded.event_type.startswith(NEVER_FORWARDED):
+        return
+    told = [
+        row.id
+        for row in _SUBSCRIBED.all()
+        if is_told(row.event_types, recorded.event_type) and not _is_own_creation(row.id, recorded)
+    ]
+    if not told:
+        return
+    moment = now_ms()
+    session.execute(
+        _INSERT,
+        [
+            {
+                "id": ids.new_id(),
+                "webhook_id": webhook_id,
+                "audit_event_id": recorded.id,
+                "state": OutboxState.PENDING.value,
+                "attempt": 1,
+                "due_at": moment,
+                "is_manual": False,
+            }
+            for webhook_id in told
+        ],
+    )
+    outbox_filled.ring_after_commit()
+
+
+def _is_own_creation(webhook_id: str, recorded: Recorded) -> bool:
+    return recorded.event_type == "webhook.created" and recorded.target.id == webhook_id
+
 
 # After the first, second and third attempt, in milliseconds.
 BACKOFF_MS = (1_000, 5_000, 30_000)
@@ -98,7 +192,7 @@ def claim(owner: str, most: int) -> list[Claimed]:
             event = events[entry.audit_event_id]
             claimed.append(_take(entry, webhook, owner, lease_until, event))
         else:
-            pending.end(webhook.id, pending.SWITCHED_OFF)
+            end(webhook.id, SWITCHED_OFF)
     session.flush()
     return claimed
 

@@ -23,10 +23,10 @@ from app.core.errors import Conflict, Unavailable
 from app.core.lanes import Lane, require
 from app.database.locks import Lock, hold
 from app.database.session import reading, run_write, session
-from app.webhooks import attempts, deliveries, outbox, pending, service
+from app.webhooks import attempts, deliveries, outbox, service
 from app.webhooks.attempts import Attempt, Outcome
 from app.webhooks.builders import delivery_json
-from app.webhooks.limits import limits
+from app.webhooks.connecting import limits
 from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhook
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
@@ -120,7 +120,7 @@ def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, 
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
         return _test(webhook, number, delivery.request_id), None
-    pending.drop(
+    outbox.drop(
         OutboxEntry.audit_event_id == delivery.audit_event_id,
         OutboxEntry.webhook_id == webhook.id,
     )

@@ -2,8 +2,8 @@
 
 from marshmallow import Schema
 
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Stamp, like
 from app.rest.fields import (
     Choice,
     CreateSchema,
@@ -13,13 +13,12 @@ from app.rest.fields import (
     PageQuery,
     QueryFlag,
     QueryInteger,
+    QueryMoment,
     QuerySchema,
     StrictSchema,
     Text,
     Whole,
 )
-from app.rest.moments import QueryMoment
-from app.rest.shapes import Stamp
 from app.webhooks.models import DeliveryStatus
 
 URL = like("https://example.org/hook", "Where events are sent: https.", maxLength=2048)
@@ -32,11 +31,11 @@ ACTIVE = like(True, "Whether events are sent.")
 class WebhookOut(Schema):
     """A subscription to events."""
 
-    id = Identifier(required=True, metadata=like(samples.WEBHOOK))
+    id = Identifier(required=True, metadata=like(examples.WEBHOOK))
     url = Text(required=True, metadata=like("https://example.org/hook"))
     event_types = Items(Text(), required=True, metadata=like(["ticket.*"]))
     is_active = Flag(required=True, metadata=like(True))
-    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
     last_success_at = Stamp(required=True, allow_none=True)
     last_failure_at = Stamp(required=True, allow_none=True)
     created_at = Stamp(required=True)
@@ -104,17 +103,17 @@ class WebhookPatchQuery(QuerySchema):
 class DeliveryOut(Schema):
     """One attempt to deliver an event."""
 
-    id = Identifier(required=True, metadata=like(samples.DELIVERY))
-    webhook_id = Identifier(required=True, metadata=like(samples.WEBHOOK))
+    id = Identifier(required=True, metadata=like(examples.DELIVERY))
+    webhook_id = Identifier(required=True, metadata=like(examples.WEBHOOK))
     event_type = Text(required=True, metadata=like("ticket.created"))
     attempt = Whole(required=True, metadata=like(1, minimum=1, maximum=4))
     status = Choice(DeliveryStatus, required=True, metadata=like(DeliveryStatus.SUCCEEDED))
     http_status = Whole(required=True, allow_none=True, metadata=like(204))
     duration_ms = Whole(required=True, metadata=like(87))
     error_message = Text(required=True, allow_none=True, metadata=like(None))
-    delivered_at = Stamp(required=True, allow_none=True, metadata=like(samples.MOMENT))
+    delivered_at = Stamp(required=True, allow_none=True, metadata=like(examples.MOMENT))
     next_retry_at = Stamp(required=True, allow_none=True)
-    request_id = Identifier(required=True, allow_none=True, metadata=like(samples.REQUEST))
+    request_id = Identifier(required=True, allow_none=True, metadata=like(examples.REQUEST))
     created_at = Stamp(required=True)
 
 

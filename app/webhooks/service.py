@@ -16,7 +16,7 @@ from app.database.locks import Lock, hold
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, session
 from app.database.versions import apply_changes, touch
-from app.webhooks import pending, rules
+from app.webhooks import outbox, rules
 from app.webhooks.builders import webhook_json
 from app.webhooks.models import Webhook
 
@@ -163,7 +163,7 @@ def update_webhook(
     changed = apply_changes(webhook, fields)
     session.flush()
     if "is_active" in changed and not webhook.is_active:
-        pending.end(webhook.id, pending.SWITCHED_OFF)
+        outbox.end(webhook.id, outbox.SWITCHED_OFF)
     if changed:
         record(actor, "webhook.updated", target(webhook.id), changes=changed)
     if secret is not None:
@@ -177,7 +177,7 @@ def delete_webhook(actor: Actor, webhook_id: str) -> None:
     # First of all locks, as everywhere; nobody takes an entry of it from here on.
     hold(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
-    pending.end(webhook.id, pending.DELETED)
+    outbox.end(webhook.id, outbox.DELETED)
     session.delete(webhook)
     session.flush()
     record(actor, "webhook.deleted", target(webhook.id), url=webhook.url)

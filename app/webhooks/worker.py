@@ -19,10 +19,9 @@ from app.core.clock import now_ms
 from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.database.session import reading, run_write
-from app.webhooks import outbox, signals
+from app.webhooks import outbox
 from app.webhooks.attempts import Outcome
-from app.webhooks.connecting import Limits
-from app.webhooks.limits import limits
+from app.webhooks.connecting import Limits, limits
 from app.webhooks.outbox import Claimed, Result
 from app.webhooks.sending import Sender, send
 
@@ -62,7 +61,7 @@ class Worker:
 
     def start(self) -> None:
         """Begin delivering."""
-        signals.outbox_filled.listen(self.wake)
+        outbox.outbox_filled.listen(self.wake)
         self._thread.start()
 
     def wake(self) -> None:
@@ -78,7 +77,7 @@ class Worker:
 
         What takes longer is written down as interrupted and handed to the next process at once.
         """
-        signals.outbox_filled.forget(self.wake)
+        outbox.outbox_filled.forget(self.wake)
         self._stop_at = time.monotonic() + PATIENCE_SECONDS
         self._stopping.set()
         self.look()

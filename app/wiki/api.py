@@ -4,7 +4,7 @@ from app.core.errors import Conflict, Gone, InvalidField
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, DeletedQuery, PageQuery
 from app.rest.routing import Api, Call
-from app.wiki import links, revisions, service
+from app.wiki import links, service
 from app.wiki.builders import page_json
 from app.wiki.schemas import (
     BrokenLinkOut,
@@ -104,7 +104,7 @@ def delete_page(call: Call) -> Answer:
     "GET",
     f"{PAGE}/revisions",
     "wiki.revisions.list",
-    calls=revisions.list_revisions,
+    calls=service.list_revisions,
     query=DeletedPageQuery,
     returns=WikiRevisionRowOut,
     paginated=True,
@@ -112,7 +112,7 @@ def delete_page(call: Call) -> Answer:
 )
 def list_revisions(call: Call) -> Answer:
     """List a page's revisions, newest first."""
-    page = revisions.list_revisions(call.actor, call.path["page_id"], **call.query)
+    page = service.list_revisions(call.actor, call.path["page_id"], **call.query)
     return Answer(page.envelope)
 
 
@@ -120,7 +120,7 @@ def list_revisions(call: Call) -> Answer:
     "GET",
     f"{PAGE}/revisions/<revision_id>",
     "wiki.revisions.get",
-    calls=revisions.get_revision,
+    calls=service.get_revision,
     query=DeletedQuery,
     returns=WikiRevisionOut,
 )
@@ -128,7 +128,7 @@ def get_revision(call: Call) -> Answer:
     """Fetch one revision of a page."""
     path = call.path
     return Answer(
-        revisions.get_revision(call.actor, path["page_id"], path["revision_id"], **call.query)
+        service.get_revision(call.actor, path["page_id"], path["revision_id"], **call.query)
     )
 
 

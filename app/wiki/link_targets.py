@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, bindparam, func, literal, or_, select, uni
 from app.core.actor import Actor
 from app.database.columns import Id
 from app.database.session import AnySelect, Prepared
-from app.database.unindexed import Unindexed
+from app.database.sql_functions import Unindexed
 from app.markdown import Broken, Links, Resolved, Target, Targets
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Ticket

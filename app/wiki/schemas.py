@@ -5,8 +5,8 @@ from typing import Any
 from marshmallow import Schema
 
 from app.accounts.schemas import UserSummaryOut
-from app.rest import samples
-from app.rest.examples import like
+from app.rest import examples
+from app.rest.examples import Nested, Stamp, like
 from app.rest.fields import (
     CreateSchema,
     DeletedPageQuery,
@@ -16,7 +16,6 @@ from app.rest.fields import (
     Text,
     Whole,
 )
-from app.rest.shapes import Nested, Stamp
 
 WORDS = "Each host renews its own; see [[hosts]]."
 TITLE = like("Certificates", "On one line.", minLength=1, maxLength=200)
@@ -44,13 +43,13 @@ SCOPE = Scope(
 class WikiPageRowOut(Schema):
     """A page as lists show it: without its body."""
 
-    id = Identifier(required=True, metadata=like(samples.PAGE))
+    id = Identifier(required=True, metadata=like(examples.PAGE))
     slug = Text(required=True, metadata=SLUG)
     title = Text(required=True, metadata=like("Certificates"))
-    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
     revision_number = Whole(required=True, metadata=like(1))
-    created_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
-    updated_by_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
+    updated_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -68,7 +67,9 @@ class WikiPageCreate(CreateSchema):
     title = Text(required=True, metadata=TITLE)
     slug = Text(metadata={**SLUG, "description": "Made from the title if absent."})
     body = Text(metadata=BODY)
-    project_id = Identifier(allow_none=True, metadata=like(samples.PROJECT, "Null: a global page."))
+    project_id = Identifier(
+        allow_none=True, metadata=like(examples.PROJECT, "Null: a global page.")
+    )
 
 
 class WikiPagePatch(StrictSchema):
@@ -106,12 +107,12 @@ class PageLookup(DeletedQuery):
 class WikiRevisionRowOut(Schema):
     """A revision as lists show it: without its body."""
 
-    id = Identifier(required=True, metadata=like(samples.REVISION))
-    page_id = Identifier(required=True, metadata=like(samples.PAGE))
+    id = Identifier(required=True, metadata=like(examples.REVISION))
+    page_id = Identifier(required=True, metadata=like(examples.PAGE))
     revision_number = Whole(required=True, metadata=like(1))
     title = Text(required=True, metadata=like("Certificates"))
     summary = Text(required=True, metadata=like("The hosts"))
-    author_user_id = Identifier(required=True, metadata=like(samples.ADA))
+    author_user_id = Identifier(required=True, metadata=like(examples.ADA))
     author = Nested(UserSummaryOut, required=True)
     created_at = Stamp(required=True)
 
@@ -125,10 +126,10 @@ class WikiRevisionOut(WikiRevisionRowOut):
 class WikiPageSummaryOut(Schema):
     """A page where a link names one."""
 
-    id = Identifier(required=True, metadata=like(samples.PAGE))
+    id = Identifier(required=True, metadata=like(examples.PAGE))
     slug = Text(required=True, metadata=like("certificates"))
     title = Text(required=True, metadata=like("Certificates"))
-    project_id = Identifier(required=True, allow_none=True, metadata=like(samples.PROJECT))
+    project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
 
 
 class BrokenLinkOut(Schema):

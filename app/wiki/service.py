@@ -2,24 +2,129 @@
 
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
+from app.accounts import user_refs
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.errors import Conflict, Gone, InvalidField, NotFound
 from app.core.etag import check_if_match
+from app.core.ids import as_uuid
 from app.database.locks import Lock, hold
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
-from app.database.session import session
-from app.database.unique import duplicate_is_conflict
-from app.database.versions import apply_changes
+from app.database.session import by_id, session
+from app.database.versions import apply_changes, duplicate_is_conflict, touch
 from app.projects import loaders as projects
+from app.projects.models import Project
 from app.wiki import links, loaders, searching, slugs
-from app.wiki.builders import row_json
+from app.wiki.builders import revision_json, revision_row_json, row_json
 from app.wiki.models import WikiPage, WikiRevision
+
+
+@operation(Access.READ)
+def list_revisions(
+    actor: Actor,
+    page_id: str,
+    *,
+    limit: int,
+    cursor: str | None,
+    include_deleted: bool = False,
+) -> Page:
+    """The page's revisions, newest first, without their bodies."""
+    page = _page(actor, page_id, include_deleted)
+    columns = [column for column in WikiRevision.__table__.columns if column.name != "body"]
+
+    def build(rows: Any) -> list[dict[str, Any]]:
+        authors = user_refs.summaries(row.author_user_id for row in rows)
+        return [revision_row_json(row, authors[row.author_user_id]) for row in rows]
+
+    return paginate(
+        select(*columns).where(WikiRevision.page_id == page),
+        kind="revision",
+        sort=WikiRevision.created_at,
+        id_column=WikiRevision.id,
+        limit=limit,
+        cursor=cursor,
+        build=build,
+    )
+
+
+@operation(Access.READ)
+def get_revision(
+    actor: Actor, page_id: str, revision_id: str, *, include_deleted: bool = False
+) -> dict[str, Any]:
+    """One revision with its body; raises NotFound."""
+    page = _page(actor, page_id, include_deleted)
+    revision = by_id(WikiRevision, revision_id)
+    if revision is None or revision.page_id != page:
+        raise NotFound("revision", revision_id)
+    authors = user_refs.summaries([revision.author_user_id])
+    return revision_json(revision, authors[revision.author_user_id])
+
+
+def _page(actor: Actor, page_id: str, include_deleted: bool) -> str:
+    """The id of the page in the path, which must be a UUID."""
+    if as_uuid(page_id) is None:
+        raise NotFound("wiki_page", page_id)
+    return loaders.visible(actor, page_id, include_deleted=include_deleted).id
+
+
+@operation(Access.HUMAN)
+def restore_page(actor: Actor, reference: str, *, project_id: str | None = None) -> WikiPage:
+    """Bring a deleted page back, with its revisions; links to it heal.
+
+    ``reference`` is its id, or its slug within ``project_id`` (None: the global pages); of several
+    deleted pages of a slug, the one deleted last. Raises NotFound, Gone for a deleted project, and
+    Conflict where the page is not deleted or a live one has its slug.
+    """
+    hold(Lock.WIKI_SLUGS)
+    page = _deleted(reference, project_id)
+    if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
+        raise Gone("project", page.project_id)
+    live = select(WikiPage.id).where(
+        WikiPage.slug == page.slug, WikiPage.deleted_at.is_(None), _in_scope(page.project_id)
+    )
+    if session.scalar(live) is not None:
+        raise Conflict("duplicate_key", f"A live page has the slug {page.slug}.", field="slug")
+    page.deleted_at = None
+    touch(page)
+    session.flush()
+    searching.put(page)
+    record(
+        actor,
+        "wiki.restored",
+        loaders.target(page),
+        slug=page.slug,
+        title=page.title,
+        revision_number=page.revision_number,
+    )
+    return page
+
+
+def _deleted(reference: str, project_id: str | None) -> WikiPage:
+    if as_uuid(reference) is not None:
+        page = by_id(WikiPage, reference)
+        if page is None:
+            raise NotFound("wiki_page", reference)
+        if not page.is_deleted:
+            raise Conflict("invariant_violation", f"The page {page.slug} is not deleted.")
+        return page
+    found = session.scalars(
+        select(WikiPage)
+        .where(WikiPage.slug == reference, WikiPage.deleted_at.is_not(None), _in_scope(project_id))
+        .order_by(WikiPage.deleted_at.desc(), WikiPage.id.desc())
+    ).first()
+    if found is None:
+        raise NotFound("wiki_page", reference)
+    return found
+
+
+def _in_scope(project_id: str | None) -> ColumnElement[bool]:
+    return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
+
 
 BODY_LENGTH = 1_048_576
 SUMMARY_LENGTH = 200

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.accounts.common_passwords import is_common
+from app.accounts.passwords import is_common
 
 WORDS = ("ada", "grace.hopper", "Docket", "docket")
 

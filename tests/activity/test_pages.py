@@ -80,7 +80,7 @@ def test_the_export_is_the_filter_as_lines(cast):
 
 
 def test_the_export_is_sent_in_pieces(cast, monkeypatch):
-    monkeypatch.setattr("app.activity.pages.exporting.BATCH", 2)
+    monkeypatch.setattr("app.activity.pages.log.BATCH", 2)
     for number in range(5):
         make_ticket(cast.ada, cast.open_project, f"{number}")
     for kind, lines in (("jsonl", [2, 2, 1]), ("csv", [3, 2, 1])):

@@ -3,7 +3,7 @@
 Whoever may not do a thing at all learns that before the form of the request is looked at.
 """
 
-from app.bots import pausing
+from app.bots import service
 from app.core.actor import Access, Actor, ActorKind
 from app.registry import tools
 from app.rest.fields import DeletedQuery
@@ -84,8 +84,8 @@ def test_each_write_beyond_the_allowlist_is_audited(app):
 def test_all_bots_paused_may_read_and_not_write(app, cast):
     ada = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
     smith = Agent(cast.smith)
-    in_app(app, lambda: pausing.pause_bots(ada))
-    in_app(app, lambda: pausing.pause_bots(ada))
+    in_app(app, lambda: service.pause_bots(ada))
+    in_app(app, lambda: service.pause_bots(ada))
     assert smith.call("get_self")["mode"] == "write"
     error = smith.refused("create_ticket", project="OPEN", title="T")
     assert error["code"] == "auth.read_only_bot"
@@ -93,7 +93,7 @@ def test_all_bots_paused_may_read_and_not_write(app, cast):
     response = cast.smith.post(f"/projects/{cast.open_project}/tickets", {"title": "T"})
     assert response.status_code == 403
     make_ticket(cast.ada, cast.open_project)
-    in_app(app, lambda: pausing.resume_bots(ada))
+    in_app(app, lambda: service.resume_bots(ada))
     smith.call("create_ticket", project="OPEN", title="T")
     assert len(events(app, event_type="workspace.bots_paused")) == 1
     assert len(events(app, event_type="workspace.bots_resumed")) == 1

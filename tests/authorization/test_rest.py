@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app import registry
-from app.bots import pausing
+from app.bots import service
 from app.core import ids
 from app.core.actor import Actor, ActorKind
 from app.rest.routing import Route
@@ -260,7 +260,7 @@ def test_every_operation_at_every_place_by_everyone(world, monkeypatch):
 def test_bots_that_are_paused_read_and_do_not_write(app, monkeypatch):
     world = build(app)
     ada = Actor(kind=ActorKind.HUMAN, user_id=world.callers["ada"].user_id, username="ada")
-    in_app(app, lambda: pausing.pause_bots(ada))
+    in_app(app, lambda: service.pause_bots(ada))
     wrong = []
     with frozen(monkeypatch):
         for operation, actor in product(ROWS, ("smith", "globe", "fenced")):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.bots import pausing
+from app.bots import service
 from app.core import ids
 from app.core.actor import Actor, ActorKind
 from app.registry import tools
@@ -182,7 +182,7 @@ def test_every_resource_at_every_place_by_every_bot(world):
 def test_tools_while_all_bots_are_paused(app, monkeypatch):
     world = build(app)
     ada = Actor(kind=ActorKind.HUMAN, user_id=world.callers["ada"].user_id, username="ada")
-    in_app(app, lambda: pausing.pause_bots(ada))
+    in_app(app, lambda: service.pause_bots(ada))
     with frozen(monkeypatch):
         for tool, bot in product(ROWS, ("smith", "fenced")):
             access = CATALOG[tool].calls.access

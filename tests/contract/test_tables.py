@@ -4,7 +4,7 @@ from app import registry
 from app.audit.catalogue import EVENTS
 from app.core import errors
 from app.rest import refusals
-from app.rest.addresses import path_of
+from app.rest.operations import path_of
 from tests.contract import tables
 
 

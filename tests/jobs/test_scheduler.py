@@ -7,7 +7,7 @@ import pytest
 
 from app.jobs import scheduler
 from app.jobs.scheduler import Jobs
-from app.jobs.sweepers import SWEEPERS
+from app.jobs.sweeping import SWEEPERS
 from tests.support.serving import until
 from tests.support.story import events
 

@@ -13,7 +13,7 @@ from app.core import ids
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, now_ms
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import reading, run_write, session
-from app.jobs import sweepers, sweeping
+from app.jobs import sweeping
 from app.jobs.sweeping import sweep
 from app.webhooks.models import OutboxEntry
 from tests.support.agent import Agent
@@ -61,7 +61,7 @@ def test_kept_answers_go_when_they_expire(app, settings, cast):
 
 
 def test_many_rows_go_in_batches(settings, cast, monkeypatch):
-    monkeypatch.setattr(sweepers, "BATCH", 10)
+    monkeypatch.setattr(sweeping, "BATCH", 10)
     monkeypatch.setattr(sweeping, "BATCH", 10)
     add(*(record(1, f"{number}") for number in range(35)))
     assert sweep("idempotency-records", settings, now=True).deleted == 35
@@ -169,7 +169,7 @@ def test_the_command_sweeps_all_or_one(app, cast):
     runner = app.test_cli_runner()
     result = runner.invoke(args=["sweep"])
     assert result.exit_code == 0, result.output
-    assert result.output.count("0 deleted") == len(sweepers.SWEEPERS)
+    assert result.output.count("0 deleted") == len(sweeping.SWEEPERS)
     assert runner.invoke(args=["sweep", "outbox"]).output == "outbox: 0 deleted\n"
     assert runner.invoke(args=["sweep", "everything"]).exit_code == 2
     told = json.loads(runner.invoke(args=["sweep", "outbox", "--json"]).output)
@@ -177,7 +177,7 @@ def test_the_command_sweeps_all_or_one(app, cast):
 
 
 def test_a_run_that_lost_its_lease_goes_no_further(settings, cast, monkeypatch):
-    monkeypatch.setattr(sweepers, "BATCH", 10)
+    monkeypatch.setattr(sweeping, "BATCH", 10)
     monkeypatch.setattr(sweeping, "BATCH", 10)
     add(*(record(1, f"{number}") for number in range(35)))
 
@@ -190,7 +190,7 @@ def test_a_run_that_lost_its_lease_goes_no_further(settings, cast, monkeypatch):
 
 
 def test_a_run_ends_after_its_batch_when_the_server_stops(app, settings, cast, monkeypatch):
-    monkeypatch.setattr(sweepers, "BATCH", 10)
+    monkeypatch.setattr(sweeping, "BATCH", 10)
     monkeypatch.setattr(sweeping, "BATCH", 10)
     add(*(record(1, f"{number}") for number in range(35)))
     assert sweep("idempotency-records", settings, may_go_on=lambda: False).deleted == 10
@@ -246,6 +246,6 @@ def test_writers_do_not_wait_for_a_long_sweep(app, settings, cast, monkeypatch):
 
 def test_nothing_that_lives_is_swept(settings, cast):
     ticket = make_ticket(cast.ada, cast.open_project)
-    for name in sweepers.SWEEPERS:
+    for name in sweeping.SWEEPERS:
         sweep(name, settings, now=True)
     assert ok(cast.ada.get(f"/tickets/{ticket['id']}"))["id"] == ticket["id"]

@@ -7,7 +7,7 @@ import pytest
 
 from app.core.errors import Unavailable
 from app.exporting import export_zip
-from app.exporting.zip_stream import inside, zipped
+from app.exporting.export_zip import inside, zipped
 from tests.support.story import make_label, make_ticket, ok
 
 PAGE = {"Accept": "text/html"}

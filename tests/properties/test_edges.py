@@ -13,7 +13,7 @@ from urllib3.util import parse_url
 from app.accounts import identity
 from app.core.errors import InvalidField
 from app.webhooks import rules
-from app.webhooks.addresses import may_connect
+from app.webhooks.connecting import may_connect
 from tests.support.databases import settings_for
 
 PEER = "192.0.2.1"

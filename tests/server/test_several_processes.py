@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from app.jobs.sweepers import SWEEPERS
+from app.jobs.sweeping import SWEEPERS
 from tests.support.balancer import balancing
 from tests.support.postgres import unused_name
 from tests.support.receiver import SECRET, receiving

@@ -14,7 +14,7 @@ from typing import Any
 
 from app import create_app
 from app.jobs import scheduler
-from app.webhooks import outbox, sending, signals, worker
+from app.webhooks import outbox, sending, worker
 
 
 def die_at(point: str) -> None:
@@ -51,7 +51,7 @@ def prepare() -> None:
     )
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
     # The change is committed and answered for, the worker not yet told.
-    bell = signals.outbox_filled
+    bell = outbox.outbox_filled
     bell.ring = dying("after commit", bell.ring, before=True)
     # The entry is ours, and nothing was sent.
     worker.Worker._send = dying("after claim", worker.Worker._send, before=True)

@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
 from app.core.ids import as_uuid
-from app.rest.addresses import path_of
+from app.rest.operations import path_of
 from app.rest.routing import Route
 
 API = "/api/v1"

@@ -20,7 +20,7 @@ from app.database import encryption
 from app.database.session import session
 from app.environment import SettingsError
 from app.markdown.allowed import SCHEMES
-from app.webhooks import addresses
+from app.webhooks import connecting
 from app.webhooks.attempts import Attempt, Event
 from app.webhooks.connecting import Limits
 from app.webhooks.sending import send
@@ -40,7 +40,7 @@ PASSWORD = "correct horse battery"
 
 def reached_inside(receiver: Receiver) -> list[str]:
     """Which addresses inside a webhook reaches, by its own address or where an answer leads it."""
-    reached = [one for one in INSIDE if addresses.may_connect(one, ())]
+    reached = [one for one in INSIDE if connecting.may_connect(one, ())]
     receiver.answer, receiver.headers = 200, {}
     if _deliver(receiver, ""):
         reached.append("this machine")
@@ -55,7 +55,7 @@ def _deliver(receiver: Receiver, allowed: str) -> int:
     receiver.received.clear()
     event = Event("ticket.created", {"type": "ticket.created", "payload": {}}, None, None)
     attempt = Attempt(ids.new_id(), 1, "w", receiver.url, SECRET.encode(), event)
-    send(attempt, Limits(addresses.networks(allowed), str(receiver.ca_file), "probe"))
+    send(attempt, Limits(connecting.networks(allowed), str(receiver.ca_file), "probe"))
     return len(receiver.received)
 
 

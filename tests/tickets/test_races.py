@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from app.bots import release_tickets
+from app.bots.pages import bots
 from app.core.actor import Actor, ActorKind
 from app.core.errors import DomainError
 from app.database import compiled_statements
@@ -15,7 +15,7 @@ from app.database import session as units
 from app.database.session import reading, run_write, session
 from app.projects import states
 from app.sticky_notes.models import StickyNote
-from app.tickets import merging_labels, restoring, stalled_bots, views
+from app.tickets import bulk, service, stalled_bots, views
 from app.tickets.models import SavedView
 from app.undo.service import undo_event
 from tests.support.story import events, make_label, make_ticket, ok
@@ -74,7 +74,7 @@ def test_a_restored_ticket_has_a_state(cast, ada, write):
         ticket = make_ticket(cast.ada, cast.open_project, state_id=state)
         ok(cast.ada.delete(f"/tickets/{ticket['id']}"), 204)
         race = [
-            lambda ticket=ticket: write(restoring.restore_ticket, ada, ticket["id"]),
+            lambda ticket=ticket: write(service.restore_ticket, ada, ticket["id"]),
             lambda state=state: write(states.delete_state, ada, cast.open_project, state),
         ]
         at_once(2, lambda n, race=race: race[n]())
@@ -90,9 +90,7 @@ def test_who_gets_a_label_while_it_is_merged_gets_the_other(cast, ada, write):
             make_ticket(cast.ada, project, label_ids=[label])
         late = make_ticket(cast.ada, project)["id"]
         race = [
-            lambda label=label: write(
-                merging_labels.merge_label, ada, project, label, into_label_id=into
-            ),
+            lambda label=label: write(bulk.merge_label, ada, project, label, into_label_id=into),
             lambda late=late, label=label: (
                 cast.smith.patch(f"/tickets/{late}", {"label_ids": [label]}).status_code
             ),
@@ -117,7 +115,7 @@ def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkey
         return found
 
     monkeypatch.setattr(stalled_bots, "held_by", slowly)
-    write(release_tickets.release_all, ada, cast.smith.user_id)
+    write(bots.unassign_all, ada, cast.smith.user_id)
     holders = [ok(cast.ada.get(f"/tickets/OPEN-{n}"))["assignee"] for n in (1, 2, 3)]
     assert holders[:2] == [None, None]
     kept = None if app.config["SETTINGS"].is_sqlite else "bo"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.bots import call_histogram
+from app.bots.pages import bots
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
 from app.tickets import stalled_bots
 from tests.support.agent import Agent
@@ -180,7 +180,7 @@ def test_the_list_shows_the_pulse_of_each_bot(ada, cast):
 def test_a_pulse_is_of_a_day(ada, cast, monkeypatch):
     Agent(cast.smith).call("get_self")
     moment = now_ms()
-    monkeypatch.setattr(call_histogram, "now_ms", lambda: moment + 23 * HOUR_MS)
+    monkeypatch.setattr(bots, "now_ms", lambda: moment + 23 * HOUR_MS)
     assert '<rect x="0" y="0"' in ada.get("/bots").text
-    monkeypatch.setattr(call_histogram, "now_ms", lambda: moment + 25 * HOUR_MS)
+    monkeypatch.setattr(bots, "now_ms", lambda: moment + 25 * HOUR_MS)
     assert '<svg class="pulse"' not in ada.get("/bots").text

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from app.core.clock import DAY_MS, iso, now_ms
-from app.tickets import cumulative_flow
-from app.tickets.pages import charts
+from app.tickets import epics
+from app.tickets.pages import epics as pages
 from tests.support.cast import in_app
 
 HERE = "/projects/OPEN/epics"
@@ -83,7 +83,7 @@ def test_due_dates_are_marks_and_a_table(ada, epic):
     # What lies years away stands at the ends: no mark is off the chart.
     places = [float(x) for x in re.findall(r'<circle class="due[^"]*" cx="([\d.]+)"', page.text)]
     assert len(places) == 2
-    assert all(charts.NAMES <= x <= charts.WIDTH for x in places)
+    assert all(pages.NAMES <= x <= pages.WIDTH for x in places)
 
 
 def test_a_project_without_epics_says_what_to_do(ada, cast):
@@ -112,7 +112,7 @@ def test_only_the_first_epic_stands_open(ada, make):
 
 
 def counts(app, cast, days=10):
-    found = in_app(app, lambda: cumulative_flow.flow(cast.open_project, days))
+    found = in_app(app, lambda: epics.flow(cast.open_project, days))
     return found, {one.name: one.counts for one in found.bands}
 
 
@@ -143,7 +143,7 @@ def test_the_flow_is_what_was_there_each_day(app, cast, make, states, monkeypatc
     assert found.totals[-6:] == [0, 2, 3, 2, 2, 2]
     assert found.days[-1] == iso(now_ms())[:10]
     # Of the days before the first ticket one is left, but a week at least is shown.
-    assert len(found.days) == cumulative_flow.FEWEST_DAYS
+    assert len(found.days) == epics.FEWEST_DAYS
 
 
 def test_the_flow_knows_what_was_there_before_it_begins(app, cast, make, monkeypatch):
@@ -170,9 +170,9 @@ def test_names_at_the_chart_do_not_cover_each_other(app, cast, make, states):
         make("One", state_id=state)
     make("Many", state_id=states["Backlog"])
     found, _ = counts(app, cast)
-    chart = charts.flow_chart(found)
+    chart = pages.flow_chart(found)
     at = sorted(one.label_y for one in chart.areas if one.now)
-    assert all(after - before >= charts.LABEL - 0.2 for before, after in pairwise(at))
+    assert all(after - before >= pages.LABEL - 0.2 for before, after in pairwise(at))
 
 
 def test_the_page_takes_few_statements_however_many_epics(ada, make, epic):

@@ -267,7 +267,7 @@ def test_unknown_places_are_skipped(ada, cast, make):
 
 
 def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):
-    monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
+    monkeypatch.setattr("app.tickets.pages.listing.BATCH", 2)
     bug = label("bug")
     for number in range(5):
         make(f"No. {number}", priority="high", label_ids=[bug])
@@ -292,7 +292,7 @@ def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):
 
 @pytest.mark.parametrize(("kind", "pieces"), [("csv", [3, 2, 1]), ("json", [2, 2, 1, 2])])
 def test_a_file_is_sent_in_pieces(ada, make, monkeypatch, kind, pieces):
-    monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
+    monkeypatch.setattr("app.tickets.pages.listing.BATCH", 2)
     for number in range(5):
         make(f"No. {number}")
     answer = ada.get(f"/tickets.{kind}")
@@ -301,7 +301,7 @@ def test_a_file_is_sent_in_pieces(ada, make, monkeypatch, kind, pieces):
 
 @pytest.mark.parametrize("ended", ["deactivated", "logged out", "too late"])
 def test_a_file_ends_with_the_session_of_its_reader(app, ada, cast, make, monkeypatch, ended):
-    monkeypatch.setattr("app.tickets.pages.exporting.BATCH", 2)
+    monkeypatch.setattr("app.tickets.pages.listing.BATCH", 2)
     for number in range(9):
         make(f"No. {number}")
     pieces = ada.get("/tickets.csv").iter_encoded()

@@ -3,7 +3,7 @@
 import pytest
 
 from app.projects import states as workflow
-from app.tickets import merging_labels
+from app.tickets import bulk
 
 STATES = "/projects/OPEN/settings/states"
 NAMES = ["Backlog", "To do", "In progress", "In review", "Done"]
@@ -177,5 +177,5 @@ def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
     assert "Choose another label" in refusal(label_id=fault, into_label_id=fault)
     assert "labels of this project" in refusal(label_id=fault, into_label_id=foreign)
     refusal(404, label_id=foreign, into_label_id=bug)
-    monkeypatch.setattr(merging_labels, "MOST_TICKETS", 0)
+    monkeypatch.setattr(bulk, "MOST_RELABELLED", 0)
     assert "More than 0 tickets carry fault" in refusal(label_id=fault, into_label_id=bug)

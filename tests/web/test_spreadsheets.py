@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.web.spreadsheets import line
+from app.web.downloads import line
 
 STARTS = ("=", "+", "-", "@")
 

@@ -12,9 +12,9 @@ import pytest
 from app.database.session import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import Outcome
-from app.webhooks.deliver_once import deliver_due
-from app.webhooks.limits import limits
-from app.webhooks.pages.snippets import NODE, PYTHON
+from app.webhooks.cli import deliver_due
+from app.webhooks.connecting import limits
+from app.webhooks.pages.show import NODE, PYTHON
 from tests.support.receiver import SECRET
 from tests.support.story import events, make_ticket, ok
 from tests.webhooks.conftest import authority_directory, receiver, subscribe, trusting

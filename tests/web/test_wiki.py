@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.wiki.pages.tree import grow
+from app.wiki.pages.index import grow
 from app.wiki.slug_resolution import PLACES
 from tests.support.story import events
 from tests.web.wiki_on_page import WIKI, field

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.webhooks.limits import limits
+from app.webhooks.connecting import limits
 from app.webhooks.worker import Worker
 from tests.support.receiver import SECRET, receiving
 from tests.support.story import ok

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.webhooks import addresses, connecting
+from app.webhooks import connecting
 from app.webhooks.attempts import Attempt, Event
 from app.webhooks.sending import send
 from tests.support.receiver import SECRET, receiving
@@ -34,27 +34,27 @@ from tests.support.receiver import SECRET, receiving
     ],
 )
 def test_addresses_inside_are_refused(address):
-    assert not addresses.may_connect(address, ())
+    assert not connecting.may_connect(address, ())
 
 
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"]
 )
 def test_public_addresses_are_allowed(address):
-    assert addresses.may_connect(address, ())
+    assert connecting.may_connect(address, ())
 
 
 def test_networks_that_the_operator_allows():
-    allowed = addresses.networks("10.1.0.0/16, ::1 ,127.0.0.1/8,")
-    assert addresses.may_connect("10.1.2.3", allowed)
-    assert addresses.may_connect("::ffff:10.1.2.3", allowed)
-    assert addresses.may_connect("127.0.0.1", allowed)
-    assert addresses.may_connect("::1", allowed)
-    assert not addresses.may_connect("10.2.0.1", allowed)
-    assert not addresses.all_may(["10.1.2.3", "10.2.0.1"], allowed)
-    assert not addresses.all_may([], allowed)
+    allowed = connecting.networks("10.1.0.0/16, ::1 ,127.0.0.1/8,")
+    assert connecting.may_connect("10.1.2.3", allowed)
+    assert connecting.may_connect("::ffff:10.1.2.3", allowed)
+    assert connecting.may_connect("127.0.0.1", allowed)
+    assert connecting.may_connect("::1", allowed)
+    assert not connecting.may_connect("10.2.0.1", allowed)
+    assert not connecting.all_may(["10.1.2.3", "10.2.0.1"], allowed)
+    assert not connecting.all_may([], allowed)
     with pytest.raises(ValueError, match=r"10\.0\.0\.0/99"):
-        addresses.networks("10.0.0.0/99")
+        connecting.networks("10.0.0.0/99")
 
 
 def attempt(url, **payload):

@@ -10,7 +10,7 @@ from sqlalchemy import insert, text
 from app.core import ids
 from app.core.clock import HOUR_MS, now_ms
 from app.database.session import reading, run_write, session
-from app.webhooks import connecting, enqueue, outbox
+from app.webhooks import connecting, outbox
 from app.webhooks.attempts import Outcome
 from app.webhooks.models import OutboxEntry
 from app.webhooks.worker import Worker
@@ -48,7 +48,7 @@ def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, mo
     """Found by make torture: what was due before the step waited until the clock caught up."""
     subscribe("ticket.created")
     with monkeypatch.context() as ahead:
-        ahead.setattr(enqueue, "now_ms", lambda: now_ms() + HOUR_MS)
+        ahead.setattr(outbox, "now_ms", lambda: now_ms() + HOUR_MS)
         make_ticket(cast.ada, cast.open_project)
     with app.app_context(), reading():
         assert outbox.count_due() == 1

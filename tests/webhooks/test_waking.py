@@ -3,7 +3,7 @@
 import pytest
 
 from app.database.session import run_write, session, transaction
-from app.webhooks import signals
+from app.webhooks import outbox
 
 
 @pytest.fixture
@@ -13,14 +13,14 @@ def woken():
     def wake():
         seen.append("woken")
 
-    signals.outbox_filled.listen(wake)
+    outbox.outbox_filled.listen(wake)
     yield seen
-    signals.outbox_filled.forget(wake)
+    outbox.outbox_filled.forget(wake)
 
 
 def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
     with app.app_context(), transaction():
-        signals.outbox_filled.ring_after_commit()
+        outbox.outbox_filled.ring_after_commit()
         with session.begin_nested():
             pass
         with pytest.raises(KeyError), session.begin_nested():
@@ -31,7 +31,7 @@ def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
 
 def test_a_transaction_that_fails_wakes_nobody(app, woken):
     def fail():
-        signals.outbox_filled.ring_after_commit()
+        outbox.outbox_filled.ring_after_commit()
         raise KeyError
 
     with app.app_context(), pytest.raises(KeyError):

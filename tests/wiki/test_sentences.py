@@ -3,7 +3,7 @@
 import pytest
 
 from app.database.session import reading
-from app.wiki.sentences import READ, SHOWN, around, sentence
+from app.wiki.links import READ, SHOWN, around, sentence
 
 
 @pytest.mark.parametrize(

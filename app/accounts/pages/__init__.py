@@ -1,6 +1,6 @@
 """The pages of accounts: first-run setup, login, one's profile, people."""
 
-from app.accounts.pages import entry, people, profile, sessions
-from app.accounts.pages.blueprint import pages
+from app.accounts.pages import entry, people, profile
+from app.accounts.pages.entry import pages
 
-__all__ = ["entry", "pages", "people", "profile", "sessions"]
+__all__ = ["entry", "pages", "people", "profile"]

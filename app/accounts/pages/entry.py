@@ -1,12 +1,11 @@
 """Coming in and going out: first-run setup, login, logout."""
 
-from flask import Response, g, request
+from flask import Blueprint, Response, g, request
 
 from app.accounts import login, preferences, setup
 from app.accounts.identity import COOKIE
-from app.accounts.pages.blueprint import pages, peer
 from app.accounts.schemas import LoginBody, SetupBody
-from app.accounts.sessions import OpenedSession
+from app.accounts.sessions import OpenedSession, Peer
 from app.config import settings_at_hand
 from app.core.errors import InvalidCredentials, RateLimited
 from app.database.session import reading
@@ -14,6 +13,14 @@ from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public
 from app.web.render import go, is_htmx, page, partial
+
+pages = Blueprint("accounts_pages", __name__)
+
+
+def peer() -> Peer:
+    """The other end of this request."""
+    client = guard.client()
+    return Peer(client.address, client.user_agent, client.is_local)
 
 
 def _needs_setup() -> bool:

@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from app.accounts import users
-from app.accounts.pages.blueprint import pages
+from app.accounts.pages.entry import pages
 from app.accounts.schemas import UserCreate
 from app.config import settings_at_hand
 from app.core.errors import Conflict, InvalidField

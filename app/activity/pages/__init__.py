@@ -1,6 +1,6 @@
 """The pages of the audit log, the tool log, and the review of a bot."""
 
-from app.activity.pages import bot, bot_badges, bot_review, exporting, log, project, tools
+from app.activity.pages import bot, bot_review, log, project, tools
 from app.activity.pages.blueprint import pages
 
-__all__ = ["bot", "bot_badges", "bot_review", "exporting", "log", "pages", "project", "tools"]
+__all__ = ["bot", "bot_review", "log", "pages", "project", "tools"]

@@ -3,22 +3,67 @@
 from typing import Any
 
 from flask import Response, request
+from sqlalchemy import select
 
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode, User
-from app.activity import bot_access, bot_activity
+from app.activity import bot_activity
 from app.activity.pages.blueprint import pages
 from app.activity.pages.log import rows
 from app.bots import service as bots
-from app.bots.capability_text import may_do
+from app.bots.rules import may_do
 from app.bots.schemas import BotPatch
 from app.core.ids import as_uuid
-from app.database.session import reading
+from app.database.session import reading, session
+from app.projects import loaders as projects_loaders
 from app.projects import service as projects
-from app.tickets import stalled_bots
+from app.tickets import loaders as tickets
+from app.tickets import read, stalled_bots
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, html, page, render
+from app.wiki.models import WikiPage
+
+# The page with the house rules.
+SLUG = "agents"
+
+
+@pages.get("/tickets/<reference>/bots")
+def of_ticket(reference: str) -> Response:
+    """Which house rules bots read for this ticket, and whether its holder is quiet."""
+    with reading():
+        ticket = tickets.visible(actor(), reference)
+        project = projects_loaders.visible(actor(), ticket.project_id)
+        content = render(
+            "bots/_at_ticket.html",
+            guide=_guide(project.id, project.key),
+            quiet_since=stalled_bots.silent_since(actor(), ticket.id),
+            ticket=read.ticket_by_id(ticket.id),
+            project=project,
+        )
+    return html(content)
+
+
+@pages.get("/projects/<key>/bots-read")
+def of_project(key: str) -> Response:
+    """Which house rules bots read in this project."""
+    with reading():
+        project = projects_loaders.visible_by_key(actor(), key)
+        guide = _guide(project.id, project.key)
+    return html(render("bots/_guide.html", guide=guide, project=project))
+
+
+def _guide(project_id: str, key: str) -> dict[str, Any] | None:
+    """The project's page with the house rules, which tools name to bots (tools/resources.py)."""
+    title = session.scalar(
+        select(WikiPage.title).where(
+            WikiPage.slug == SLUG,
+            WikiPage.deleted_at.is_(None),
+            WikiPage.project_id == project_id,
+        )
+    )
+    return {"title": title, "href": f"/projects/{key}/wiki/{SLUG}"} if title else None
+
 
 PROJECTS = 200
 # The sparkline: an hour is so wide, the busiest one so high.
@@ -39,7 +84,7 @@ def show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         found = bots.get_bot(actor(), user.id)
         done = bot_activity.work_of(actor(), user.id)
         known = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-        tested = bot_access.test_access(actor(), user.id, reference) if reference else None
+        tested = bot_activity.test_access(actor(), user.id, reference) if reference else None
         writes, refused = rows(done.writes), rows(done.refused)
     bot = bot_json(found.user, found.token)
     return page(

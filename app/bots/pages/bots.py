@@ -1,24 +1,119 @@
 """The bots of this installation: making them, their tokens, switching them off."""
 
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Response, g, request
+from flask import Blueprint, Response, g, request
+from sqlalchemy import bindparam, case, func, select
 
 from app.accounts.builders import bot_json
-from app.bots import call_histogram, pausing, release_tickets, service
-from app.bots.capability_text import may_do
+from app.audit.models import ToolInvocation
+from app.bots import service
 from app.bots.clients import CLIENTS
-from app.bots.pages.blueprint import SHOWN, pages
+from app.bots.rules import may_do
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
 from app.config import settings_at_hand
-from app.core.actor import Actor
-from app.core.errors import Conflict, InvalidField
-from app.database.session import reading
+from app.core.actor import Access, Actor, operation
+from app.core.clock import HOUR_MS, now_ms
+from app.core.errors import Conflict, Gone, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.database.session import Prepared, reading
 from app.projects import service as projects
+from app.tickets import service as tickets_service
+from app.tickets import stalled_bots
+from app.tickets.models import Ticket
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, page, render
+
+pages = Blueprint("bots_pages", __name__)
+
+# Bots and projects that a page names at once.
+SHOWN = 200
+
+
+HOURS = 24
+# A bar's height in the drawing, for the busiest hour.
+HEIGHT = 20
+OK = "ok"
+
+_hour = (ToolInvocation.created_at // HOUR_MS).label("hour")
+_CALLS = Prepared(
+    select(
+        ToolInvocation.bot_user_id,
+        _hour,
+        func.count().label("calls"),
+        func.sum(case((ToolInvocation.result_status == OK, 0), else_=1)).label("errors"),
+    )
+    .where(ToolInvocation.created_at >= bindparam("since"))
+    .group_by(ToolInvocation.bot_user_id, _hour)
+)
+
+
+@dataclass(slots=True)
+class Pulse:
+    """The calls of one bot: how many in each hour, the present one last, and how many failed."""
+
+    hours: list[int] = field(default_factory=lambda: [0] * HOURS)
+    errors: int = 0
+
+    @property
+    def calls(self) -> int:
+        """All of them."""
+        return sum(self.hours)
+
+    @property
+    def bars(self) -> list[tuple[int, int]]:
+        """The hours in which there was a call, each with its bar's height."""
+        most = max(self.hours)
+        return [
+            (hour, max(2, round(calls * HEIGHT / most)))
+            for hour, calls in enumerate(self.hours)
+            if calls
+        ]
+
+
+@operation(Access.HUMAN)
+def of_all(actor: Actor) -> dict[str, Pulse]:
+    """The pulse of every bot that called within a day, by its id."""
+    last = now_ms() // HOUR_MS
+    first = last - HOURS + 1
+    found: dict[str, Pulse] = {}
+    for row in _CALLS.all(since=first * HOUR_MS):
+        pulse = found.setdefault(row.bot_user_id, Pulse())
+        # A call of this very moment can be of the next hour.
+        pulse.hours[min(row.hour, last) - first] += row.calls
+        pulse.errors += row.errors
+    return found
+
+
+# More than any bot should hold; each is a change and an event of its own.
+MOST = 500
+
+
+@operation(Access.HUMAN)
+def unassign(actor: Actor, bot_id: str, ticket_id: str) -> None:
+    """Unassign a ticket, unless another holds it by now; raises NotFound or Gone."""
+    # A change of nothing: it locks the ticket, so that what is seen of it stays.
+    ticket: Ticket = tickets_service.update_ticket(actor, ticket_id)
+    if ticket.assignee_user_id == as_uuid(bot_id):
+        tickets_service.update_ticket(actor, ticket_id, assignee_user_id=None)
+
+
+@operation(Access.HUMAN)
+def unassign_all(actor: Actor, bot_id: str) -> int:
+    """Unassign the open tickets of a bot, the first 500 of them; how many there were.
+
+    Those that another got, or that were deleted, since they were read stay as they are.
+    """
+    held = stalled_bots.held_by(actor, bot_id, MOST)
+    for one in held:
+        with suppress(NotFound, Gone):
+            unassign(actor, bot_id, one.id)
+    return len(held)
+
 
 BOTS = "/bots"
 
@@ -31,8 +126,8 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         with reading():
             found = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
             known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
-            pause = pausing.current_pause(actor())
-            pulses = call_histogram.of_all(actor())
+            pause = service.current_pause(actor())
+            pulses = of_all(actor())
     except InvalidField:
         # A cursor that was cut off on its way: start at the top.
         return go(BOTS)
@@ -133,9 +228,9 @@ def switch() -> Response:
     """Pause all bots, or let them write again."""
     action = request.form.get("action")
     if action == "pause":
-        write(pausing.pause_bots)
+        write(service.pause_bots)
     elif action == "resume":
-        write(pausing.resume_bots)
+        write(service.resume_bots)
     return go(BOTS)
 
 
@@ -160,7 +255,7 @@ def change(bot_id: str) -> Response:
         def switch_it(present: Actor) -> None:
             bot = service.update_bot(present, bot_id, is_active=wanted)
             if release:
-                release_tickets.release_all(present, bot.user.id)
+                unassign_all(present, bot.user.id)
 
         write(switch_it)
     return go(back)
@@ -170,7 +265,7 @@ def change(bot_id: str) -> Response:
 def release_ticket(bot_id: str) -> Response:
     """Take one ticket from the bot, if it still holds it."""
     ticket_id = request.form.get("ticket_id", "")
-    write(lambda present: release_tickets.release(present, bot_id, ticket_id))
+    write(lambda present: unassign(present, bot_id, ticket_id))
     with reading():
         username = service.get_bot(actor(), bot_id).user.username
     return go(

@@ -1,6 +1,6 @@
 """The pages of projects: the list, a new one, and its settings."""
 
-from app.projects.pages import projects, settings, settings_labels, settings_states
+from app.projects.pages import projects, settings
 from app.projects.pages.blueprint import pages
 
-__all__ = ["pages", "projects", "settings", "settings_labels", "settings_states"]
+__all__ = ["pages", "projects", "settings"]

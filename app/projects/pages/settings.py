@@ -1,17 +1,213 @@
 """A project's general settings, and deleting it."""
 
+from collections.abc import Callable
+from typing import Any
+
 from flask import Response, request
 from sqlalchemy import select
 
 from app.accounts.models import User, UserType
+from app.core.actor import Actor
 from app.database.session import reading, session
-from app.projects import service
+from app.projects import labels, service, states, ticket_rows
 from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import pages, project_of
-from app.projects.schemas import ProjectPatch
+from app.projects.schemas import LabelCreate, LabelPatch, ProjectPatch, StateCreate, StatePatch
 from app.web.forms import Form, load_form, submit
 from app.web.guard import write
-from app.web.render import go, page
+from app.web.render import go, is_htmx, page, with_toast, with_undo
+
+STATES_ADDRESS = "/projects/<key>/settings/states"
+
+
+def _show_states(project: SeenProject, form: Form | None = None) -> Response:
+    with reading():
+        counts = ticket_rows.live_by_state(project.id)
+        shown = [
+            {
+                "id": one.id,
+                "name": one.name,
+                "category": one.category,
+                "tickets": counts.get(one.id, 0),
+            }
+            for one in states.ordered(project.id)
+        ]
+    return page(
+        "projects/settings_states.html",
+        block="states",
+        project=project,
+        states=shown,
+        most_moved=states.MOST_MOVED,
+        form=form or Form(),
+        status=422 if form and form.errors else 200,
+    )
+
+
+def states_done(
+    project: SeenProject, form: Form, work: Callable[[Actor], Any], *, said: str = ""
+) -> Response:
+    """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
+    address = f"/projects/{project.key}/settings/states"
+    if submit(form, work) and not is_htmx():
+        return go(address)
+    shown = _show_states(project, form if form.errors else None)
+    return with_undo(shown, said, address) if said and not form.errors else shown
+
+
+@pages.get(STATES_ADDRESS)
+def state_list(key: str) -> Response:
+    """Show the states in their order."""
+    return _show_states(project_of(key))
+
+
+@pages.post(STATES_ADDRESS)
+def add_state(key: str) -> Response:
+    """Add a state at the end."""
+    project = project_of(key)
+    form = load_form(StateCreate)
+    return states_done(
+        project, form, lambda present: states.create_state(present, project.id, **form.data)
+    )
+
+
+@pages.post(f"{STATES_ADDRESS}/<state_id>")
+def save_state(key: str, state_id: str) -> Response:
+    """Rename or recategorize a state."""
+    project = project_of(key)
+    form = _row_form(load_form(StatePatch, keep_empty=True))
+    return states_done(
+        project,
+        form,
+        lambda present: states.update_state(present, project.id, state_id, **form.data),
+    )
+
+
+@pages.post(f"{STATES_ADDRESS}/<state_id>/move")
+def move_state(key: str, state_id: str) -> Response:
+    """Move a state one place up or down, or ``before`` another one; before none is to the end."""
+    project = project_of(key)
+    before = request.form.get("before")
+    by = -1 if request.form.get("to") == "up" else 1
+
+    def work(present: Actor) -> None:
+        order = [one.id for one in states.ordered(project.id)]
+        if state_id not in order or (before and before not in order):
+            return
+        at = order.index(state_id)
+        if before is None:
+            at = max(0, at + by)
+        elif before != state_id:
+            others = [one for one in order if one != state_id]
+            at = others.index(before) if before else len(others)
+        order.remove(state_id)
+        order.insert(at, state_id)
+        states.reorder_states(present, project.id, state_ids=order)
+
+    said = "" if before is None else "State moved"
+    return states_done(project, Form(), work, said=said)
+
+
+@pages.post(f"{STATES_ADDRESS}/<state_id>/delete")
+def delete_state(key: str, state_id: str) -> Response:
+    """Delete a state that no ticket uses."""
+    project = project_of(key)
+    return states_done(
+        project,
+        Form(),
+        lambda present: states.delete_state(present, project.id, state_id),
+        said="State deleted",
+    )
+
+
+def _row_form(form: Form) -> Form:
+    """The rows of the list have no place for messages, and show what is stored: say it above."""
+    form.shown = frozenset()
+    form.raw.clear()
+    return form
+
+
+ADDRESS = "/projects/<key>/settings/labels"
+
+
+def _show_labels(project: SeenProject, form: Form | None = None) -> Response:
+    with reading():
+        counts = ticket_rows.live_by_label(project.id)
+        shown = [
+            {
+                "id": one.id,
+                "name": one.name,
+                "color": one.color,
+                "tickets": counts.get(one.id, 0),
+            }
+            for one in labels.by_name(project.id)
+        ]
+    return page(
+        "projects/settings_labels.html",
+        block="labels",
+        project=project,
+        labels=shown,
+        choices=[("", "Choose…"), *((one["id"], one["name"]) for one in shown)],
+        form=form or Form(),
+        status=422 if form and form.errors else 200,
+    )
+
+
+def address_of(project: SeenProject) -> str:
+    """Where a project's labels are."""
+    return f"/projects/{project.key}/settings/labels"
+
+
+def labels_done(
+    project: SeenProject, form: Form, work: Callable[[Actor], Any], *, said: str = ""
+) -> Response:
+    """Do it, and show the list as it is now; what was ``said`` comes with the way back."""
+    if submit(form, work) and not is_htmx():
+        return go(address_of(project))
+    shown = _show_labels(project, form if form.errors else None)
+    return with_undo(shown, said, address_of(project)) if said and not form.errors else shown
+
+
+@pages.get(ADDRESS)
+def label_list(key: str) -> Response:
+    """Show the labels by name."""
+    return _show_labels(project_of(key))
+
+
+@pages.post(ADDRESS)
+def add_label(key: str) -> Response:
+    """Add a label."""
+    project = project_of(key)
+    form = load_form(LabelCreate)
+    return labels_done(
+        project, form, lambda present: labels.create_label(present, project.id, **form.data)
+    )
+
+
+@pages.post(f"{ADDRESS}/<label_id>")
+def save_label(key: str, label_id: str) -> Response:
+    """Rename or recolour a label."""
+    project = project_of(key)
+    form = load_form(LabelPatch, keep_empty=True)
+    form.shown = frozenset()
+    form.raw.clear()
+    return labels_done(
+        project,
+        form,
+        lambda present: labels.update_label(present, project.id, label_id, **form.data),
+    )
+
+
+@pages.post(f"{ADDRESS}/<label_id>/delete")
+def delete_label(key: str, label_id: str) -> Response:
+    """Delete a label; it comes off its tickets."""
+    project = project_of(key)
+    undoable = write(lambda present: labels.delete_label(present, project.id, label_id))
+    if not is_htmx():
+        return go(address_of(project))
+    if undoable:
+        return with_undo(_show_labels(project), "Label deleted", address_of(project))
+    many = f"Label deleted, from more than {labels.MOST_NAMED} tickets: too many to undo that."
+    return with_toast(_show_labels(project), many)
 
 
 def _show(

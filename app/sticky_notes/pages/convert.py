@@ -8,8 +8,8 @@ from app.core.actor import Actor
 from app.database.session import reading
 from app.projects import service as projects
 from app.projects.loaders import SeenProject
-from app.sticky_notes import page_queries
 from app.sticky_notes.conversion import convert_note, default_title
+from app.sticky_notes.pages import blueprint
 from app.sticky_notes.pages.blueprint import pages, shown, wall_of
 from app.sticky_notes.schemas import StickyNoteConversion
 from app.tickets import loaders as tickets
@@ -25,7 +25,7 @@ PROJECTS = 200
 
 def _sheet(note_id: str, form: Form) -> Response:
     with reading():
-        note, project = page_queries.find(actor(), note_id)
+        note, project = blueprint.find(actor(), note_id)
         if note["ticket"]:
             return go(f"/tickets/{note['ticket']}")
         found = _projects(project)
@@ -94,7 +94,7 @@ def convert(note_id: str) -> Response:
     if not is_htmx():
         return go(target)
     with reading():
-        note, project = page_queries.find(actor(), note_id)
+        note, project = blueprint.find(actor(), note_id)
     said = undo_toast(f"{note['ticket']} created", wall_of(project), href=target, action="Open")
     answer = html(render("sticky_notes/_note.html", note=shown(note)) + said)
     answer.headers["HX-Retarget"] = f"#note-{note['id']}"

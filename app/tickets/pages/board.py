@@ -19,7 +19,7 @@ from app.tickets.cards import GROUPINGS
 from app.tickets.pages import filters, kept_boards
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
-from app.tickets.pages.looks import card_html
+from app.tickets.pages.kept_boards import card_html
 from app.tickets.read import LabelSummary
 from app.web.guard import actor
 from app.web.render import cached_page, html, is_htmx, page, render

@@ -6,18 +6,47 @@ is kept for longer than one. Nothing in it depends on who looks: whether they ma
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from threading import Lock
 
 from flask import current_app
 from markupsafe import Markup
 
 from app.core.cache import Cache
-from app.core.clock import MINUTE_MS, now_ms
+from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.lanes import Lane, require
 from app.tickets import changes
 from app.tickets.board import Shape
+from app.tickets.cards import Card
 from app.web.choices import shows_exact_times
+from app.web.filters import ago
+from app.web.render import render
+
+# About 2 KB each.
+KEPT = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A card, compared by all that can be seen of it: its data, and how long ago things were."""
+
+    card: Card = field(compare=False)
+    text: str
+    today: str
+    ages: tuple[str, ...]
+
+
+@lru_cache(maxsize=KEPT)
+def _written(look: _Look) -> Markup:
+    return Markup(render("tickets/_card.html", one=look.card))  # noqa: S704 - a template made it
+
+
+def card_html(card: Card) -> Markup:
+    """The card as it looks now."""
+    ages = tuple(ago(at) for at in (card["touched_at"], card["quiet_since"]) if at)
+    return _written(_Look(card, card["look"], iso(now_ms())[:10], ages))
+
 
 KEPT_MS = MINUTE_MS
 # Characters. A board of 500 cards has 300,000.

@@ -1,28 +1,76 @@
 """The lists of tickets: of a project and of all, flat or as a tree."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import orjson
 from flask import Response, request
 from sqlalchemy import ColumnElement
 from werkzeug.datastructures import MultiDict
 
-from app.core.errors import InvalidField
+from app.accounts import preferences
+from app.core.actor import Actor
+from app.core.errors import InvalidField, NotFound
+from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import board_sidebar, listing
+from app.tickets import board_sidebar, listing, views
 from app.tickets.filters import CATEGORIES, PRIORITIES
-from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Sort
+from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Row, Sort
 from app.tickets.models import Ticket
 from app.tickets.pages import filters
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import Chosen
 from app.tickets.read import in_live_projects
 from app.web import choices
-from app.web.guard import actor
+from app.web.downloads import line, streamed
+from app.web.forms import Form, submit
+from app.web.guard import actor, is_secure, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
+
+
+@pages.post("/views")
+def save_view() -> Response:
+    """Save what the reader looks at, and show it."""
+    key = request.form.get("project")
+    project: SeenProject | None = None
+    if key:
+        with reading():
+            project = visible_by_key(actor(), key)
+    form = Form(raw=request.form.copy(), shown=frozenset({"name"}))
+    saved: list[str] = []
+
+    def work(present: Actor) -> None:
+        view = views.save_view(present, project, name=form.value("name"), query=form.value("query"))
+        saved[:] = [view.query]
+
+    back = safe_next(form.value("back")).partition("?")[0]
+    if submit(form, work):
+        return go(f"{back}?{saved[0]}" if saved[0] else back)
+    return page("tickets/view.html", project=project, form=form, back=back, status=422)
+
+
+@pages.post("/views/<view_id>/delete")
+def delete_view(view_id: str) -> Response:
+    """Delete one of one's own views."""
+    write(lambda present: views.delete_view(present, view_id))
+    return go(safe_next(request.form.get("back")))
+
+
+@pages.post("/tickets/columns")
+def choose_columns() -> Response:
+    """Keep the choice for the person, let this browser carry it, and go back to the list."""
+    shown = request.form.getlist("shown")
+    kept = {choices.HIDDEN: choices.hiding(one for one in choices.COLUMNS if one not in shown)}
+    write(lambda present: preferences.choose(present, kept))
+    back, query = request.form.get("back", ""), request.form.get("query", "")
+    back = safe_next(f"{back}?{query}" if query else back)
+    return choices.carry(go(back), kept, secure=is_secure())
+
 
 ROWS = 50
 TREES = 25
@@ -197,3 +245,94 @@ def _heads(project: SeenProject | None, wanted: Asked, address: Any) -> dict[str
 def short_address(reference: str) -> Response:
     """``/OPS-12`` leads to the ticket."""
     return go(f"/tickets/{reference}")
+
+
+BATCH = 500
+FIELDS = (
+    "display_id",
+    "type",
+    "title",
+    "state",
+    "state_category",
+    "priority",
+    "assignee",
+    "labels",
+    "parent",
+    "due_date",
+    "created_at",
+    "updated_at",
+)
+TYPES = {"csv": "text/csv", "json": "application/json"}
+
+
+@pages.get("/projects/<key>/tickets.<kind>")
+def export(key: str, kind: str) -> Response:
+    """The project's filtered list as a file."""
+    with reading():
+        project = visible_by_key(actor(), key)
+    return _file(project, kind)
+
+
+@pages.get("/tickets.<kind>")
+def export_all(kind: str) -> Response:
+    """The filtered list of all projects as a file."""
+    return _file(None, kind)
+
+
+def _file(project: SeenProject | None, kind: str) -> Response:
+    require(Lane.LONG)
+    if kind not in TYPES:
+        raise NotFound("route", request.path)
+    batches = _batches(asked(request.args, everywhere=project is None), project)
+    written = _csv(batches) if kind == "csv" else _json(batches)
+    # The first rows are read now: where the database is away, that is said on a page.
+    pieces = chain([next(written)], written)
+    name = f"{project.key.lower() if project else 'all'}-tickets.{kind}"
+    return streamed(pieces, TYPES[kind], name)
+
+
+def _batches(wanted: Asked, project: SeenProject | None) -> Iterator[list[dict[str, Any]]]:
+    """The tickets, some at a time; at least one batch, which may be empty."""
+    cursor: str | None = None
+    while True:
+        with reading():
+            found = listing.find(
+                conditions_of(wanted, project), wanted.sort, limit=BATCH, cursor=cursor
+            )
+        yield [_flat(row) for row in found.rows]
+        cursor = found.after
+        if cursor is None:
+            return
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    state, assignee = row["state"], row["assignee"]
+    return {
+        **{name: row[name] for name in ("display_id", "type", "title", "priority", "due_date")},
+        "state": state["name"],
+        "state_category": state["category"],
+        "assignee": assignee["username"] if assignee else None,
+        "labels": [label["name"] for label in row["labels"]],
+        "parent": row["parent"]["display_id"] if row["parent"] else None,
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
+    }
+
+
+def _json(batches: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    written, between = [b"["], b"\n"
+    for tickets in batches:
+        for one in tickets:
+            written += [between, orjson.dumps({name: one[name] for name in FIELDS})]
+            between = b",\n"
+        yield b"".join(written)
+        written.clear()
+    yield b"\n]\n"
+
+
+def _csv(batches: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
+    head = line(FIELDS)
+    for tickets in batches:
+        written = "".join(line(one[name] for name in FIELDS) for one in tickets)
+        yield (head + written).encode()
+        head = ""

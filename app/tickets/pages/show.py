@@ -1,6 +1,8 @@
 """One ticket: all of it on one page."""
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import Response, g, request
@@ -8,15 +10,81 @@ from flask import Response, g, request
 from app.config import settings_at_hand
 from app.core.errors import Gone
 from app.database.session import reading
-from app.tickets import page_queries, relations, stream_queries
+from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import stream
 from app.tickets.pages.blueprint import FACTS, pages
-from app.tickets.pages.copies import copies
 from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.web.forms import Form
-from app.web.guard import actor
-from app.web.render import cached_page, is_htmx, oob, page, render
+from app.web.guard import actor, write
+from app.web.render import cached_page, go, is_htmx, oob, page, render
+
+
+@pages.get("/tickets/<reference>/delete")
+def confirm_delete(reference: str) -> Response:
+    """Ask before deleting."""
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        children = page_queries.children(subject.ticket["id"])
+    return page(
+        "tickets/delete.html",
+        block="sheet",
+        project=subject.project,
+        ticket=subject.ticket,
+        children=len(children),
+    )
+
+
+@pages.post("/tickets/<reference>/delete")
+def delete(reference: str) -> Response:
+    """Delete the ticket and go back to its board."""
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+    write(lambda present: service.delete_ticket(present, reference))
+    return go(f"/projects/{subject.project['key']}/board")
+
+
+@pages.post("/tickets/<reference>/restore")
+def restore(reference: str) -> Response:
+    """Bring the ticket back and show it; raises Conflict where it is not deleted."""
+    write(lambda present: service.restore_ticket(present, reference))
+    return go(f"/tickets/{reference}")
+
+
+BRANCH_LENGTH = 60
+_NOT_IN_BRANCH = re.compile(r"[^a-z0-9]+")
+
+
+def branch_name(display_id: str, title: str) -> str:
+    """``demo-12-fix-the-login``: a name that every version control system takes."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = _NOT_IN_BRANCH.sub("-", plain).strip("-")
+    return f"{display_id.lower()}-{words}"[:BRANCH_LENGTH].strip("-")
+
+
+def copies(ticket: Mapping[str, Any], base_url: str) -> list[tuple[str, str]]:
+    """What is copied, by what it is called."""
+    display_id, title = ticket["display_id"], ticket["title"]
+    link = f"{base_url}/tickets/{display_id}"
+    # Brackets in a title would end the text of the link.
+    said = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    return [
+        ("Link", link),
+        ("Id", display_id),
+        ("Branch name", branch_name(display_id, title)),
+        ("Markdown", f"[{display_id}: {said}]({link})"),
+        ("Prompt for an agent", _prompt(display_id, title)),
+    ]
+
+
+def _prompt(display_id: str, title: str) -> str:
+    return (
+        f"Work on {display_id}: {title}\n\n"
+        f"Read ticket://{display_id} with its comments and relations first. "
+        "Assign it to yourself and move it to a state in which it is being worked on. "
+        "When you are done, comment on what you did and move it on; "
+        "if you need a decision, comment with a question and assign it to whoever reported it."
+    )
 
 
 def show_ticket(reference: str, *, comment_form: Form | None = None, status: int = 200) -> Response:

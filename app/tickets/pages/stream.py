@@ -5,15 +5,43 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from flask import Response
+
 from app.accounts.builders import UserSummary
 from app.audit.catalogue import may_be_undone
+from app.audit.models import AuditEvent
 from app.core.clock import MINUTE_MS
-from app.tickets import stream_queries
+from app.core.errors import NotFound
+from app.database.session import by_id, reading
+from app.text.diff import compare
+from app.tickets import page_queries, stream_queries
 from app.tickets.page_queries import Subject
 from app.tickets.pages import feed
+from app.tickets.pages.blueprint import pages
 from app.tickets.pages.texts import lay_out
 from app.web.filters import moment_ms
 from app.web.guard import actor
+from app.web.render import page
+
+
+@pages.get("/tickets/<reference>/changes/<event_id>")
+def show_change(reference: str, event_id: str) -> Response:
+    """The diff of the texts before and after; raises NotFound for an event without one."""
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        event = by_id(AuditEvent, event_id)
+    change = event.payload.get("changes", {}).get("body") if event else None
+    if event is None or change is None or event.ticket_id != subject.ticket["id"]:
+        raise NotFound("audit_event", event_id)
+    return page(
+        "tickets/change.html",
+        block="diff",
+        ticket=subject.ticket,
+        project=subject.project,
+        event=event,
+        diff=compare(change["from"], change["to"]),
+    )
+
 
 # Changes by one actor within this time, with nothing in between, are one line ...
 TOGETHER_MS = 5 * MINUTE_MS

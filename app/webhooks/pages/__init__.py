@@ -1,6 +1,6 @@
 """The pages of webhooks: the list, a new one, one with its deliveries, one delivery."""
 
-from app.webhooks.pages import changing, delivery, index, show
-from app.webhooks.pages.blueprint import pages
+from app.webhooks.pages import index, show
+from app.webhooks.pages.show import pages
 
-__all__ = ["changing", "delivery", "index", "pages", "show"]
+__all__ = ["index", "pages", "show"]

@@ -7,20 +7,25 @@ the writer sees both texts, what changed, and a proposal that holds both (``conf
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 from flask import Response, request
+from sqlalchemy import ColumnElement, func, or_, select
 
 from app.core import text
-from app.core.actor import Actor
-from app.core.errors import Conflict, NotFound
-from app.database.session import reading
+from app.core.actor import Access, Actor, operation
+from app.core.errors import Conflict, Gone, NotFound
+from app.core.text import unified
+from app.database.session import reading, session
 from app.markdown import Html
 from app.text.diff import compare
 from app.text.merge3 import merge
+from app.tickets.completion import tickets_like
 from app.web.forms import Form, create, load_form, submit
-from app.web.guard import actor
-from app.web.render import go, page
+from app.web.guard import actor, write
+from app.web.render import go, html, page, partial
 from app.web.wiki_addresses import address_of, title_of
-from app.wiki import page_queries, service
+from app.wiki import links, loaders, page_queries, service
+from app.wiki.models import WikiPage
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
     Scope,
@@ -32,6 +37,133 @@ from app.wiki.pages.blueprint import (
 )
 from app.wiki.schemas import WikiPageCreate, WikiPagePatch
 from app.wiki.slug_resolution import Found, SeenPage, namesakes
+
+COMPLETIONS = 8
+
+
+@operation(Access.READ)
+def pages_like(actor: Actor, project_id: str | None, typed: str) -> list[dict[str, Any]]:
+    """Pages that a link being typed may mean: of the project and global ones, best first."""
+    wanted = typed.strip().lower()
+    scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
+    if project_id is not None:
+        scope = or_(scope, WikiPage.project_id == project_id)
+    statement = select(WikiPage.slug, WikiPage.title, WikiPage.project_id).where(
+        scope, WikiPage.deleted_at.is_(None), loaders.seen_by(actor)
+    )
+    title = func.lower(WikiPage.title)
+    starts = or_(
+        WikiPage.slug.startswith(wanted, autoescape=True), title.startswith(wanted, autoescape=True)
+    )
+    if wanted:
+        statement = statement.where(
+            or_(
+                WikiPage.slug.contains("-".join(wanted.split()), autoescape=True),
+                title.contains(wanted, autoescape=True),
+            )
+        ).order_by(starts.desc(), title)
+    else:
+        statement = statement.order_by(WikiPage.updated_at.desc(), WikiPage.id)
+    found: dict[str, dict[str, Any]] = {}
+    # A project's page hides the global page of its slug.
+    for row in session.execute(statement.limit(2 * COMPLETIONS)):
+        if row.slug not in found or row.project_id is not None:
+            found[row.slug] = dict(row._mapping)
+    return list(found.values())[:COMPLETIONS]
+
+
+LENGTH = 100
+TICKET = "ticket:"
+
+
+@both("/preview", "POST")
+def preview(key: str | None = None) -> Response:
+    """The text of the form as a page would show it."""
+    with reading():
+        scope = scope_of(key)
+        body = unified(request.form.get("body", ""))
+        shown = rendering.rendered(scope, body)
+    return html(str(shown.html))
+
+
+@both("/complete")
+def complete(key: str | None = None) -> Response:
+    """What may stand behind ``[[``: pages by slug or title, or tickets behind ``ticket:``."""
+    typed = request.args.get("q", "")[:LENGTH]
+    with reading():
+        scope = scope_of(key)
+        if typed.startswith(TICKET):
+            found = [
+                {"insert": TICKET + row["display_id"], "title": row["title"], "note": "ticket"}
+                for row in tickets_like(actor(), scope.id, typed[len(TICKET) :])
+            ]
+        else:
+            found = [
+                {
+                    "insert": row["slug"],
+                    "title": row["title"],
+                    "note": "" if row["project_id"] == scope.id else "global",
+                }
+                for row in pages_like(actor(), scope.id, typed)
+            ]
+    return Response(
+        orjson.dumps(found), mimetype="application/json", headers={"Cache-Control": "no-store"}
+    )
+
+
+COUNTED = 100
+
+
+@both("/<reference>/delete")
+def confirm_delete(reference: str, key: str | None = None) -> Response:
+    """Ask before deleting, and say how many links will break."""
+    with reading():
+        scope = scope_of(key)
+        one = page_of(scope, reference)
+        linking = links.list_backlinks(actor(), one.id, limit=COUNTED, cursor=None)
+    count = len([link for link in linking.data if link["id"] != one.id])
+    return page(
+        "wiki/delete.html",
+        block="sheet",
+        project=scope.project,
+        scope=scope,
+        page=one,
+        linking=f"{count}+" if linking.next_cursor else str(count),
+    )
+
+
+@both("/<reference>/delete", "POST")
+def delete(reference: str, key: str | None = None) -> Response:
+    """Delete the page and go back to the index."""
+    with reading():
+        scope = scope_of(key)
+        one = page_of(scope, reference)
+    write(lambda present: service.delete_page(present, one.id, if_match=request.form.get("etag")))
+    return go(scope.base)
+
+
+def _number(name: str) -> int:
+    return text.whole(request.args.get(name, "")) or 0
+
+
+@both("/<reference>/saved")
+def saved(reference: str, key: str | None = None) -> Response:
+    """Say who saved a revision after ``since``, with what changed from ``base``; 204 if nobody."""
+    with reading():
+        scope = scope_of(key)
+        try:
+            last = page_queries.last_save(actor(), reference, scope.id)
+        except Gone:
+            return partial("wiki/_saved.html", last=None, address=f"{scope.base}/{reference}")
+    if last.revision_number <= _number("since"):
+        return Response(status=204)
+    return partial(
+        "wiki/_saved.html",
+        last=last,
+        address=f"{scope.base}/{reference}",
+        base=_number("base"),
+        since=last.revision_number,
+    )
 
 
 @both("/new")

@@ -10,7 +10,7 @@ from app.web.guard import actor
 from app.web.page_cache import do_not_keep
 from app.web.render import cached_page, page
 from app.web.wiki_addresses import address_of, title_of
-from app.wiki import links, page_queries, sentences
+from app.wiki import links, page_queries
 from app.wiki.link_targets import Known
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
@@ -41,7 +41,7 @@ def show(reference: str, key: str | None = None) -> Response:
         one = found.page
         there = rendering.known_of(scope, one.body)
         backlinks = links.links_to(actor(), one.slug, one.project_id, limit=BACKLINKS_SHOWN).data
-        said = sentences.around((link["id"] for link in backlinks), one.slug)
+        said = links.around((link["id"] for link in backlinks), one.slug)
         # A project's page is linked to by its own project alone.
         foreign = () if scope.project else (link["project_id"] for link in backlinks)
         origins = {scope.id: scope.key} | page_queries.keys_of(foreign)

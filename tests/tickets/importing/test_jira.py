@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.importing.jira_markup import as_markdown
+from app.importing.jira import as_markdown
 from app.importing.table import guess
 from tests.support.timing import processor_seconds
 from tests.tickets.importing.reading import comments, relations
