@@ -19,7 +19,7 @@ from app.core.context import request_id
 from app.core.errors import RequestMisdirected
 from app.database.connect import engine_options, prepare
 from app.database.session import db
-from app.http.current import asked, notes
+from app.http.current import current_g, current_request
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider
 from app.http.responses import add_missing
 from app.markdown import budget
@@ -88,13 +88,13 @@ def _install_requests(app: Flask) -> None:
 
     @app.before_request
     def begin() -> None:
-        noted = notes()
+        noted = current_g()
         noted.started = time.perf_counter()
         noted.actor = ANONYMOUS
         noted.request_id = ids.new_id()
         request_id.set(noted.request_id)
         budget.begin_request()
-        request = asked()
+        request = current_request()
         host = request.environ.get("HTTP_HOST")
         is_asked_here = host is None or settings_at_hand().own_address.is_host(host)
         if not is_asked_here and request.blueprint != health.name:
@@ -102,24 +102,24 @@ def _install_requests(app: Flask) -> None:
         rule = request.url_rule
         lanes.enter_rule(rule.rule if rule is not None else "")
 
-    app.after_request(last_used.finish)
+    app.after_request(last_used.record_use)
     app.teardown_request(lambda _error: budget.end_request())
 
     @app.after_request
     def headers(response: Response) -> Response:
-        missing = {"X-Request-Id": notes().request_id, **EVERYWHERE}
+        missing = {"X-Request-Id": current_g().request_id, **EVERYWHERE}
         if settings_at_hand().is_https:
             missing |= BEHIND_TLS
         if response.mimetype == "application/json" or response.status_code == 204:
             missing["Cache-Control"] = "no-store"
         add_missing(response, missing)
-        if asked().blueprint == health.name:
-            arrival.tell(asked(), response)
+        if current_request().blueprint == health.name:
+            arrival.tell(current_request(), response)
         return response
 
     @app.after_request
     def log_line(response: Response) -> Response:
-        request, noted = asked(), notes()
+        request, noted = current_request(), current_g()
         logs.tell_briefly(
             log,
             "request",
@@ -159,7 +159,7 @@ def _install_edges(app: Flask) -> None:
     @app.before_request
     def judge_credentials() -> None:
         """A wrong key is refused where there is no such address or method, too."""
-        if asked().url_rule is None:
+        if current_request().url_rule is None:
             check_credentials(who, "unrouted")
 
     routes = registry.routes()
@@ -171,6 +171,6 @@ def _install_edges(app: Flask) -> None:
     app.register_blueprint(
         mcp.blueprint(_mcp_endpoint(app.config["SETTINGS"], app.config["TOOLS"]))
     )
-    show_error = install_web(app, who, registry.pages(), registry.linker())
+    show_error = install_web(app, who, registry.pages(), registry.link_resolver())
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

@@ -48,7 +48,7 @@ from app.tickets.api import parts as ticket_parts
 from app.tickets.pages import pages as ticket_pages
 from app.tools.catalog import catalog
 from app.undo.pages import pages as undo_pages
-from app.web.texts import Linker
+from app.web.texts import LinkResolver
 from app.webhooks.api import api as webhooks
 from app.webhooks.cli import webhooks as webhook_commands
 from app.webhooks.outbox import listen
@@ -110,7 +110,7 @@ def pages() -> list[Blueprint]:
     ]
 
 
-def linker() -> Linker:
+def link_resolver() -> LinkResolver:
     """What the links in texts lead to."""
     return targets
 

@@ -5,12 +5,12 @@ from flask import Flask, Request, Response, request
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app.http import flask_app
-from app.http.flask_app import Asked, Docket
+from app.http.flask_app import Docket, DocketRequest
 from app.http.responses import Reply, add_missing
 
 
 def asked(**given):
-    return Asked(EnvironBuilder(**given).get_environ())
+    return DocketRequest(EnvironBuilder(**given).get_environ())
 
 
 def test_headers_are_found_as_they_were_sent():
@@ -54,7 +54,7 @@ def test_parameters_and_cookies_give_their_first_value_or_the_default():
 )
 def test_cookies_are_those_that_werkzeug_finds(sent):
     environ = EnvironBuilder().get_environ() | {"HTTP_COOKIE": sent}
-    found = Asked(dict(environ)).cookies
+    found = DocketRequest(dict(environ)).cookies
     assert found.to_dict(flat=False) == Request(dict(environ)).cookies.to_dict(flat=False)
 
 

@@ -31,7 +31,7 @@ from app.core.errors import (
 )
 from app.rest.answers import NO_CONTENT, Answer, Cookie, created
 from app.rest.fields import EmptyBody, PageQuery
-from app.rest.routing import Api, Call, Client
+from app.rest.routing import Api, Call, Caller
 
 CLEARED = Cookie(COOKIE, "", 0)
 
@@ -44,7 +44,7 @@ def session_cookie(opened: OpenedSession) -> Cookie:
 api = Api("auth")
 
 
-def _peer(client: Client | None) -> Peer:
+def _peer(client: Caller | None) -> Peer:
     if client is None:
         return Peer("", "")
     return Peer(client.address, client.user_agent, client.is_local)

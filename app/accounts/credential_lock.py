@@ -18,7 +18,7 @@ from app.database.locks import Lock
 from app.database.session import Prepared, is_postgresql, is_writing, session
 
 
-def keep(owners: Select[Any], **values: Any) -> None:
+def lock_shared(owners: Select[Any], **values: Any) -> None:
     """In a write, keep the credentials of these users from changing until it commits.
 
     ``owners`` selects user ids, with these values for its parameters; it is made once and passed
@@ -36,7 +36,7 @@ def _sharing(owners: Select[Any]) -> Prepared:
     return Prepared(select(shared.label("held")))
 
 
-def change(user_id: str) -> None:
+def lock_exclusive(user_id: str) -> None:
     """Before a user's credentials change: wait for the writes that go by them."""
     if is_postgresql():
         key = _key(literal(user_id, Text))

@@ -20,8 +20,8 @@ from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
 from app.database.session import Prepared
-from app.http.current import asked, notes
-from app.rest.routing import Client
+from app.http.current import current_g, current_request
+from app.rest.routing import Caller
 
 COOKIE = "app_session"
 KEY_HEADER = "X-API-Key"
@@ -124,11 +124,11 @@ def is_cross_site(request: Request) -> bool:
     return origin is not None and not settings_at_hand().own_address.is_origin(origin)
 
 
-def client(request: Request) -> Client:
+def client(request: Request) -> Caller:
     """The peer behind the trusted proxies; X-Forwarded-For counts only as far as it is trusted."""
     forwarded = _forwarded(request, "X-Forwarded-For")
     address = (_as_address(forwarded) if forwarded else None) or request.remote_addr or ""
-    return Client(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
+    return Caller(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
 
 
 def _is_local(request: Request) -> bool:
@@ -178,13 +178,13 @@ def resolve_token(token: str) -> Actor:
     prefix = tokens.lookup_prefix(token)
     found: Any = None
     if prefix is not None:
-        credential_lock.keep(_OWNERS_OF_TOKEN, prefix=prefix)
+        credential_lock.lock_shared(_OWNERS_OF_TOKEN, prefix=prefix)
         rows = _BY_TOKEN.all(prefix=prefix)
         found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
     if found is None or not found.token_active or not found.user_active:
         raise _refusal(prefix, found)
     actor = _bot(found)
-    notes().bot_seen = BotSeen(
+    current_g().bot_seen = BotSeen(
         actor, found.token_id, prefix or "", found.last_used_at, found.audited_at
     )
     return actor
@@ -212,13 +212,15 @@ def bot_as_actor(user_id: str) -> tuple[Actor, bool]:
 
 def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:
     error = InvalidCredentials()
-    network = throttle.network_of(client(asked()).address)
+    network = throttle.network_of(client(current_request()).address)
     error.audit_if = failure_windows.claim_of(network, prefix)
     if error.audit_if is not None:
         error.audit_event = failure_windows.EVENT
         error.audit_payload = {"token_prefix": prefix}
     if found is not None:
-        notes().actor = Actor(kind=ActorKind.BOT, user_id=found.user_id, username=found.username)
+        current_g().actor = Actor(
+            kind=ActorKind.BOT, user_id=found.user_id, username=found.username
+        )
     return error
 
 
@@ -228,15 +230,17 @@ def resolve_session(cookie: str) -> Actor:
     A dead cookie is cleared on the answer.
     """
     hashed = tokens.hashed(cookie)
-    credential_lock.keep(_OWNERS_OF_SESSION, hash=hashed)
+    credential_lock.lock_shared(_OWNERS_OF_SESSION, hash=hashed)
     row = _BY_SESSION.first(hash=hashed)
     if row is None or not row.is_active:
-        notes().dead_cookie = True
+        current_g().dead_cookie = True
         return ANONYMOUS
     expired = _expired(row.last_seen_at, row.expires_at)
-    notes().session_seen = SessionSeen(row.id, row.user_id, row.username, row.last_seen_at, expired)
+    current_g().session_seen = SessionSeen(
+        row.id, row.user_id, row.username, row.last_seen_at, expired
+    )
     if expired is not None:
-        notes().dead_cookie = True
+        current_g().dead_cookie = True
         return ANONYMOUS
     return Actor(
         kind=ActorKind.HUMAN,

@@ -19,15 +19,15 @@ from app.core.actor import Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Unavailable
 from app.database.session import run_write, session
-from app.http.current import notes
+from app.http.current import current_g
 
 log = logging.getLogger(__name__)
 
 
-def finish(response: Response) -> Response:
+def record_use(response: Response) -> Response:
     """Write the traces of this request's credential and clear a dead cookie."""
     settings = settings_at_hand()
-    noted = notes()
+    noted = current_g()
     try:
         _bot_trace(noted.pop("bot_seen", None), settings)
         _session_trace(noted.pop("session_seen", None), settings)

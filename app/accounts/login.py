@@ -64,7 +64,7 @@ def log_in(
     raise InvalidCredentials("The username or the password is wrong.")
 
 
-def _judge(name: str, password: str, attempt: throttle.Attempt, settings: Settings) -> _Judged:
+def _judge(name: str, password: str, attempt: throttle.LoginAttempt, settings: Settings) -> _Judged:
     """Verify the password; a human who is unknown or inactive, or a bot, costs the same time."""
     with reading():
         user = session.scalar(
@@ -84,13 +84,13 @@ def _judge(name: str, password: str, attempt: throttle.Attempt, settings: Settin
         rehashed = passwords.hash_new(password, cost) if outdated else None
     except Unavailable:
         # Nothing was judged, so nothing counts.
-        run_write(lambda: throttle.give_back(attempt))
+        run_write(lambda: throttle.refund(attempt))
         raise
     return _Judged(user.id, None, stored, rehashed)
 
 
 def _open(
-    actor: Actor, judged: _Judged, attempt: throttle.Attempt, peer: Peer, settings: Settings
+    actor: Actor, judged: _Judged, attempt: throttle.LoginAttempt, peer: Peer, settings: Settings
 ) -> OpenedSession | None:
     """Open the session, unless the user was changed since the verdict."""
     user = session.scalar(
@@ -98,7 +98,7 @@ def _open(
     )
     if user is None or not user.is_active or user.password_hash != judged.hash:
         return None
-    throttle.give_back(attempt)
+    throttle.refund(attempt)
     if judged.rehashed is not None:
         # Not a change that anyone sees, so the row's version stays.
         session.execute(
@@ -130,7 +130,7 @@ def _record_failure(name: str, judged: _Judged) -> None:
 @operation(Access.HUMAN)
 def log_out(actor: Actor) -> None:
     """End the session of this request."""
-    credential_lock.change(actor.id)
+    credential_lock.lock_exclusive(actor.id)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
     record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)

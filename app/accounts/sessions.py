@@ -29,7 +29,7 @@ def list_own(actor: Actor) -> Sequence[UserSession]:
 def end_own(actor: Actor, session_id: str) -> None:
     """End one of one's own sessions, recorded as the logout that it is; raises NotFound."""
     identifier = as_uuid(session_id)
-    credential_lock.change(actor.id)
+    credential_lock.lock_exclusive(actor.id)
     ended = session.scalars(
         delete(UserSession)
         .where(UserSession.id == identifier, UserSession.user_id == actor.id)
@@ -43,7 +43,7 @@ def end_own(actor: Actor, session_id: str) -> None:
 @operation(Access.HUMAN)
 def end_others(actor: Actor) -> int:
     """End all of one's own sessions but this one; how many there were."""
-    credential_lock.change(actor.id)
+    credential_lock.lock_exclusive(actor.id)
     ended = session.scalars(
         delete(UserSession)
         .where(UserSession.user_id == actor.id, UserSession.id != actor.session_id)
@@ -133,7 +133,7 @@ def confirm(actor: Actor) -> None:
     if actor.kind is ActorKind.SYSTEM:
         # A command of whoever runs the server.
         return
-    credential_lock.keep(_ITSELF, user_id=actor.user_id)
+    credential_lock.lock_shared(_ITSELF, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)
     if actor.session_id is not None:
         statement = statement.join(UserSession, UserSession.user_id == User.id).where(

@@ -18,7 +18,7 @@ from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, Forbidden
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.session import reading, run_write, session
 
 
@@ -113,6 +113,6 @@ def check_open() -> None:
 
 def _first_human(prepared: NewHuman, actor: Actor | None) -> User:
     """Count the humans and add the first under one lock."""
-    hold(Lock.FIRST_SETUP)
+    acquire(Lock.FIRST_SETUP)
     check_open()
     return add_human(actor, prepared.username, prepared.display_name, prepared.password_hash)

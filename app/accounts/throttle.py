@@ -46,7 +46,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LoginAttempt:
     """A reserved place in all of its windows."""
 
     id: str
@@ -110,20 +110,20 @@ def _keyed(secret_key: str, kind: Kind, value: str) -> str:
     return hmac.new(secret_key.encode(), message, hashlib.sha256).hexdigest()
 
 
-def reserve(buckets: tuple[Bucket, ...], username: str) -> Attempt:
+def reserve(buckets: tuple[Bucket, ...], username: str) -> LoginAttempt:
     """Take a place in all windows, in a short transaction of its own.
 
     Raises RateLimited, audited once per full window. ``username`` is for that event.
     """
     outcome = run_write(lambda: _reserve(buckets))
-    if isinstance(outcome, Attempt):
+    if isinstance(outcome, LoginAttempt):
         return outcome
     if outcome.unrecorded:
         run_write(lambda: _record(outcome, username))
     raise RateLimited(outcome.retry_after_seconds)
 
 
-def give_back(attempt: Attempt) -> None:
+def refund(attempt: LoginAttempt) -> None:
     """Remove this one attempt from its windows, in the transaction at hand."""
     for bucket in attempt.buckets:
         row = _lock(bucket)
@@ -137,7 +137,7 @@ class _Locked:
     audited_at: int | None
 
 
-def _reserve(buckets: tuple[Bucket, ...]) -> Attempt | Exhausted:
+def _reserve(buckets: tuple[Bucket, ...]) -> LoginAttempt | Exhausted:
     moment = now_ms()
     rows: dict[Bucket, _Locked] = {}
     full: dict[Bucket, list[Hit]] = {}
@@ -155,7 +155,7 @@ def _reserve(buckets: tuple[Bucket, ...]) -> Attempt | Exhausted:
         latest = max(hits[-one.limit][0] for one, hits in full.items()) + WINDOW_MS
         unrecorded = tuple(bucket for bucket in full if _is_unrecorded(rows[bucket], moment))
         return Exhausted(max(1, -((moment - latest) // 1000)), unrecorded)
-    attempt = Attempt(ids.new_id(), buckets)
+    attempt = LoginAttempt(ids.new_id(), buckets)
     for bucket, row in rows.items():
         _store(bucket, [*_within(row.hits, moment), (moment, attempt.id)])
     return attempt

@@ -21,7 +21,7 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.ids import as_uuid
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import reading, run_write, session
 from app.database.versions import apply_changes, duplicate_is_conflict, touch
@@ -139,9 +139,9 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     deactivates = fields.get("is_active") is False
     if deactivates:
         # Two who deactivate each other take turns.
-        hold(Lock.LAST_ACTIVE_HUMAN)
+        acquire(Lock.LAST_ACTIVE_HUMAN)
     user = _human(user_id)
-    credential_lock.change(user.id)
+    credential_lock.lock_exclusive(user.id)
     session.refresh(user)
     sessions.confirm(actor)
     if deactivates and not _another_is_active(user.id):
@@ -199,12 +199,12 @@ def change_password(
         is_right = passwords.verify(stored, current_password, cost)
     except Unavailable:
         # Nothing was judged, so nothing counts.
-        run_write(lambda: throttle.give_back(attempt))
+        run_write(lambda: throttle.refund(attempt))
         raise
     if not is_right:
         record_separately(actor, "auth.password.failure", Target("user", actor.id), username=name)
         raise CurrentPasswordInvalid
-    run_write(lambda: throttle.give_back(attempt))
+    run_write(lambda: throttle.refund(attempt))
     passwords.check_new(new_password, name, settings.app_name, "new_password")
     if new_password == current_password:
         raise PasswordUnchanged
@@ -213,7 +213,7 @@ def change_password(
 
 
 def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
-    credential_lock.change(actor.id)
+    credential_lock.lock_exclusive(actor.id)
     sessions.confirm(actor)
     user = session.get_one(User, actor.id)
     if user.password_hash != stored:

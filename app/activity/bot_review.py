@@ -34,7 +34,7 @@ COUNTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReviewPage:
     """A wiki page that an event is about."""
 
     title: str
@@ -47,7 +47,7 @@ class Around:
     """What the events refer to, by id."""
 
     tickets: dict[str, tuple[str, str]] = field(default_factory=dict)
-    pages: dict[str, Page] = field(default_factory=dict)
+    pages: dict[str, ReviewPage] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     # The bodies of wiki revisions, by page and number.
@@ -162,7 +162,7 @@ def _around(events: Sequence[AuditEvent]) -> Around:
     )
 
 
-def _pages(wanted: set[str | None]) -> dict[str, Page]:
+def _pages(wanted: set[str | None]) -> dict[str, ReviewPage]:
     if not wanted:
         return {}
     rows = session.execute(
@@ -170,7 +170,7 @@ def _pages(wanted: set[str | None]) -> dict[str, Page]:
         .outerjoin(Project, Project.id == WikiPage.project_id)
         .where(WikiPage.id.in_(wanted))
     )
-    return {row.id: Page(row.title, row.slug, row.key) for row in rows}
+    return {row.id: ReviewPage(row.title, row.slug, row.key) for row in rows}
 
 
 def _labels(events: Iterable[AuditEvent]) -> dict[str, str]:

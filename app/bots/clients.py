@@ -10,7 +10,7 @@ _NAME = "NAME"
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class McpClient:
     """A client, the file that it reads (or what runs the text), and what goes there."""
 
     key: str
@@ -38,43 +38,45 @@ def _json(outer: str, *fields: str) -> str:
 
 
 CLIENTS = (
-    Client(
+    McpClient(
         "mcp-claude",
         "Claude Code",
         "in a shell",
         f"claude mcp add --transport http {_NAME} {_ADDRESS}",
     ),
-    Client(
+    McpClient(
         "mcp-json",
         "Claude Code and many others",
         ".mcp.json",
         _json("mcpServers", '"type": "http"', f'"url": {_ADDRESS}'),
         is_common=True,
     ),
-    Client("mcp-cursor", "Cursor", ".cursor/mcp.json", _json("mcpServers", f'"url": {_ADDRESS}')),
-    Client(
+    McpClient(
+        "mcp-cursor", "Cursor", ".cursor/mcp.json", _json("mcpServers", f'"url": {_ADDRESS}')
+    ),
+    McpClient(
         "mcp-vscode",
         "VS Code",
         ".vscode/mcp.json",
         _json("servers", '"type": "http"', f'"url": {_ADDRESS}'),
         is_common=True,
     ),
-    Client(
+    McpClient(
         "mcp-windsurf",
         "Windsurf",
         "~/.codeium/windsurf/mcp_config.json",
         _json("mcpServers", f'"serverUrl": {_ADDRESS}'),
     ),
-    Client(
+    McpClient(
         "mcp-gemini",
         "Gemini CLI",
         "~/.gemini/settings.json",
         _json("mcpServers", f'"httpUrl": {_ADDRESS}'),
     ),
-    Client(
+    McpClient(
         "mcp-codex", "Codex", "~/.codex/config.toml", f"[mcp_servers.{_NAME}]\nurl = {_ADDRESS}"
     ),
-    Client(
+    McpClient(
         "mcp-bridge",
         "Clients that start programs only",
         "with Node and the public bridge mcp-remote",

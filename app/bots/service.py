@@ -61,7 +61,7 @@ def _set(actor: Actor, since: int | None, event: str) -> None:
     for bot_id in session.scalars(
         select(User.id).where(User.type == UserType.BOT.value).order_by(User.id)
     ):
-        credential_lock.change(bot_id)
+        credential_lock.lock_exclusive(bot_id)
     workspace = session.get(Workspace, WORKSPACE_ID, with_for_update=True)
     if workspace is None:
         workspace = Workspace(id=WORKSPACE_ID)
@@ -282,7 +282,7 @@ def _of_path(bot_id: str) -> User:
 def _to_change(bot_id: str) -> User:
     """The bot, once the writes that it is making are done; new ones wait for this change."""
     user = _of_path(bot_id)
-    credential_lock.change(user.id)
+    credential_lock.lock_exclusive(user.id)
     session.refresh(user)
     return user
 

@@ -12,14 +12,14 @@ import click
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.moving import server_stopped
+from app.commands.stopped import server_stopped
 from app.config import Settings, settings_at_hand
 from app.database import schema
 from app.database.session import reading, session, transaction
 from app.exporting import layout
 from app.exporting.copying import count, store_rows
 from app.exporting.layout import Export, Folder, opened, snapshot, write_data, write_manifest
-from app.exporting.markdown import Scope, files
+from app.exporting.markdown import ExportScope, files
 from app.search import reindexing
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
@@ -46,7 +46,7 @@ def export(folder: Path) -> None:
             total = sum(count(connection, table) for table in layout.exported())
             with click.progressbar(length=total, label="Exporting", file=sys.stderr) as bar:
                 counts = write_data(connection, written, bar.update)
-            for name, content in files(lambda: nullcontext(connection), Scope()):
+            for name, content in files(lambda: nullcontext(connection), ExportScope()):
                 written.write(name, content)
         write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
         made.replace(folder)

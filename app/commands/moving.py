@@ -3,8 +3,8 @@
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,28 +14,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.secrets import sealed_for_good
+from app.commands.stopped import server_stopped
 from app.config import MOVED, Settings, settings_at_hand
 from app.database import schema
-from app.database.server_lock import ServerRuns, sole_use_of
 from app.database.session import db, reading
 from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
 from app.search import reindexing
-
-
-@contextmanager
-def server_stopped(settings: Settings) -> Iterator[None]:
-    """Keep servers off the embedded database; raises ClickException where one runs on it.
-
-    Servers on PostgreSQL may be on any host, so nobody can tell whether one runs there.
-    """
-    try:
-        with sole_use_of(settings.database_path):
-            yield
-    except ServerRuns as error:
-        raise click.ClickException(
-            f"The server (process {error.process}) still runs on this installation; stop it first."
-        ) from error
 
 
 @click.command("backup")

@@ -9,7 +9,7 @@ import click
 from flask import current_app
 from sqlalchemy import select
 
-from app.commands.moving import server_stopped
+from app.commands.stopped import server_stopped
 from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database import idempotency

@@ -24,7 +24,7 @@ def header() -> bytes:
     return _header(_secrets()[0])
 
 
-def seal(content: bytes, context: str) -> bytes:
+def encrypt(content: bytes, context: str) -> bytes:
     """Encrypt ``content``; only the same context and SECRET_KEY open it."""
     secret = _secrets()[0]
     nonce = os.urandom(NONCE_BYTES)
@@ -32,7 +32,7 @@ def seal(content: bytes, context: str) -> bytes:
     return begun + nonce + AESGCM(_key(secret, context)).encrypt(nonce, content, begun)
 
 
-def open_sealed(sealed: bytes, context: str) -> bytes:
+def decrypt(sealed: bytes, context: str) -> bytes:
     """Decrypt what ``seal`` made under SECRET_KEY or SECRET_KEY_PREVIOUS.
 
     Raises InvalidTag where the context is another one, or the key is neither of them.

@@ -27,7 +27,7 @@ class _Waiting(Generic[T]):
     outage: Unavailable | None = None
 
 
-class Gathering(Generic[T]):
+class GroupCommit(Generic[T]):
     """One kind of write to one application's database, gathered over the threads of this process.
 
     ``write`` writes one item in the transaction at hand, in any thread: all it needs to know of the

@@ -50,7 +50,7 @@ class IdempotencyRecord(Base):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """What a keyed create answered: its status, body and replayable headers."""
 
     status: int
@@ -81,7 +81,7 @@ def fingerprint(method: str, path: str, body: Any) -> str:
     return hashlib.sha256(f"{method} {path}\n".encode() + canonical).hexdigest()
 
 
-def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | Answer:
+def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | StoredAnswer:
     """Claim the key for this transaction, or give the stored answer to replay.
 
     Raises Conflict ``idempotency_mismatch`` where the key was used for another request.
@@ -120,7 +120,7 @@ def _forget_expired(actor_user_id: str, hashed: str, moment: int) -> None:
     )
 
 
-def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> Answer:
+def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> StoredAnswer:
     row = session.execute(
         select(
             IdempotencyRecord.fingerprint, IdempotencyRecord.status, IdempotencyRecord.sealed
@@ -131,13 +131,13 @@ def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> Answer:
     if row.fingerprint != print_ or row.status is None or row.sealed is None:
         raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
     try:
-        opened = orjson.loads(encryption.open_sealed(row.sealed, f"idempotency:{key}"))
+        opened = orjson.loads(encryption.decrypt(row.sealed, f"idempotency:{key}"))
     except InvalidTag:
         raise Conflict(
             "idempotency_mismatch",
             "This Idempotency-Key was used, and its answer was sealed under another SECRET_KEY.",
         ) from None
-    return Answer(row.status, opened["body"].encode(), opened["headers"])
+    return StoredAnswer(row.status, opened["body"].encode(), opened["headers"])
 
 
 class _Undone(Exception):
@@ -175,11 +175,13 @@ def last_expiry_under_other_keys() -> int | None:
     return expiry
 
 
-def keep(claimed: Claim, answer: Answer) -> None:
+def keep(claimed: Claim, answer: StoredAnswer) -> None:
     """Store the answer under a claimed key; it commits with the change."""
     content = orjson.dumps({"body": answer.body.decode(), "headers": answer.headers})
     session.execute(
         update(IdempotencyRecord)
         .where(IdempotencyRecord.id == claimed.record_id)
-        .values(status=answer.status, sealed=encryption.seal(content, f"idempotency:{claimed.key}"))
+        .values(
+            status=answer.status, sealed=encryption.encrypt(content, f"idempotency:{claimed.key}")
+        )
     )

@@ -26,7 +26,7 @@ class Lock(IntEnum):
     INDEX = 7008
 
 
-def hold(lock: Lock) -> None:
+def acquire(lock: Lock) -> None:
     """Wait for this lock and keep it until the transaction ends."""
     if is_postgresql():
         session.execute(select(func.pg_advisory_xact_lock(int(lock))))

@@ -298,7 +298,7 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     raise Unavailable
 
 
-class Bell:
+class AfterCommitSignal:
     """Rung once a transaction has committed; calls whoever listens."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from app.activity import service as activity
 from app.core.actor import Actor
 from app.database.session import reading, session
-from app.exporting.markdown import Scope, files
+from app.exporting.markdown import ExportScope, files
 
 # The name of a file in the archive, and what is in it, piece by piece.
 Part = tuple[str, Iterable[bytes]]
@@ -111,7 +111,7 @@ def parts(actor: Actor, project_id: str | None, key: str, *, with_events: bool) 
     Each few rows are a unit of work of their own, and none is open between two files.
     """
     yield "README.txt", [README.format(of=f": the project {key}" if key else "").encode()]
-    scope = Scope(project_id, notes_of=actor.id)
+    scope = ExportScope(project_id, notes_of=actor.id)
     for name, content in files(_connected, scope):
         yield name, [content]
     if with_events:

@@ -39,7 +39,7 @@ TICKETS, PAGES, NOTES = 50, 10, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ExportScope:
     """What is written: all or one project, everyone's personal notes or those of one user.
 
     One project comes without what belongs to none: pages of the workspace, and personal notes.
@@ -73,7 +73,7 @@ class Names:
     tickets: dict[str, str] = field(default_factory=dict)
 
 
-def files(reading: Reading, scope: Scope) -> Iterator[File]:
+def files(reading: Reading, scope: ExportScope) -> Iterator[File]:
     """A file for every live project, ticket, wiki page and sticky note.
 
     However many there are, a few are in memory at a time.

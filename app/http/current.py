@@ -47,11 +47,11 @@ def application() -> Flask:
     return _application._get_current_object()
 
 
-def asked() -> Request:
+def current_request() -> Request:
     """The request."""
     return _request._get_current_object()
 
 
-def notes() -> Any:
+def current_g() -> Any:
     """What was noted for the request, ``flask.g``."""
     return _notes._get_current_object()

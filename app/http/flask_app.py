@@ -106,7 +106,7 @@ class SentValues(ImmutableMultiDict[str, Any]):
         return self[key] if type is None else super().get(key, default, type)
 
 
-class Asked(Request):
+class DocketRequest(Request):
     """A request."""
 
     parameter_storage_class = SentValues
@@ -166,7 +166,7 @@ class Docket(Flask):
     """The application."""
 
     session_interface = NoSessions()
-    request_class = Asked
+    request_class = DocketRequest
     # All of the templates are kept, without noting which was used last.
     jinja_options = {"cache_size": -1}
 

@@ -13,9 +13,9 @@ from app.core.context import telling_webhooks
 from app.database.session import reading
 from app.importing import dates, formats, table
 from app.importing.drafting import People
-from app.importing.issues import Source
+from app.importing.issues import IssueSource
 from app.importing.planning import plan
-from app.importing.report import Report
+from app.importing.report import ImportReport
 from app.importing.running import Importer, Trial
 from app.projects.command_line import (
     WITHOUT_WEBHOOKS,
@@ -111,7 +111,7 @@ def import_issues(
         strangers = People(project_id, known_as).unknown
     if strangers:
         raise click.ClickException(f"No active user who may see {key} is called {strangers[0]}.")
-    report = Report()
+    report = ImportReport()
     chosen = _given_mapping(mapped, mapping)
     asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
 
@@ -124,7 +124,7 @@ def import_issues(
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     sources = [
-        Source(file.name, file.read_bytes(), f"{file.name}, " if len(files) > 1 else "")
+        IssueSource(file.name, file.read_bytes(), f"{file.name}, " if len(files) > 1 else "")
         for file in files
     ]
     try:

@@ -11,9 +11,9 @@ from app.core import text
 from app.core.clock import iso
 from app.database.session import session
 from app.importing import words
-from app.importing.issues import Issue, Remark
+from app.importing.issues import Issue, IssueComment
 from app.importing.planning import Planned
-from app.importing.report import Report
+from app.importing.report import ImportReport
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Priority, TicketType
@@ -56,7 +56,7 @@ def _key(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftTicket:
     """A ticket to be, but for its labels' ids and its parent's."""
 
     planned: Planned
@@ -84,12 +84,12 @@ class Draft:
 class Drafter:
     """Drafts for one project; ``known_as`` tells whom names of the file mean."""
 
-    def __init__(self, project_id: str, report: Report, known_as: Mapping[str, str]) -> None:
+    def __init__(self, project_id: str, report: ImportReport, known_as: Mapping[str, str]) -> None:
         self.report = report
         self.people = People(project_id, known_as)
         self.states = states.ordered(project_id)
 
-    def draft(self, planned: Planned) -> Draft:
+    def draft(self, planned: Planned) -> DraftTicket:
         """What becomes of an issue; notes what cannot be as it was."""
         issue = planned.issue
         assignee = self.people.find(issue.assignee)
@@ -98,7 +98,7 @@ class Drafter:
         title = " ".join(issue.title.replace("\x00", "").split())
         if len(title) > text.NAME_LENGTH:
             self.report.note(issue.id, "has a title over the limit; the text begins with it")
-        return Draft(
+        return DraftTicket(
             planned=planned,
             title=title[: text.NAME_LENGTH],
             body=self._body(issue, title, assignee),
@@ -131,7 +131,7 @@ class Drafter:
         fitting = [state for state in self.states if state.category == category]
         return (fitting or list(self.states))[0]
 
-    def _comment(self, issue: Issue, remark: Remark) -> tuple[str, int | None]:
+    def _comment(self, issue: Issue, remark: IssueComment) -> tuple[str, int | None]:
         """A comment with the name of whoever wrote it, as the importing user puts it here."""
         when = f" on {remark.when}" if remark.when else ""
         head = f"**{remark.author}** wrote{when}:\n\n" if remark.author or when else ""

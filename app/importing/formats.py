@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from app.core import json_parsing, text
 from app.importing import github, jira, jsonlines, table
-from app.importing.issues import Issue, Source
-from app.importing.report import Report
+from app.importing.issues import Issue, IssueSource
+from app.importing.report import ImportReport
 
 
 class Format(StrEnum):
@@ -46,9 +46,9 @@ def detect(content: bytes) -> Format:
 
 
 def read(
-    sources: list[Source],
+    sources: list[IssueSource],
     format: Format,
-    report: Report,
+    report: ImportReport,
     options: table.Options,
     encoding: str,
     mapper: Mapper,
@@ -75,7 +75,7 @@ def read(
     return _once(found, report)
 
 
-def _once(found: list[Issue], report: Report) -> list[Issue]:
+def _once(found: list[Issue], report: ImportReport) -> list[Issue]:
     issues: dict[str, Issue] = {}
     for issue in found:
         if len(issue.id) > text.NAME_LENGTH or "\x00" in issue.id:

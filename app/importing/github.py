@@ -13,21 +13,21 @@ from typing import Any
 
 from app.core import json_parsing
 from app.importing import dates
-from app.importing.issues import PARENT_LINK, Issue, Link, Remark, Source
-from app.importing.report import Report
+from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
+from app.importing.report import ImportReport
 
 _BETWEEN = re.compile(r"[\s\[\],]*")
 _REPOSITORY = re.compile(r"(?:repos/|github\.com/|://[^/]+/)([^/]+/[^/]+)/(?:issues|pull)/(\d+)")
 _UNUSUAL_CLOSING = {"not_planned": "not planned", "duplicate": "duplicate"}
 
 
-def read(sources: list[Source], report: Report) -> list[Issue]:
+def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
     """All issues of the files, their comments with them; raises ValueError where one is no JSON.
 
     Raises TooMuch, too.
     """
     found: list[tuple[str, dict[str, Any]]] = []
-    remarks: dict[str, list[Remark]] = {}
+    remarks: dict[str, list[IssueComment]] = {}
     for source in sources:
         for number, entry in _entries(source):
             source.allowance.take()
@@ -56,7 +56,7 @@ def read(sources: list[Source], report: Report) -> list[Issue]:
     return [*milestones.values(), *issues]
 
 
-def _entries(source: Source) -> Iterator[tuple[int, Any]]:
+def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
     """The objects of a file, each with the number of its first line."""
     try:
         text = source.content.decode("utf-8-sig")
@@ -90,7 +90,7 @@ def _name(url: str, number: Any) -> str:
 def _issue(
     where: str,
     entry: dict[str, Any],
-    remarks: dict[str, list[Remark]],
+    remarks: dict[str, list[IssueComment]],
     milestones: dict[str, Issue],
 ) -> Issue:
     number, title = int(entry["number"]), str(entry["title"] or "").strip()
@@ -128,11 +128,11 @@ def _issue(
 
 def _links(
     entry: dict[str, Any], name: str, milestones: dict[str, Issue], where: str
-) -> tuple[Link, ...]:
+) -> tuple[IssueLink, ...]:
     """The parent: the issue of which this is a sub-issue, else the epic of its milestone."""
     parent = str(entry.get("parent_issue_url") or "")
     if parent:
-        return (Link(PARENT_LINK, _name(parent, "?")),)
+        return (IssueLink(PARENT_LINK, _name(parent, "?")),)
     milestone = entry.get("milestone")
     if not isinstance(milestone, dict):
         return ()
@@ -153,15 +153,15 @@ def _links(
             closed_at=_time(milestone, "closed_at"),
             where=where,
         )
-    return (Link(PARENT_LINK, epic),)
+    return (IssueLink(PARENT_LINK, epic),)
 
 
 def _sections(body: Any) -> tuple[tuple[str, str], ...]:
     return (("", str(body).replace("\r\n", "\n")),) if body and str(body).strip() else ()
 
 
-def _remark(entry: dict[str, Any]) -> Remark:
-    return Remark(
+def _remark(entry: dict[str, Any]) -> IssueComment:
+    return IssueComment(
         _login(entry.get("user") or entry.get("author")),
         str(entry.get("body") or ""),
         _time(entry, "created_at", "createdAt"),

@@ -8,7 +8,7 @@ from app.core.errors import Gone, NotFound
 from app.database.session import reading
 from app.importing import dates, formats, table
 from app.importing.drafting import People
-from app.importing.issues import Allowance, Source
+from app.importing.issues import Allowance, IssueSource
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.forms import Form
 from app.web.guard import actor
@@ -43,13 +43,13 @@ HEADER = "header"
 
 
 @dataclass(slots=True)
-class Asked:
+class ImportForm:
     """An import as it was asked for; ``form.errors`` say why there can be none."""
 
     form: Form
     is_wet: bool = False
     project: SeenProject | None = None
-    sources: list[Source] = field(default_factory=list)
+    sources: list[IssueSource] = field(default_factory=list)
     known_as: dict[str, str] = field(default_factory=dict)
     options: table.Options = field(default_factory=table.Options)
     encoding: str = ENCODINGS[0][0]
@@ -63,9 +63,9 @@ class Asked:
         return {name: column for name, column in given.items() if column}
 
 
-def read(request: Request) -> Asked:
+def read(request: Request) -> ImportForm:
     """What this request asks for."""
-    asked = Asked(Form(raw=request.form.copy(), shown=FIELDS))
+    asked = ImportForm(Form(raw=request.form.copy(), shown=FIELDS))
     asked.is_wet = request.form.get("do") == "import"
     asked.tells_webhooks = "webhooks" in request.form
     _read_files(asked, request)
@@ -77,12 +77,12 @@ def read(request: Request) -> Asked:
     return asked
 
 
-def _read_files(asked: Asked, request: Request) -> None:
+def _read_files(asked: ImportForm, request: Request) -> None:
     sent = [one for one in request.files.getlist("files") if one.filename]
     names = [(one.filename or "").rpartition("/")[2].rpartition("\\")[2] for one in sent]
     allowance = Allowance(ROWS)
     asked.sources = [
-        Source(name, one.read(), f"{name}, " if len(sent) > 1 else "", allowance)
+        IssueSource(name, one.read(), f"{name}, " if len(sent) > 1 else "", allowance)
         for name, one in zip(names, sent, strict=True)
     ]
     if not asked.sources:
@@ -92,7 +92,7 @@ def _read_files(asked: Asked, request: Request) -> None:
             asked.form.refuse("files", f"{source.name} is empty.")
 
 
-def _read_choices(asked: Asked) -> None:
+def _read_choices(asked: ImportForm) -> None:
     form = asked.form
     named = form.value("format")
     if named in list(formats.Format):
@@ -106,7 +106,7 @@ def _read_choices(asked: Asked) -> None:
         form.refuse("encoding", f"There is no encoding {asked.encoding}.")
 
 
-def _read_times(asked: Asked) -> None:
+def _read_times(asked: ImportForm) -> None:
     days = asked.form.value("days")
     if days not in dict(ORDERS):
         asked.form.refuse("days", "Choose which comes first, the day or the month.")
@@ -119,7 +119,7 @@ def _read_times(asked: Asked) -> None:
         asked.options = table.Options(date_formats, zone)
 
 
-def _read_people(asked: Asked) -> None:
+def _read_people(asked: ImportForm) -> None:
     for number, line in enumerate(asked.form.value("people").splitlines(), start=1):
         name, _, username = (part.strip() for part in line.rpartition("="))
         if name and username:
@@ -128,7 +128,7 @@ def _read_people(asked: Asked) -> None:
             asked.form.refuse("people", f"Line {number}: write NAME = USERNAME.")
 
 
-def _find(asked: Asked) -> None:
+def _find(asked: ImportForm) -> None:
     """Look up what is named: the project, and people here."""
     key = asked.form.value("project").strip()
     if not key:

@@ -8,7 +8,7 @@ MEDIUM = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class IssueLink:
     """A dependency: this issue depends on, or belongs to, another."""
 
     kind: str
@@ -16,7 +16,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class IssueComment:
     """A comment as it was written elsewhere."""
 
     author: str
@@ -42,8 +42,8 @@ class Issue:
     assignee: str = ""
     author: str = ""
     labels: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    links: tuple[IssueLink, ...] = ()
+    remarks: tuple[IssueComment, ...] = ()
     due_date: str | None = None
     created_at: int | None = None
     updated_at: int | None = None
@@ -80,7 +80,7 @@ class TooMuch(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class IssueSource:
     """A file to read, and how places in it are called."""
 
     name: str

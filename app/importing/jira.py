@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from app.importing.issues import PARENT_LINK, Issue, Link, Remark
-from app.importing.report import Report
+from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
+from app.importing.report import ImportReport
 from app.importing.table import Options, Sheet, Times, priority
 
 _BLOCK = re.compile(r"\{(code|noformat)(?::([^{}\n]*))?\}")
@@ -98,7 +98,7 @@ def is_jira(header: tuple[str, ...]) -> bool:
     return KEY in header and SUMMARY in header
 
 
-def read(sheet: Sheet, options: Options, report: Report) -> list[Issue]:
+def read(sheet: Sheet, options: Options, report: ImportReport) -> list[Issue]:
     """The issues of a sheet, linked among each other by their keys."""
     options = options.fitting(
         cell for _, row in sheet.rows for column in TIMES for cell in row.get(column, ())
@@ -123,7 +123,7 @@ def read(sheet: Sheet, options: Options, report: Report) -> list[Issue]:
     # What an issue blocks is written at the other end here.
     for other, blocker in blocked:
         if other in issues:
-            link = Link("blocks", blocker)
+            link = IssueLink("blocks", blocker)
             if link not in issues[other].links:
                 issues[other] = replace(issues[other], links=(*issues[other].links, link))
         else:
@@ -187,21 +187,21 @@ def _attachment(text: str) -> str:
     return f"- [{parts[-2]}]({parts[-1]})" if len(parts) > PARTS_OF_A_COMMENT else f"- {text}"
 
 
-def _remark(issue: str, text: str, times: Times) -> Remark:
+def _remark(issue: str, text: str, times: Times) -> IssueComment:
     parts = text.split(";", PARTS_OF_A_COMMENT - 1)
     if len(parts) < PARTS_OF_A_COMMENT:
-        return Remark("", as_markdown(text), None)
+        return IssueComment("", as_markdown(text), None)
     when, author, said = parts
     before = len(times.unread)
     moment = times.moment(issue, "commented", when)
     # The unread time stands with the comment, not with the ticket.
     del times.unread[before:]
-    return Remark(author, as_markdown(said), moment, "" if moment else when)
+    return IssueComment(author, as_markdown(said), moment, "" if moment else when)
 
 
-def _links(row: Row, keys: dict[str, str]) -> list[Link]:
+def _links(row: Row, keys: dict[str, str]) -> list[IssueLink]:
     parents = [keys.get(value, value) for value in _all(row, *PARENTS)]
-    found = [Link(PARENT_LINK, parent) for parent in dict.fromkeys(parents)]
+    found = [IssueLink(PARENT_LINK, parent) for parent in dict.fromkeys(parents)]
     for column in row:
         if column.startswith((OUTWARD, INWARD)):
             kind = LINK_KINDS.get(column.partition("(")[2].rstrip(")"), "related")
@@ -209,5 +209,5 @@ def _links(row: Row, keys: dict[str, str]) -> list[Link]:
             # The other end says these: what this one blocks, and who is its duplicate.
             if (kind == "blocks" and not is_inward) or (kind == "duplicates" and is_inward):
                 continue
-            found += [Link(kind, other) for other in _all(row, column)]
+            found += [IssueLink(kind, other) for other in _all(row, column)]
     return found

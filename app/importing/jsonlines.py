@@ -10,8 +10,8 @@ from typing import Any
 
 from app.core import json_parsing
 from app.importing import dates
-from app.importing.issues import Issue, Link, Remark, Source
-from app.importing.report import Report
+from app.importing.issues import Issue, IssueComment, IssueLink, IssueSource
+from app.importing.report import ImportReport
 
 SECTIONS = (
     ("description", ""),
@@ -21,7 +21,7 @@ SECTIONS = (
 )
 
 
-def read(source: Source, report: Report) -> Iterator[Issue]:
+def read(source: IssueSource, report: ImportReport) -> Iterator[Issue]:
     """The issues of a file; a line that is none is noted and passed over. Raises TooMuch."""
     content = source.content.removeprefix(codecs.BOM_UTF8)
     for number, line in enumerate(content.splitlines(), start=1):
@@ -55,11 +55,13 @@ def _issue(found: Any, where: str) -> Issue:
         author=_text(found, "created_by"),
         labels=tuple(str(label) for label in found.get("labels") or ()),
         links=tuple(
-            Link(_text(link, "type"), _text(link, "depends_on_id"))
+            IssueLink(_text(link, "type"), _text(link, "depends_on_id"))
             for link in found.get("dependencies") or ()
         ),
         remarks=tuple(
-            Remark(_text(remark, "author"), _text(remark, "text"), _time(remark.get("created_at")))
+            IssueComment(
+                _text(remark, "author"), _text(remark, "text"), _time(remark.get("created_at"))
+            )
             for remark in found.get("comments") or ()
         ),
         created_at=_time(found.get("created_at")),

@@ -9,7 +9,7 @@ from app.core.errors import Conflict, DomainError
 from app.database.session import savepoint, session
 from app.importing.issues import PARENT_LINK
 from app.importing.planning import Planned
-from app.importing.report import Report
+from app.importing.report import ImportReport
 from app.importing.words import RELATED_WORDS
 from app.tickets import relations
 from app.tickets.models import ImportedIssue, RelationType, TicketRelation
@@ -18,10 +18,10 @@ from app.tickets.models import ImportedIssue, RelationType, TicketRelation
 Edge = tuple[str, str, str]
 
 
-class Linker:
+class RelationLinker:
     """Relates tickets; ``ticket_ids`` are theirs by the ids of their issues, as known by then."""
 
-    def __init__(self, actor: Actor, report: Report, ticket_ids: Mapping[str, str]) -> None:
+    def __init__(self, actor: Actor, report: ImportReport, ticket_ids: Mapping[str, str]) -> None:
         self.actor = actor
         self.report = report
         self.ticket_ids = ticket_ids

@@ -15,10 +15,10 @@ from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.importing import formats, table
 from app.importing import import_form as forms
-from app.importing.import_form import COLUMN, HEADER, Asked
+from app.importing.import_form import COLUMN, HEADER, ImportForm
 from app.importing.issues import TooMuch
 from app.importing.planning import Planned, plan
-from app.importing.report import Report
+from app.importing.report import ImportReport
 from app.importing.running import Importer, Trial
 from app.importing.so_far import SoFar
 from app.projects.pages.blueprint import project_options
@@ -49,8 +49,8 @@ MORE = ("reason", "detail")
 class Done:
     """What came of a try or an import."""
 
-    asked: Asked
-    report: Report
+    asked: ImportForm
+    report: ImportReport
     format: str
     # All issues that are to be tickets, and how many of them are still to come.
     total: int = 0
@@ -88,7 +88,7 @@ def try_or_import() -> Response:
     """Try the file, or import it; the page says what came of it."""
     require(Lane.LONG)
     asked = forms.read(request)
-    columns, report = Columns(), Report()
+    columns, report = Columns(), ImportReport()
     planned = _planned(asked, report, columns)
     if planned is None:
         return _page(asked.form, columns=columns, status=422)
@@ -106,7 +106,7 @@ def report_of_file() -> Response:
     """All rows and notes of the file as CSV, with the tickets that are there; writes nothing."""
     require(Lane.LONG)
     asked = forms.read(request)
-    columns, report = Columns(), Report()
+    columns, report = Columns(), ImportReport()
     planned = _planned(asked, report, columns)
     if planned is None:
         return _page(asked.form, columns=columns, status=422)
@@ -118,7 +118,7 @@ def report_of_file() -> Response:
     return response
 
 
-def _planned(asked: Asked, report: Report, columns: Columns) -> list[Planned] | None:
+def _planned(asked: ImportForm, report: ImportReport, columns: Columns) -> list[Planned] | None:
     """The issues of the files in order; None where the errors of the form say why not."""
     if asked.form.errors:
         return None
@@ -136,7 +136,7 @@ def _planned(asked: Asked, report: Report, columns: Columns) -> list[Planned] | 
     return None
 
 
-def _read(asked: Asked, report: Report, columns: Columns) -> list[Planned]:
+def _read(asked: ImportForm, report: ImportReport, columns: Columns) -> list[Planned]:
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
         if len(set(header)) > NAMED_COLUMNS:
             raise ValueError(f"The file has more than {NAMED_COLUMNS} columns")
@@ -155,7 +155,7 @@ def _read(asked: Asked, report: Report, columns: Columns) -> list[Planned]:
     return plan(issues, report)
 
 
-def _run(asked: Asked, planned: list[Planned], report: Report) -> Done:
+def _run(asked: ImportForm, planned: list[Planned], report: ImportReport) -> Done:
     assert asked.project is not None  # noqa: S101 - as above
     run = Importer if asked.is_wet else Trial
     importer = run(
@@ -221,7 +221,7 @@ def _column_fields(columns: Columns) -> list[dict[str, Any]]:
     ]
 
 
-def _as_csv(report: Report) -> Iterator[str]:
+def _as_csv(report: ImportReport) -> Iterator[str]:
     """All rows, then all notes."""
     yield line((*COLUMNS, *MORE))
     for row in report.rows:

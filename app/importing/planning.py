@@ -7,7 +7,7 @@ nearest story above it. What does not fit becomes a ``relates_to`` relation, and
 from dataclasses import dataclass
 
 from app.importing.issues import PARENT_LINK, Issue
-from app.importing.report import Report
+from app.importing.report import ImportReport
 from app.tickets.models import TicketType
 
 
@@ -21,7 +21,7 @@ class Planned:
     related_ids: tuple[str, ...]
 
 
-def plan(issues: list[Issue], report: Report) -> list[Planned]:
+def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
     """All issues that are to be tickets, in an order in which parents come first."""
     by_id = {issue.id: issue for issue in issues}
     parents = {issue.id: _parents(issue, by_id, report) for issue in issues}
@@ -45,14 +45,16 @@ def plan(issues: list[Issue], report: Report) -> list[Planned]:
     return list(planned.values())
 
 
-def _parents(issue: Issue, by_id: dict[str, Issue], report: Report) -> list[str]:
+def _parents(issue: Issue, by_id: dict[str, Issue], report: ImportReport) -> list[str]:
     named = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
     for missing in (parent for parent in named if parent not in by_id):
         report.note(issue.id, "has a parent that is not in the file", missing)
     return [parent for parent in dict.fromkeys(named) if parent in by_id and parent != issue.id]
 
 
-def _placed(issue: Issue, parent: Planned | None, others: list[str], report: Report) -> Planned:
+def _placed(
+    issue: Issue, parent: Planned | None, others: list[str], report: ImportReport
+) -> Planned:
     related = list(others)
     for other in others:
         report.note(issue.id, "has a second parent; it became a relation", other)

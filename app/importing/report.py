@@ -8,7 +8,7 @@ from app.core import text
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """One issue of a file, and what becomes of it."""
 
     where: str
@@ -39,12 +39,12 @@ class Reason:
 
 
 @dataclass(slots=True)
-class Report:
+class ImportReport:
     """Counts of what was made, and every deviation with its reason."""
 
     made: Counter[str] = field(default_factory=Counter)
     notes: list[tuple[str, str, str]] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ReportRow] = field(default_factory=list)
 
     def note(self, external_id: str, reason: str, detail: str = "") -> None:
         """Remember that something of this issue is not in the tickets as it was in the file."""
@@ -53,7 +53,7 @@ class Report:
     def refuse(self, where: str, reason: str, detail: str = "") -> None:
         """Remember a line of the file of which nothing was taken."""
         self.note(where, reason, detail)
-        self.rows.append(Row(where, "?", "left out"))
+        self.rows.append(ReportRow(where, "?", "left out"))
 
     def as_json(self) -> dict[str, Any]:
         """The report for a script."""

@@ -15,10 +15,10 @@ from app.core import ids, text
 from app.core.actor import Actor
 from app.core.errors import DomainError
 from app.database.session import reading, run_write, savepoint, session
-from app.importing.drafting import Draft, Drafter
-from app.importing.linking import Edge, Linker
+from app.importing.drafting import Drafter, DraftTicket
+from app.importing.linking import Edge, RelationLinker
 from app.importing.planning import Planned
-from app.importing.report import Report, Row
+from app.importing.report import ImportReport, ReportRow
 from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.models import Label
@@ -34,7 +34,7 @@ Write = Callable[[Callable[[], int]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ImportedIds:
     """What is there by now; a unit of work that runs anew begins with it again."""
 
     ticket_ids: dict[str, str]
@@ -52,13 +52,13 @@ class Importer:
     relations still to come.
     """
 
-    linker = Linker
+    linker = RelationLinker
 
     def __init__(
         self,
         actor: Actor,
         project_id: str,
-        report: Report,
+        report: ImportReport,
         known_as: Mapping[str, str],
         *,
         write: Write = run_write,
@@ -84,7 +84,7 @@ class Importer:
         for entry in planned[done:]:
             if not self._is_passed_over(entry):
                 issue = entry.issue
-                self.report.rows.append(Row(issue.where, issue.id, "not yet", issue.title))
+                self.report.rows.append(ReportRow(issue.where, issue.id, "not yet", issue.title))
                 self.left += 1
         if not self.left:
             linked = self._in_batches(planned, self._links.link, lambda _: None)
@@ -104,7 +104,7 @@ class Importer:
         return done
 
     def _import_batch(
-        self, known: Known, batch: Sequence[Planned], each: Callable[[Planned], None]
+        self, known: ImportedIds, batch: Sequence[Planned], each: Callable[[Planned], None]
     ) -> int:
         """As many of these as may be written; for the second time, if the database asks so."""
         self._go_back_to(known)
@@ -120,9 +120,9 @@ class Importer:
     def _is_enough(self) -> bool:
         return self._most is not None and self.report.made.total() >= self._most
 
-    def _known(self) -> Known:
+    def _known(self) -> ImportedIds:
         report = self.report
-        return Known(
+        return ImportedIds(
             dict(self.ticket_ids),
             set(self._links.edges),
             dict(report.made),
@@ -130,7 +130,7 @@ class Importer:
             len(report.rows),
         )
 
-    def _go_back_to(self, known: Known) -> None:
+    def _go_back_to(self, known: ImportedIds) -> None:
         self.ticket_ids.clear()
         self.ticket_ids.update(known.ticket_ids)
         self._links.edges = set(known.edges)
@@ -165,12 +165,12 @@ class Importer:
         if issue.id in self.ticket_ids:
             there = self._display_ids.get(issue.id, "")
             self.report.rows.append(
-                Row(issue.where, issue.id, "there already", issue.title, ticket=there)
+                ReportRow(issue.where, issue.id, "there already", issue.title, ticket=there)
             )
             return True
         if issue.is_deleted:
             self.report.note(issue.id, "was deleted where it comes from; left out")
-            self.report.rows.append(Row(issue.where, issue.id, "left out", issue.title))
+            self.report.rows.append(ReportRow(issue.where, issue.id, "left out", issue.title))
             return True
         return False
 
@@ -187,9 +187,11 @@ class Importer:
         except DomainError as error:
             self._labels = known_labels
             self.report.note(issue.id, "was refused", error.message)
-            self.report.rows.append(Row(issue.where, issue.id, "left out", issue.title))
+            self.report.rows.append(ReportRow(issue.where, issue.id, "left out", issue.title))
 
-    def _make(self, entry: Planned, draft: Draft, kind: TicketType, parent_id: str | None) -> None:
+    def _make(
+        self, entry: Planned, draft: DraftTicket, kind: TicketType, parent_id: str | None
+    ) -> None:
         """Write the ticket and say so."""
         labels_before = len(self._labels)
         ticket_id, display_id = self._write(draft, kind, parent_id)
@@ -200,7 +202,7 @@ class Importer:
         if draft.comments:
             self.report.made["comments"] += len(draft.comments)
         self.report.rows.append(
-            Row(
+            ReportRow(
                 entry.issue.where,
                 entry.issue.id,
                 "ticket",
@@ -213,7 +215,9 @@ class Importer:
             )
         )
 
-    def _write(self, draft: Draft, kind: TicketType, parent_id: str | None) -> tuple[str, str]:
+    def _write(
+        self, draft: DraftTicket, kind: TicketType, parent_id: str | None
+    ) -> tuple[str, str]:
         """Write the ticket with all that is its own; its id and display id."""
         ticket = creating.create_ticket(
             self.actor,
@@ -264,7 +268,7 @@ class Importer:
         return labels.create_label(self.actor, self.project_id, name=name).id
 
 
-class Links(Linker):
+class TrialLinks(RelationLinker):
     """Relations that are counted."""
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
@@ -277,7 +281,7 @@ class Trial(Importer):
     One that ``explains_all`` also says what could not be mapped of what is there already.
     """
 
-    linker = Links
+    linker = TrialLinks
     explains_all = False
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
@@ -302,7 +306,9 @@ class Trial(Importer):
         self.explains_all = True
         self.run(planned, lambda _: None)
 
-    def _write(self, draft: Draft, kind: TicketType, parent_id: str | None) -> tuple[str, str]:
+    def _write(
+        self, draft: DraftTicket, kind: TicketType, parent_id: str | None
+    ) -> tuple[str, str]:
         for name in draft.labels:
             self._label(name)
         return ids.new_id(), ""

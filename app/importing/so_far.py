@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from app.core import text
-from app.importing.report import Reason, Report
+from app.importing.report import ImportReport, Reason
 
 # Different things are made, and different reasons are told, a few of each.
 MOST = 50
@@ -37,7 +37,7 @@ class SoFar:
             return cls()
         return cls(made, {one.text: one for one in reasons})
 
-    def and_then(self, report: Report) -> "SoFar":
+    def and_then(self, report: ImportReport) -> "SoFar":
         """With what a further request made."""
         made = dict(self.made)
         for what, count in report.made.items():

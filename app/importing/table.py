@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
 from app.importing import dates, words
-from app.importing.issues import MEDIUM, PARENT_LINK, Issue, Link, Remark, Source
-from app.importing.report import Report
+from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
+from app.importing.report import ImportReport
 
 # A body may be long; the module's own limit of 128 KiB is meant for other things.
 LONGEST_CELL = 16 * 1024 * 1024
@@ -27,7 +27,7 @@ class Sheet:
     rows: tuple[tuple[str, dict[str, list[str]]], ...]
 
 
-def read_cells(source: Source, report: Report, encoding: str = "utf-8-sig") -> Sheet:
+def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8-sig") -> Sheet:
     """The rows of a file: for each column name its values that are not blank.
 
     Raises ValueError where it is no text of this encoding, has no header, or too many rows.
@@ -59,7 +59,7 @@ def _delimiter(text: str) -> str:
 
 
 def _rows(
-    lines: Iterator[list[str]], header: tuple[str, ...], source: Source, report: Report
+    lines: Iterator[list[str]], header: tuple[str, ...], source: IssueSource, report: ImportReport
 ) -> Iterator[tuple[str, dict[str, list[str]]]]:
     while True:
         where = source.line(lines.line_num + 1)  # type: ignore[attr-defined]  # csv.reader has it
@@ -155,7 +155,9 @@ def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
     return mapping
 
 
-def read(sheet: Sheet, mapping: dict[str, str], options: Options, report: Report) -> list[Issue]:
+def read(
+    sheet: Sheet, mapping: dict[str, str], options: Options, report: ImportReport
+) -> list[Issue]:
     """The issues of a sheet; a row without a title is noted and passed over."""
     options = options.fitting(
         cell
@@ -179,10 +181,10 @@ def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
     ids = {issue.id for issue in issues}
     by_title = {issue.title: issue.id for issue in reversed(issues)}
 
-    def known(link: Link) -> Link:
+    def known(link: IssueLink) -> IssueLink:
         if link.kind != PARENT_LINK or link.other_id in ids:
             return link
-        return Link(PARENT_LINK, by_title.get(link.other_id, link.other_id))
+        return IssueLink(PARENT_LINK, by_title.get(link.other_id, link.other_id))
 
     return [replace(issue, links=tuple(known(link) for link in issue.links)) for issue in issues]
 
@@ -190,7 +192,7 @@ def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
 class Times:
     """Reading times, and keeping what cannot be read as text."""
 
-    def __init__(self, options: Options, report: Report) -> None:
+    def __init__(self, options: Options, report: ImportReport) -> None:
         self.options = options
         self.report = report
         self.unread: list[str] = []
@@ -220,7 +222,7 @@ class Times:
         self.report.note(issue, "has a time that cannot be read; say how times are written", value)
 
 
-def priority(issue: str, word: str, report: Report) -> int:
+def priority(issue: str, word: str, report: ImportReport) -> int:
     """The priority that a word means; medium, and a note, where it is unknown."""
     found = words.urgency(word)
     if found is None:
@@ -234,8 +236,8 @@ def _issue(where: str, one: dict[str, str], cells: dict[str, list[str]], times: 
     made = hashlib.sha256(f"{one['title']}\n{one.get('created_at', '')}".encode()).hexdigest()
     name = one.get("id") or f"row {made[:16]}"
     kind = one.get("type", "task").casefold()
-    links = [Link(PARENT_LINK, one["parent"])] if "parent" in one else []
-    links += [Link("blocks", other) for other in _listed(cells.get("blocked_by"))]
+    links = [IssueLink(PARENT_LINK, one["parent"])] if "parent" in one else []
+    links += [IssueLink("blocks", other) for other in _listed(cells.get("blocked_by"))]
     created_at = times.moment(name, "created", one.get("created_at", ""))
     updated_at = times.moment(name, "updated", one.get("updated_at", ""))
     closed_at = times.moment(name, "closed", one.get("closed_at", ""))
@@ -251,7 +253,7 @@ def _issue(where: str, one: dict[str, str], cells: dict[str, list[str]], times: 
         author=one.get("author", ""),
         labels=tuple(_listed(cells.get("labels"))),
         links=tuple(links),
-        remarks=tuple(Remark("", text, None) for text in cells.get("comments", [])),
+        remarks=tuple(IssueComment("", text, None) for text in cells.get("comments", [])),
         due_date=due_date,
         created_at=created_at,
         updated_at=updated_at,

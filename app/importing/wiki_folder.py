@@ -61,7 +61,7 @@ class SourceFile:
 
 
 @dataclass(slots=True)
-class Report:
+class WikiImportReport:
     """What was done, and what could not be."""
 
     made: Counter[str] = field(default_factory=Counter)
@@ -75,7 +75,7 @@ class Report:
         return "\n".join([*lines, *(f"{path}: {note}" for path, note in self.notes)])
 
 
-def read(folder: Path, report: Report) -> list[SourceFile]:
+def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
     """The Markdown files below a folder, in the order of their paths."""
     found = []
     taken: set[str] = set()
@@ -131,7 +131,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1]
 
 
-def with_wikilinks(source: SourceFile, by_path: dict[str, str], report: Report) -> str:
+def with_wikilinks(source: SourceFile, by_path: dict[str, str], report: WikiImportReport) -> str:
     """The file's body with its links to other files as wikilinks; code stays as it is."""
     lines = []
     fence = ""
@@ -147,7 +147,7 @@ def with_wikilinks(source: SourceFile, by_path: dict[str, str], report: Report) 
 
 
 def _linked(
-    found: re.Match[str], source: SourceFile, by_path: dict[str, str], report: Report
+    found: re.Match[str], source: SourceFile, by_path: dict[str, str], report: WikiImportReport
 ) -> str:
     shown, target = found.group(2), found.group(3)
     if shown is None or ":" in target or target.startswith(("#", "//")):
@@ -178,7 +178,7 @@ def run(
     actor: Actor,
     project_id: str | None,
     sources: list[SourceFile],
-    report: Report,
+    report: WikiImportReport,
     progress: Callable[[int], None],
 ) -> None:
     """Write the files as pages through the verbs, in batches; each page whole or not at all."""
@@ -234,7 +234,7 @@ def import_wiki(
     with reading():
         actor = acting_human(username)
         project_id = live_project_id(key) if key else None
-    report = Report()
+    report = WikiImportReport()
     sources = read(folder, report)
     progress = click.progressbar(length=len(sources), label="Importing", file=sys.stderr)
     with progress as bar, telling_webhooks(not without_webhooks):

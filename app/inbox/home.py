@@ -64,7 +64,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class BotDeed:
     """How often a bot did something, and the filter of the audit log that shows it."""
 
     words: str
@@ -77,7 +77,7 @@ class Doings:
     """What one bot did since the person was here last."""
 
     bot: UserSummary
-    deeds: list[Deed]
+    deeds: list[BotDeed]
 
     @property
     def many(self) -> int:
@@ -207,7 +207,7 @@ def _doings(rows: Sequence[Any]) -> Doings:
     counts = dict.fromkeys((words for words, _, _ in DEEDS), 0)
     for row in rows:
         counts[_deed(row.event_type)] += row.many
-    deeds = [Deed(words, counts[words], query) for words, query, _ in DEEDS if counts[words]]
+    deeds = [BotDeed(words, counts[words], query) for words, query, _ in DEEDS if counts[words]]
     first = rows[0]
     return Doings(user_summary(first.id, first.type, first.username, first.display_name), deeds)
 

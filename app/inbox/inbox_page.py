@@ -114,7 +114,7 @@ HOME_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedReply:
     """An answer that was not sent: on which ticket, its text, why, and if the ticket is there."""
 
     reference: str
@@ -129,7 +129,7 @@ def home() -> Response:
     return _show()
 
 
-def _show(refused: Refused | None = None, *, status: int = 200) -> Response:
+def _show(refused: RefusedReply | None = None, *, status: int = 200) -> Response:
     with reading():
         mine = listing.list_tickets(
             actor(),
@@ -187,7 +187,7 @@ def hand_back(reference: str) -> Response:
         write(work)
     except (InvalidField, Conflict, Gone, NotFound) as error:
         is_there = not isinstance(error, Gone | NotFound)
-        refused = Refused(reference, body, _words(reference, error), is_there)
+        refused = RefusedReply(reference, body, _words(reference, error), is_there)
         return _show(refused, status=error.status)
     return go("/")
 

@@ -21,7 +21,7 @@ from app.core.actor import SYSTEM
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.database.columns import Moment, short_text
 from app.database.idempotency import IdempotencyRecord
-from app.database.locks import Lock, database_ms, hold
+from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
@@ -189,7 +189,7 @@ def _batch(name: str, owner: str, settings: Settings) -> int | None:
 
 
 def _take_lease(name: str, owner: str, *, now: bool) -> bool:
-    hold(Lock.SWEEPS)
+    acquire(Lock.SWEEPS)
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None:
         lease = SweeperLease(sweeper=name, lease_until=0)

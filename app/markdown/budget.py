@@ -29,13 +29,13 @@ def end_request() -> None:
     _spent.set(None)
 
 
-class Budget:
+class RenderBudget:
     """The time of one text, as a context manager."""
 
     # Whether the text alone took too long, however many others the request has.
     is_its_own = False
 
-    def __enter__(self) -> "Budget":
+    def __enter__(self) -> "RenderBudget":
         """Begin; raises TooSlow where the request has no time left."""
         spent = _spent.get()
         left = REQUEST_SECONDS - spent[0] if spent is not None else TEXT_SECONDS

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import dropwhile
 
 from app.markdown import pieces
-from app.markdown.pieces import Kind, Piece
+from app.markdown.pieces import Piece, PieceKind
 
 # Deeper quotes are shown as typed; deeper lists are shown at this depth.
 QUOTES = 6
@@ -141,16 +141,16 @@ class _Container:
 
     def _gap(self) -> None:
         found = self.layout.pieces
-        if found and found[-1].kind is Kind.GAP and found[-1].prefix == self.prefix:
+        if found and found[-1].kind is PieceKind.GAP and found[-1].prefix == self.prefix:
             self.open = None
         else:
-            self._add(Piece(Kind.GAP, self.prefix))
+            self._add(Piece(PieceKind.GAP, self.prefix))
 
     def _code(self, lines: list[str], language: str) -> None:
         # In an item the code may follow the item's text at once; elsewhere it stands alone.
         if not self.items:
             self._gap()
-        self._add(Piece(Kind.CODE, self._indent(), lines, language=language))
+        self._add(Piece(PieceKind.CODE, self._indent(), lines, language=language))
         if not self.items:
             self._gap()
 
@@ -172,7 +172,7 @@ _Start = Callable[[_Container, str, int, Item | None], None]
 
 
 def _text(here: _Container, body: str, _indent: int, _left: Item | None) -> None:
-    here.open = here._add(Piece(Kind.TEXT, here._indent(), [body]))
+    here.open = here._add(Piece(PieceKind.TEXT, here._indent(), [body]))
     here.at += 1
 
 
@@ -185,14 +185,14 @@ def _definition(here: _Container, body: str, _indent: int, _left: Item | None) -
 def _heading(here: _Container, body: str, _indent: int, _left: Item | None) -> None:
     if found := pieces.heading(body):
         here._gap()
-        here._add(Piece(Kind.HEADING, here._indent(), [found[1]], level=found[0]))
+        here._add(Piece(PieceKind.HEADING, here._indent(), [found[1]], level=found[0]))
         here._gap()
     here.at += 1
 
 
 def _underline(here: _Container, body: str, _indent: int, _left: Item | None) -> None:
     if here.open is not None:
-        here.open.kind = Kind.HEADING
+        here.open.kind = PieceKind.HEADING
         here.open.level = 1 if body[0] == "=" else 2
     here._gap()
     here.at += 1
@@ -200,7 +200,7 @@ def _underline(here: _Container, body: str, _indent: int, _left: Item | None) ->
 
 def _rule(here: _Container, _body: str, _indent: int, _left: Item | None) -> None:
     here._gap()
-    here._add(Piece(Kind.RULE, here._indent()))
+    here._add(Piece(PieceKind.RULE, here._indent()))
     here._gap()
     here.at += 1
 
@@ -245,7 +245,7 @@ def _item(here: _Container, body: str, indent: int, left: Item | None) -> None:
     ):
         here._gap()
     marker = f"{int(number)}." if number else "-"
-    piece = here._add(Piece(Kind.TEXT, f"{here._indent()}{marker} ", [""]))
+    piece = here._add(Piece(PieceKind.TEXT, f"{here._indent()}{marker} ", [""]))
     width = len(number or "") + 1 + (len(space) if space and len(space) <= TAB else 1)
     here.items.append(Item(indent, indent + width, is_ordered))
     piece.inner = here._indent()

@@ -20,7 +20,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PlainText:
     """Characters that mean only themselves."""
 
     text: str
@@ -76,7 +76,7 @@ class TicketLink:
     has_words: bool = False
 
 
-Token = Text | Code | Block | Break | Link | PageLink | TicketLink
+Token = PlainText | Code | Block | Break | Link | PageLink | TicketLink
 
 
 def clean(text: str) -> str:

@@ -18,7 +18,7 @@ _DEFINITION = re.compile(
 _TAB = 4
 
 
-class Kind(Enum):
+class PieceKind(Enum):
     """What a piece of a text is."""
 
     TEXT = auto()
@@ -32,7 +32,7 @@ class Kind(Enum):
 class Piece:
     """Some lines that belong together; ``prefix`` is what the library needs before them."""
 
-    kind: Kind
+    kind: PieceKind
     prefix: str
     lines: list[str] = field(default_factory=list)
     # What further lines of a list item need before them.

@@ -15,9 +15,9 @@ from pygments.util import ClassNotFound
 
 from app.core.cache import Cache
 from app.markdown import library
-from app.markdown.budget import Budget, TooSlow
+from app.markdown.budget import RenderBudget, TooSlow
 from app.markdown.marks import MARK, Block, Break, Code, PageLink, TicketLink, Token, clean
-from app.markdown.source import Long, Source, links_of, read_any
+from app.markdown.source import Long, MarkdownSource, links_of, read_any
 from app.markdown.values import (
     Broken,
     Html,
@@ -29,7 +29,7 @@ from app.markdown.values import (
     Targets,
     nowhere,
 )
-from app.markdown.writing import Page, write
+from app.markdown.writing import HtmlPage, write
 
 # Longer blocks, and all blocks behind this much code, are shown in one colour.
 LONGEST = 16_384
@@ -173,7 +173,7 @@ def render(
     if isinstance(reading, Long):
         done = Html(_as_source(reading, targets), links=links, is_source=True)
     else:
-        own = Budget()
+        own = RenderBudget()
         try:
             with own:
                 done = _rendered(reading, profile, links, targets, anchor_prefix)
@@ -197,7 +197,7 @@ def linked(text: str) -> Links:
 
 def _links(
     key: bytes, text: str, profile: Profile = Profile.FULL
-) -> tuple[Links, Source | Long | None]:
+) -> tuple[Links, MarkdownSource | Long | None]:
     """The links of a text, and the text as it was read if it had to be."""
     links = _linked.get(key)
     if links is not None:
@@ -209,9 +209,9 @@ def _links(
 
 
 def _rendered(
-    source: Source, profile: Profile, links: Links, targets: Targets, anchor_prefix: str
+    source: MarkdownSource, profile: Profile, links: Links, targets: Targets, anchor_prefix: str
 ) -> Html:
-    page = Page(profile, source.tokens, anchor_prefix)
+    page = HtmlPage(profile, source.tokens, anchor_prefix)
     written = write(page, library.blocks(source.text, profile), library.shaped)
     html = library.cleaned(filled(written, source.tokens, targets), profile)
     # nh3 has cleaned it.

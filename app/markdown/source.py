@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from app.markdown.layout import lay_out
-from app.markdown.marks import LINE, Block, PageLink, Text, TicketLink, Token, clean, mark
-from app.markdown.pieces import RULE, Kind, Piece
+from app.markdown.marks import LINE, Block, PageLink, PlainText, TicketLink, Token, clean, mark
+from app.markdown.pieces import RULE, Piece, PieceKind
 from app.markdown.spans import MOST_LINKS, Spans, marked, mentions
 from app.markdown.values import Links, Profile
 
@@ -61,7 +61,7 @@ _FENCES = re.compile(r"^[ \t]*+(`{3,}+(?=[^`\n]*$)|~{3,}+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MarkdownSource:
     """A text as the library gets it, with the tokens that its marks stand for."""
 
     text: str
@@ -88,7 +88,7 @@ def parse(text: str) -> Links:
     return links_of(read_any(clean(text), Profile.FULL))
 
 
-def links_of(reading: Source | Long) -> Links:
+def links_of(reading: MarkdownSource | Long) -> Links:
     """What a text links to, each once, in the order of the first mention."""
     tokens: Iterable[Token]
     if isinstance(reading, Long):
@@ -105,7 +105,7 @@ def links_of(reading: Source | Long) -> Links:
     return Links(tuple(slugs), tuple(tickets))
 
 
-def read_any(text: str, profile: Profile) -> Source | Long:
+def read_any(text: str, profile: Profile) -> MarkdownSource | Long:
     """Read a cleaned text: to be laid out, or to be shown as its source."""
     if len(text) <= LONGEST:
         source = read(text, profile)
@@ -120,7 +120,7 @@ def read_any(text: str, profile: Profile) -> Source | Long:
     return Long(text, tuple(found))
 
 
-def read(text: str, profile: Profile) -> Source:
+def read(text: str, profile: Profile) -> MarkdownSource:
     """Read a cleaned text to be laid out."""
     layout = lay_out(text)
     writer = _Writer(Spans(layout.definitions, is_restricted=profile is Profile.RESTRICTED))
@@ -128,7 +128,9 @@ def read(text: str, profile: Profile) -> Source:
         writer.write(piece)
     source = "\n".join(writer.lines)
     runs = sum(source.count(char) for char in "*_~|")
-    return Source(source, writer.spans.tokens, len(writer.lines) + len(writer.spans.tokens) + runs)
+    return MarkdownSource(
+        source, writer.spans.tokens, len(writer.lines) + len(writer.spans.tokens) + runs
+    )
 
 
 def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
@@ -154,26 +156,26 @@ class _Writer:
     def write(self, piece: Piece) -> None:
         """Add the lines of one piece."""
         match piece.kind:
-            case Kind.GAP:
+            case PieceKind.GAP:
                 self.lines.append(piece.prefix.rstrip())
-            case Kind.RULE:
+            case PieceKind.RULE:
                 self.lines.append(f"{piece.prefix}---")
-            case Kind.CODE:
+            case PieceKind.CODE:
                 code = "".join(f"{line}\n" for line in piece.lines)
                 self._line(piece.prefix, mark(self.spans.tokens, Block(code, piece.language)))
-            case Kind.HEADING:
+            case PieceKind.HEADING:
                 words = self._words("\n".join(piece.lines))
                 # The library takes a # at the end for decoration.
                 end = self._literal("") if words.endswith("#") else ""
                 self._line(f"{piece.prefix}{'#' * piece.level} ", words + end)
-            case Kind.TEXT:
+            case PieceKind.TEXT:
                 self._paragraph(piece)
 
     def _line(self, prefix: str, words: str) -> None:
         self.lines.append(prefix + words)
 
     def _literal(self, words: str) -> str:
-        return mark(self.spans.tokens, Text(words))
+        return mark(self.spans.tokens, PlainText(words))
 
     def _words(self, text: str, *, in_row: bool = False) -> str:
         return marked(self.spans, text.strip(), in_row=in_row) or self._literal("")

@@ -18,7 +18,7 @@ from app.markdown.marks import (
     Code,
     Link,
     PageLink,
-    Text,
+    PlainText,
     TicketLink,
     Token,
     mark,
@@ -156,12 +156,12 @@ def _literal(here: _Reader, found: re.Match[str]) -> None:
 
 
 def _read_escape(here: _Reader, found: re.Match[str]) -> None:
-    _put(here, Text(ESCAPED.sub(r"\1", found.group())))
+    _put(here, PlainText(ESCAPED.sub(r"\1", found.group())))
 
 
 def _read_slash(here: _Reader, found: re.Match[str]) -> None:
     if found.group() == "\\":
-        _put(here, Text("\\"))
+        _put(here, PlainText("\\"))
     else:
         _put(here, Break())
         here.out.append(LINE)
@@ -174,7 +174,7 @@ def _read_line(here: _Reader, found: re.Match[str]) -> None:
 
 
 def _read_entity(here: _Reader, found: re.Match[str]) -> None:
-    _put(here, Text(_readable(html.unescape(found.group()))))
+    _put(here, PlainText(_readable(html.unescape(found.group()))))
 
 
 def _readable(text: str) -> str:
@@ -186,7 +186,7 @@ def _read_ticks(here: _Reader, found: re.Match[str]) -> None:
         here.ticks = Ticks(here.text)
     closing = here.ticks.closing(found.start(), found.end())
     if closing is None:
-        _put(here, Text(found.group()))
+        _put(here, PlainText(found.group()))
         return
     code = here.text[found.end() : closing].replace("\n", " ")
     if code.startswith(" ") and code.endswith(" ") and code.strip():
@@ -201,7 +201,7 @@ def _read_ticks(here: _Reader, found: re.Match[str]) -> None:
 def _read_mention(here: _Reader, found: re.Match[str]) -> None:
     token = None if here.in_link or here.spans.is_restricted else _mention(found)
     if token is None or here.spans.links >= MOST_LINKS:
-        _put(here, Text(found.group()))
+        _put(here, PlainText(found.group()))
     else:
         here.spans.links += 1
         _put(here, token)
@@ -238,9 +238,9 @@ def _put_link(
 ) -> None:
     judged = None if here.in_link else addresses.judged(address)
     if judged is None:
-        _put(here, Text(shown if typed is None else typed))
+        _put(here, PlainText(shown if typed is None else typed))
     else:
-        _put(here, Link(judged, title, mark(here.spans.tokens, Text(shown))))
+        _put(here, Link(judged, title, mark(here.spans.tokens, PlainText(shown))))
 
 
 def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
@@ -260,9 +260,9 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
         # Bodies show no pictures: a link leads to it, or its text stands alone.
         words = here.text[start:end].replace("\n", " ").strip()
         if judged is None or here.in_link or here.spans.is_restricted:
-            _put(here, Text(words))
+            _put(here, PlainText(words))
         else:
-            shown = mark(here.spans.tokens, Text(words or judged))
+            shown = mark(here.spans.tokens, PlainText(words or judged))
             _put(here, Link(judged, title, shown))
         here.at = behind
     elif judged is None:
@@ -271,7 +271,11 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
         shown = marked(here.spans, here.text[start:end], in_link=True, in_row=here.in_row)
         _put(
             here,
-            Link(judged, title, shown if shown.strip() else mark(here.spans.tokens, Text(judged))),
+            Link(
+                judged,
+                title,
+                shown if shown.strip() else mark(here.spans.tokens, PlainText(judged)),
+            ),
         )
         here.at = behind
 

@@ -24,7 +24,7 @@ from app.markdown.marks import (
     Code,
     Link,
     PageLink,
-    Text,
+    PlainText,
     TicketLink,
     Token,
 )
@@ -44,7 +44,7 @@ _AS_THEY_ARE = {"ul", "blockquote", "thead", "tbody", "tr"}
 
 
 @dataclass(slots=True)
-class Page:
+class HtmlPage:
     """A text being written."""
 
     profile: Profile
@@ -58,7 +58,7 @@ class Page:
     runs: list[int] = field(default_factory=list)
 
 
-def write(page: Page, root: Element, shaped: Callable[[str], str]) -> str:
+def write(page: HtmlPage, root: Element, shaped: Callable[[str], str]) -> str:
     """The HTML of what stands in ``root``, with marks for code and wiki links."""
     for child in root:
         _element(page, child)
@@ -74,7 +74,7 @@ def write(page: Page, root: Element, shaped: Callable[[str], str]) -> str:
     return "".join(page.out)
 
 
-def _shape(page: Page, batch: list[int], shaped: Callable[[str], str]) -> None:
+def _shape(page: HtmlPage, batch: list[int], shaped: Callable[[str], str]) -> None:
     check()
     if batch:
         parts = shaped(BETWEEN.join(page.out[at] for at in batch)).split(BETWEEN)
@@ -82,7 +82,7 @@ def _shape(page: Page, batch: list[int], shaped: Callable[[str], str]) -> None:
             page.out[at] = part
 
 
-def _element(page: Page, element: Element) -> None:
+def _element(page: HtmlPage, element: Element) -> None:
     check()
     tag = element.tag
     if tag in _HEADINGS:
@@ -101,7 +101,7 @@ def _element(page: Page, element: Element) -> None:
         _flow(page, element.tail.strip(), "")
 
 
-def _around(page: Page, tag: str, element: Element) -> None:
+def _around(page: HtmlPage, tag: str, element: Element) -> None:
     attributes = ""
     if tag == "ol":
         start = element.get("start", "1")
@@ -117,7 +117,7 @@ def _around(page: Page, tag: str, element: Element) -> None:
     page.out.append(f"</{tag}>\n")
 
 
-def _cell(page: Page, tag: str, element: Element) -> None:
+def _cell(page: HtmlPage, tag: str, element: Element) -> None:
     aligned = _ALIGNED.match(element.get("style", ""))
     attributes = f' class="align-{aligned.group(1)}"' if aligned else ""
     page.out.append(f"<{tag}{attributes}>")
@@ -125,7 +125,7 @@ def _cell(page: Page, tag: str, element: Element) -> None:
     page.out.append(f"</{tag}>\n")
 
 
-def _item(page: Page, element: Element) -> None:
+def _item(page: HtmlPage, element: Element) -> None:
     text = (element.text or "").strip()
     first = element[0] if len(element) and not text and element[0].tag == "p" else None
     task = _TASK.match(text if first is None else (first.text or ""))
@@ -151,7 +151,7 @@ def _item(page: Page, element: Element) -> None:
     page.out.append("</li>\n")
 
 
-def _flow(page: Page, text: str, tag: str) -> None:
+def _flow(page: HtmlPage, text: str, tag: str) -> None:
     """Text in paragraphs (or none, in a tight list), code blocks standing between them."""
     opening, closing = (f"<{tag}>", f"</{tag}>\n") if tag else ("", "")
     for part in _parts(page, text):
@@ -164,7 +164,7 @@ def _flow(page: Page, text: str, tag: str) -> None:
             page.out.append(closing)
 
 
-def _parts(page: Page, text: str) -> list[str]:
+def _parts(page: HtmlPage, text: str) -> list[str]:
     parts: list[str] = []
     at = 0
     for found in MARK.finditer(text):
@@ -174,11 +174,11 @@ def _parts(page: Page, text: str) -> list[str]:
     return [*parts, text[at:]]
 
 
-def _token(page: Page, mark: str) -> Token:
+def _token(page: HtmlPage, mark: str) -> Token:
     return page.tokens[int(mark[1:-1])]
 
 
-def _heading(page: Page, tag: str, text: str) -> None:
+def _heading(page: HtmlPage, tag: str, text: str) -> None:
     # The title of the page is its only h1. The restricted profile has neither h1 nor h2: their
     # text stays.
     level = max(2, int(tag[1]))
@@ -197,7 +197,7 @@ def _heading(page: Page, tag: str, text: str) -> None:
     page.out.append(f"</h{level}>\n")
 
 
-def _words(page: Page, found: re.Match[str]) -> str:
+def _words(page: HtmlPage, found: re.Match[str]) -> str:
     match _token(page, found.group()):
         case PageLink(_, shown) | TicketLink(_, shown):
             return escape(shown)
@@ -209,7 +209,7 @@ def _words(page: Page, found: re.Match[str]) -> str:
             return ""
 
 
-def _anchor(page: Page, words: str) -> str:
+def _anchor(page: HtmlPage, words: str) -> str:
     """The name of a heading's anchor: its words, with ``-2`` where they come again."""
     plain = _NOT_IN_ANCHORS.sub("", words.lower()).strip().replace(" ", "-")[:LONGEST_ANCHOR]
     base = plain or "section"
@@ -223,26 +223,26 @@ def _anchor(page: Page, words: str) -> str:
     return name
 
 
-def _run(page: Page, html: str) -> None:
+def _run(page: HtmlPage, html: str) -> None:
     if "<" in html:
         page.runs.append(len(page.out))
     page.out.append(html)
 
 
-def _inline(page: Page, text: str) -> str:
+def _inline(page: HtmlPage, text: str) -> str:
     return emphasised(text, lambda part: _plain(page, part))
 
 
-def _plain(page: Page, text: str) -> str:
+def _plain(page: HtmlPage, text: str) -> str:
     html = escape(text)
     if "\ufdd0" in html:
         html = MARK.sub(lambda found: _inline_token(page, found.group()), html)
     return html.replace(LINE, "\n")
 
 
-def _inline_token(page: Page, mark: str) -> str:
+def _inline_token(page: HtmlPage, mark: str) -> str:
     match _token(page, mark):
-        case Text(text):
+        case PlainText(text):
             return escape(text)
         case Link(href, title, shown):
             return _link(page, href, title, _inline(page, shown))
@@ -250,7 +250,7 @@ def _inline_token(page: Page, mark: str) -> str:
             return mark
 
 
-def _link(page: Page, href: str, title: str, html: str) -> str:
+def _link(page: HtmlPage, href: str, title: str, html: str) -> str:
     if href.startswith("#") and page.profile is Profile.FULL:
         href = f"#{page.anchor_prefix}{href[1:]}"
     said = f' title="{escape(title)}"' if title else ""

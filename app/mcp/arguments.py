@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from app.core.errors import Details, InvalidField, RequestInvalid
-from app.mcp.parameters import DEFAULT_PAGE, LARGEST_PAGE, Kind, Parameter
+from app.mcp.parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, ParameterKind
 
 PLACE = "arguments"
 _INTEGER = re.compile(r"-?[0-9]{1,15}")
@@ -91,7 +91,9 @@ def _unknown(name: str, known: Mapping[str, Parameter], elsewhere: Mapping[str, 
 
 def _read(parameter: Parameter, value: Any, given: dict[str, Any]) -> None:
     """Put the value into ``given``, unless it stands for nothing."""
-    counts = parameter.kind is Kind.BODY or (parameter.kind is Kind.LINE and parameter.required)
+    counts = parameter.kind is ParameterKind.BODY or (
+        parameter.kind is ParameterKind.LINE and parameter.required
+    )
     if value is None or (value == "" and not counts):
         if value is None and parameter.clearable:
             given[parameter.name] = None
@@ -179,16 +181,16 @@ def _moment(value: Any) -> int:
         ) from error
 
 
-_READERS: dict[Kind, Callable[[Any], Any]] = {
-    Kind.TEXT: _text,
-    Kind.LINE: _text,
-    Kind.BODY: _text,
-    Kind.INTEGER: _integer,
-    Kind.FLAG: _flag,
-    Kind.TEXTS: _texts,
-    Kind.DAY: _day,
-    Kind.MOMENT: _moment,
-    Kind.EDITS: _edits,
+_READERS: dict[ParameterKind, Callable[[Any], Any]] = {
+    ParameterKind.TEXT: _text,
+    ParameterKind.LINE: _text,
+    ParameterKind.BODY: _text,
+    ParameterKind.INTEGER: _integer,
+    ParameterKind.FLAG: _flag,
+    ParameterKind.TEXTS: _texts,
+    ParameterKind.DAY: _day,
+    ParameterKind.MOMENT: _moment,
+    ParameterKind.EDITS: _edits,
 }
 
 

@@ -20,7 +20,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.database.failures import is_outage
 from app.database.session import reading
-from app.http.current import asked, notes, read_body
+from app.http.current import current_g, current_request, read_body
 from app.http.responses import Reply
 from app.mcp import protocol_versions
 from app.mcp.messages import (
@@ -33,7 +33,7 @@ from app.mcp.messages import (
     parse,
     result,
 )
-from app.mcp.methods import Asked, Invocation, method_of
+from app.mcp.methods import Invocation, MethodCall, method_of
 from app.mcp.registry import Door
 
 log = logging.getLogger(__name__)
@@ -50,8 +50,8 @@ def blueprint(door: Door) -> Blueprint:
     made = Blueprint("mcp", __name__)
 
     def endpoint(token: str) -> Response:
-        notes().operation_id = "mcp"
-        request = asked()
+        current_g().operation_id = "mcp"
+        request = current_request()
         try:
             return _answer(door, request, request.environ.get(ENVIRON_KEY, token))
         except ProtocolError as error:
@@ -149,7 +149,7 @@ def _answer_message(door: Door, token: str, understood: Understood, settings: Se
         return Response(status=202)
     method = method_of(message, modern=modern)
     try:
-        content = method.answer(Asked(door, actor, message, modern))
+        content = method.answer(MethodCall(door, actor, message, modern))
     except ProtocolError as error:
         error.request_id = message.id
         raise
@@ -170,11 +170,11 @@ def _authenticate(door: Door, token: str) -> Actor:
     """The bot; raises InvalidCredentials after auditing it (the envelope of REST is its answer)."""
     try:
         with reading():
-            notes().actor = door.resolve(token)
+            current_g().actor = door.resolve(token)
     except InvalidCredentials as error:
-        record_refusal(notes().actor, error, "mcp")
+        record_refusal(current_g().actor, error, "mcp")
         raise
-    actor: Actor = notes().actor
+    actor: Actor = current_g().actor
     return actor
 
 
@@ -200,7 +200,7 @@ def _call(
     try:
         content = invocation.run()
     except InvalidCredentials as error:
-        record_refusal(notes().actor, error, "mcp")
+        record_refusal(current_g().actor, error, "mcp")
         raise
     except ProtocolError as error:
         error.request_id, error.status = message.id, status

@@ -16,7 +16,7 @@ from app.core.errors import DomainError, InvalidCredentials, NotFound, Unavailab
 from app.core.redaction import scrub
 from app.database import idempotency
 from app.database.session import reading, run_write
-from app.http.current import notes
+from app.http.current import current_g
 from app.mcp import arguments, protocol_versions, tool_log
 from app.mcp.messages import (
     HEADER_MISMATCH,
@@ -107,7 +107,7 @@ class Invocation:
                 )
 
     def _resolve(self) -> Actor:
-        self.actor = notes().actor = self.door.resolve(self.token)
+        self.actor = current_g().actor = self.door.resolve(self.token)
         return self.actor
 
     def _work_of(self, tool: Tool) -> dict[str, Any]:
@@ -133,12 +133,12 @@ class Invocation:
             idempotency.fingerprint("MCP", tool.name, {**given, "client_request_id": echoed}),
             self.ttl_hours,
         )
-        if isinstance(claimed, idempotency.Answer):
+        if isinstance(claimed, idempotency.StoredAnswer):
             idempotency.judge_replay(lambda: tool.view(ToolCall(actor, given)))
             replayed: dict[str, Any] = orjson.loads(claimed.body)
             return replayed
         made = _echoing(tool.view(ToolCall(actor, given)), echoed)
-        idempotency.keep(claimed, idempotency.Answer(201, orjson.dumps(made), {}))
+        idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(made), {}))
         return made
 
 
@@ -155,7 +155,7 @@ MARKDOWN = "text/markdown"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MethodCall:
     """A message, from whom and in which era."""
 
     door: Door
@@ -168,13 +168,13 @@ class Asked:
 class Method:
     """How a method is answered, and how long its answer may be kept."""
 
-    answer: Callable[[Asked], dict[str, Any]]
+    answer: Callable[[MethodCall], dict[str, Any]]
     ttl_ms: int | None = None
     legacy: bool = True
     modern: bool = True
 
 
-def initialize(asked: Asked) -> dict[str, Any]:
+def initialize(asked: MethodCall) -> dict[str, Any]:
     """The handshake; it opens nothing, since no session is kept."""
     requested = asked.message.params.get("protocolVersion")
     if not isinstance(requested, str):
@@ -187,12 +187,12 @@ def initialize(asked: Asked) -> dict[str, Any]:
     }
 
 
-def ping(_: Asked) -> dict[str, Any]:
+def ping(_: MethodCall) -> dict[str, Any]:
     """An empty answer."""
     return {}
 
 
-def discover(asked: Asked) -> dict[str, Any]:
+def discover(asked: MethodCall) -> dict[str, Any]:
     """What the stateless era asks instead of a handshake."""
     return {
         "supportedVersions": protocol_versions.SUPPORTED,
@@ -201,13 +201,13 @@ def discover(asked: Asked) -> dict[str, Any]:
     }
 
 
-def list_tools(asked: Asked) -> dict[str, Any]:
+def list_tools(asked: MethodCall) -> dict[str, Any]:
     """All tools on one page, in a fixed order, for read and write bots alike."""
     _check_no_cursor(asked)
     return {"tools": asked.door.catalog.tools_listing}
 
 
-def _check_no_cursor(asked: Asked) -> None:
+def _check_no_cursor(asked: MethodCall) -> None:
     """These lists have one page, so no cursor is ever ours."""
     if asked.message.params.get("cursor") is not None:
         raise ProtocolError(
@@ -218,13 +218,13 @@ def _check_no_cursor(asked: Asked) -> None:
         )
 
 
-def list_templates(asked: Asked) -> dict[str, Any]:
+def list_templates(asked: MethodCall) -> dict[str, Any]:
     """The forms of resource addresses."""
     _check_no_cursor(asked)
     return {"resourceTemplates": [kind.template for kind in asked.door.catalog.kinds]}
 
 
-def list_resources(asked: Asked) -> dict[str, Any]:
+def list_resources(asked: MethodCall) -> dict[str, Any]:
     """The most recently updated resources that the bot can see, house rules first."""
     _check_no_cursor(asked)
     first: list[Resource] = []
@@ -250,7 +250,7 @@ def _row(resource: Resource) -> dict[str, Any]:
     }
 
 
-def read_resource(asked: Asked) -> dict[str, Any]:
+def read_resource(asked: MethodCall) -> dict[str, Any]:
     """One resource as Markdown; every reading is audited."""
     uri = asked.message.params.get("uri")
     if not isinstance(uri, str):
@@ -279,7 +279,7 @@ def read_resource(asked: Asked) -> dict[str, Any]:
     return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
 
 
-def _reader(asked: Asked, uri: str) -> str:
+def _reader(asked: MethodCall, uri: str) -> str:
     for kind in asked.door.catalog.kinds:
         if uri.startswith(kind.prefix):
             return kind.read(asked.actor, uri.removeprefix(kind.prefix))

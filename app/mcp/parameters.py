@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Kind(StrEnum):
+class ParameterKind(StrEnum):
     """The types of values."""
 
     TEXT = "text"
@@ -25,16 +25,16 @@ class Kind(StrEnum):
     EDITS = "edits"
 
 
-_TYPES: dict[Kind, dict[str, Any]] = {
-    Kind.TEXT: {"type": "string"},
-    Kind.LINE: {"type": "string"},
-    Kind.BODY: {"type": "string"},
-    Kind.INTEGER: {"type": "integer"},
-    Kind.FLAG: {"type": "boolean"},
-    Kind.TEXTS: {"type": "array", "items": {"type": "string"}},
-    Kind.DAY: {"type": "string"},
-    Kind.MOMENT: {"type": "string"},
-    Kind.EDITS: {
+_TYPES: dict[ParameterKind, dict[str, Any]] = {
+    ParameterKind.TEXT: {"type": "string"},
+    ParameterKind.LINE: {"type": "string"},
+    ParameterKind.BODY: {"type": "string"},
+    ParameterKind.INTEGER: {"type": "integer"},
+    ParameterKind.FLAG: {"type": "boolean"},
+    ParameterKind.TEXTS: {"type": "array", "items": {"type": "string"}},
+    ParameterKind.DAY: {"type": "string"},
+    ParameterKind.MOMENT: {"type": "string"},
+    ParameterKind.EDITS: {
         "type": "array",
         "items": {
             "type": "object",
@@ -50,7 +50,7 @@ class Parameter:
     """One argument of a tool."""
 
     name: str
-    kind: Kind
+    kind: ParameterKind
     description: str
     required: bool = False
     choices: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Parameter:
     def schema(self) -> dict[str, Any]:
         """Its JSON Schema."""
         made: dict[str, Any] = {**_TYPES[self.kind], "description": self.description}
-        if self.choices and self.kind is Kind.TEXTS:
+        if self.choices and self.kind is ParameterKind.TEXTS:
             made["items"] = {"type": "string", "enum": list(self.choices)}
         elif self.choices:
             made["enum"] = list(self.choices)
@@ -78,33 +78,33 @@ class Parameter:
 
 def text(name: str, description: str, **options: Any) -> Parameter:
     """A short text."""
-    return Parameter(name, Kind.TEXT, description, **options)
+    return Parameter(name, ParameterKind.TEXT, description, **options)
 
 
 def line(name: str, description: str, **options: Any) -> Parameter:
     """A title, or words to search for."""
-    return Parameter(name, Kind.LINE, description, **options)
+    return Parameter(name, ParameterKind.LINE, description, **options)
 
 
 def body(name: str, description: str, **options: Any) -> Parameter:
     """A text that is kept as sent."""
-    return Parameter(name, Kind.BODY, description, **options)
+    return Parameter(name, ParameterKind.BODY, description, **options)
 
 
 def flag(name: str, description: str, **options: Any) -> Parameter:
     """True or false."""
-    return Parameter(name, Kind.FLAG, description, **options)
+    return Parameter(name, ParameterKind.FLAG, description, **options)
 
 
 def texts(name: str, description: str, **options: Any) -> Parameter:
     """A list of texts."""
-    return Parameter(name, Kind.TEXTS, description, **options)
+    return Parameter(name, ParameterKind.TEXTS, description, **options)
 
 
 def choice(name: str, words: Any, description: str, **options: Any) -> Parameter:
     """One of a closed set of words."""
     return Parameter(
-        name, Kind.TEXT, description, choices=tuple(str(word) for word in words), **options
+        name, ParameterKind.TEXT, description, choices=tuple(str(word) for word in words), **options
     )
 
 
@@ -119,7 +119,7 @@ DEFAULT_PAGE = 50
 PAGE = (
     Parameter(
         "limit",
-        Kind.INTEGER,
+        ParameterKind.INTEGER,
         "Rows per page.",
         minimum=1,
         maximum=LARGEST_PAGE,

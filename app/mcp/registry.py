@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from app.core.actor import Access, Actor, Operation
-from app.database.group_commit import Gathering
+from app.database.group_commit import GroupCommit
 from app.mcp import tool_log
 from app.mcp.parameters import Parameter, input_schema
 
@@ -150,4 +150,4 @@ class Door:
     # ``name``, ``title`` and ``version``, as the handshake tells them.
     server: dict[str, str]
     # Where calls are written down.
-    calls: Gathering[tool_log.Entry] = field(default_factory=tool_log.gathering)
+    calls: GroupCommit[tool_log.Entry] = field(default_factory=tool_log.gathering)

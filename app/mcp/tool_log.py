@@ -17,7 +17,7 @@ from app.core import ids
 from app.core.actor import Actor
 from app.core.context import on_behalf_of, request_id
 from app.core.redaction import redact, scrub
-from app.database.group_commit import Gathering
+from app.database.group_commit import GroupCommit
 from app.database.session import Prepared
 
 ARGUMENTS_BYTES = 4096
@@ -60,14 +60,14 @@ def entry(
     )
 
 
-def gathering() -> Gathering[Entry]:
+def gathering() -> GroupCommit[Entry]:
     """The log of one application's calls."""
     # It says that something was asked, and nothing of a change, so its commit need not wait.
-    return Gathering(write, async_commit=True)
+    return GroupCommit(write, async_commit=True)
 
 
 def log(
-    calls: Gathering[Entry],
+    calls: GroupCommit[Entry],
     actor: Actor,
     tool_name: str,
     arguments: Any,

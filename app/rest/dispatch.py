@@ -28,10 +28,10 @@ from app.core.errors import (
 from app.core.etag import matches
 from app.database import idempotency
 from app.database.session import reading, run_write, session
-from app.http.current import PUBLIC_BYTES, asked, notes, read_body
+from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body
 from app.rest import fields
 from app.rest.answers import Answer, Rendered, render, respond
-from app.rest.routing import Call, Client, Registry, Route
+from app.rest.routing import Call, Caller, Registry, Route
 
 LARGEST_PAGE = 200
 CLIENT_REQUEST_ID_LENGTH = 128
@@ -47,7 +47,7 @@ class Identity:
     resolve: Callable[[Request], Actor]
     # Before any unit of work: refuse what is wrong by mere presence (both credentials, cross-site).
     precheck: Callable[[Request], None]
-    client: Callable[[Request], Client]
+    client: Callable[[Request], Caller]
     # Whether the browser says that another site caused the request.
     cross_site: Callable[[Request], bool]
 
@@ -55,7 +55,7 @@ class Identity:
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     """Answer one request for this route."""
     settings = settings_at_hand()
-    request, noted = asked(), notes()
+    request, noted = current_request(), current_g()
     noted.operation_id = route.operation_id
     noted.actor = ANONYMOUS
     identity.precheck(request)
@@ -91,7 +91,7 @@ def check_credentials(identity: Identity, operation_id: str) -> None:
     The database is asked for a key alone: who has a session that is over is merely anonymous.
     Raises AmbiguousCredentials, InvalidCredentials.
     """
-    request, noted = asked(), notes()
+    request, noted = current_request(), current_g()
     noted.operation_id = operation_id
     noted.actor = ANONYMOUS
     identity.precheck(request)
@@ -147,7 +147,7 @@ class Exchange:
             idempotency.fingerprint(self.route.method, self.request.path, self._parsed()),
             self.settings.idempotency_key_ttl_hours,
         )
-        if isinstance(claimed, idempotency.Answer):
+        if isinstance(claimed, idempotency.StoredAnswer):
             if call.actor.is_bot:
                 # Its allowlist may be narrower by now.
                 idempotency.judge_replay(lambda: self._answer(call))
@@ -155,7 +155,7 @@ class Exchange:
             return Rendered(claimed.status, claimed.body, replayed)
         rendered = self._answer(call)
         idempotency.keep(
-            claimed, idempotency.Answer(rendered.status, rendered.body, rendered.headers)
+            claimed, idempotency.StoredAnswer(rendered.status, rendered.body, rendered.headers)
         )
         return rendered
 
@@ -163,7 +163,7 @@ class Exchange:
         """Credentials, kind of actor, form: in this order."""
         route, request = self.route, self.request
         actor = self.identity.resolve(request)
-        notes().actor = actor
+        current_g().actor = actor
         route.calls.admit(actor)
         if actor.is_bot and request.args.get("include_deleted") == "true" and self._knows_deleted:
             raise Forbidden("humans_only")

@@ -23,11 +23,11 @@ class Call:
     body: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     if_match: str | None = None
-    client: "Client | None" = None
+    client: "Caller | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class Caller:
     """What is known of the peer: its address behind the trusted proxies, and its user agent.
 
     One that is local is on this machine, with nothing in between.

@@ -30,14 +30,14 @@ SHORT = 3
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 
-class Kind(StrEnum):
+class DocumentKind(StrEnum):
     """What can be found."""
 
     TICKET = "ticket"
     WIKI_PAGE = "wiki_page"
 
 
-class Mark(StrEnum):
+class MarkKind(StrEnum):
     """The characters before marks. None is a letter, a digit or a pictograph of ``words``."""
 
     ALL = "¡"
@@ -58,14 +58,14 @@ class Mark(StrEnum):
 
 # Between title and body, so that no phrase reaches from one into the other.
 BOUNDARY = "·"
-GLOBAL = f"{Mark.PROJECT}global"
+GLOBAL = f"{MarkKind.PROJECT}global"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchDoc:
     """A ticket or a wiki page, as its domain hands it to the index."""
 
-    kind: Kind
+    kind: DocumentKind
     id: str
     # None for a global page.
     project_id: str | None
@@ -87,22 +87,22 @@ class Terms:
 
 def kind_mark(kind: str) -> str:
     """The mark of everything of a kind. SQLite would take what stands behind ``_`` for a word."""
-    return Mark.KIND + kind.replace("_", BOUNDARY)
+    return MarkKind.KIND + kind.replace("_", BOUNDARY)
 
 
 def project_mark(project_id: str | None) -> str:
     """The mark of everything in a project, or of what is global."""
-    return GLOBAL if project_id is None else Mark.PROJECT + project_id.replace("-", "")
+    return GLOBAL if project_id is None else MarkKind.PROJECT + project_id.replace("-", "")
 
 
 def display_mark(display_id: str) -> str:
     """The mark of the ticket with this display id."""
-    return Mark.DISPLAY_ID + display_id.lower().replace("-", BOUNDARY)
+    return MarkKind.DISPLAY_ID + display_id.lower().replace("-", BOUNDARY)
 
 
 def exact_mark(title_words: Iterable[str]) -> str:
     """The mark of titles that consist of these words."""
-    return (Mark.EXACT_TITLE + BOUNDARY.join(title_words))[:EXACT_LENGTH]
+    return (MarkKind.EXACT_TITLE + BOUNDARY.join(title_words))[:EXACT_LENGTH]
 
 
 def analyzed(doc: SearchDoc) -> Terms:
@@ -112,10 +112,10 @@ def analyzed(doc: SearchDoc) -> Terms:
     known = _within_bounds(different, [*title, *body])
     sequence = [word for word in body if word in known] if len(known) < len(different) else body
     placed = [*title, BOUNDARY, *sequence][:POSITIONS]
-    marks = [Mark.ALL, kind_mark(doc.kind), project_mark(doc.project_id), exact_mark(title)]
-    marks += _of_words(Mark.STEM, "", known)
-    marks += _of_words(Mark.TITLE_STEM, Mark.TITLE_WORD, set(title))
-    marks.append(_behind(Mark.LEAD, set(map(stem, known.intersection(_lead(doc.body, body))))))
+    marks = [MarkKind.ALL, kind_mark(doc.kind), project_mark(doc.project_id), exact_mark(title)]
+    marks += _of_words(MarkKind.STEM, "", known)
+    marks += _of_words(MarkKind.TITLE_STEM, MarkKind.TITLE_WORD, set(title))
+    marks.append(_behind(MarkKind.LEAD, set(map(stem, known.intersection(_lead(doc.body, body))))))
     if len(placed) == POSITIONS:
         marks += known.difference(placed)
     terms = Terms(placed, " ".join(filter(None, marks)))
@@ -129,10 +129,10 @@ def with_display_id(terms: Terms, display_id: str) -> Terms:
 
 def beginning(mark: str, letters: str) -> str | None:
     """The mark of words behind ``mark`` that begin so; None where they are too many letters."""
-    return Mark.BEGINNING + mark + letters if len(letters) <= SHORT else None
+    return MarkKind.BEGINNING + mark + letters if len(letters) <= SHORT else None
 
 
-def _of_words(stem_mark: Mark, word_mark: str, found: set[str]) -> Iterator[str]:
+def _of_words(stem_mark: MarkKind, word_mark: str, found: set[str]) -> Iterator[str]:
     """What words add where they stand: stems, themselves behind a mark, and how they begin."""
     # A pair of characters has no stem.
     stemmed = (one for one in found if one.isascii() or not is_unspaced(one))
@@ -144,7 +144,7 @@ def _of_words(stem_mark: Mark, word_mark: str, found: set[str]) -> Iterator[str]
     for length in range(SHORT, 0, -1):
         found = {one[:length] for one in found}
         beginnings |= found
-    yield _behind(Mark.BEGINNING + word_mark, beginnings)
+    yield _behind(MarkKind.BEGINNING + word_mark, beginnings)
 
 
 def _behind(mark: str, found: set[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from sqlalchemy import bindparam, delete, func, select
 
-from app.database.session import AnySelect, Bell, Prepared, is_postgresql, session
+from app.database.session import AfterCommitSignal, AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
 from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms
@@ -81,7 +81,7 @@ _DOCUMENT_ID = Prepared(
 
 
 # Rung when a document was put that may be pending.
-put_bell = Bell()
+put_bell = AfterCommitSignal()
 
 
 def _engine() -> Engine:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.search.words import Run, composed, folded, runs
+from app.search.words import WordRun, composed, folded, runs
 
 # A minus counts where a word begins right behind it, so that --option is a word.
 _PIECE = re.compile(
@@ -27,7 +27,7 @@ class Part:
     is_open: bool = False
     is_quoted: bool = False
     # The runs of text as typed, for finding them again in a snippet.
-    runs: tuple[Run, ...] = ()
+    runs: tuple[WordRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def parse(typed: str) -> Query:
     )
 
 
-def _words(found: tuple[Run, ...]) -> Iterator[str]:
+def _words(found: tuple[WordRun, ...]) -> Iterator[str]:
     for run in found[:-1]:
         yield from run.words
     last = found[-1]

@@ -21,7 +21,7 @@ from sqlalchemy import BigInteger, Integer, Text, bindparam, column, select, tab
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.columns import Id
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.session import AnySelect, Prepared, discard, run_write, session
 from app.search.document_ids import ADD
 from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
@@ -111,7 +111,7 @@ def flush(*, own: bool) -> None:
     """
 
     def take_in() -> None:
-        hold(Lock.INDEX)
+        acquire(Lock.INDEX)
         session.execute(_FLUSH)
 
     run_write(take_in, async_commit=True)

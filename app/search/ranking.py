@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from app.search.documents import EXACT_LENGTH, Mark, beginning, display_mark, exact_mark
+from app.search.documents import EXACT_LENGTH, MarkKind, beginning, display_mark, exact_mark
 from app.search.expressions import (
     All,
     Expression,
@@ -59,8 +59,8 @@ class _Field:
     word: str
 
 
-_ANYWHERE = _Field(Mark.STEM, "")
-_TITLE = _Field(Mark.TITLE_STEM, Mark.TITLE_WORD)
+_ANYWHERE = _Field(MarkKind.STEM, "")
+_TITLE = _Field(MarkKind.TITLE_STEM, MarkKind.TITLE_WORD)
 
 
 def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ...]]]:
@@ -69,7 +69,7 @@ def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ..
         return
     unwanted = _unwanted(query)
     if not query.wanted:
-        yield Tier.ANYWHERE, without(Term(Mark.ALL), unwanted), ()
+        yield Tier.ANYWHERE, without(Term(MarkKind.ALL), unwanted), ()
         return
     shown: list[Expression] = []
     if query.display_id is not None:
@@ -135,7 +135,7 @@ def _unwanted(query: Query) -> list[Expression]:
 
 
 def _in_lead(part: Part) -> Expression:
-    return every(Term(Mark.LEAD + stem(word)) for word in part.words)
+    return every(Term(MarkKind.LEAD + stem(word)) for word in part.words)
 
 
 def _in_field(part: Part, field: _Field) -> Expression:

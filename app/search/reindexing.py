@@ -11,7 +11,7 @@ from sqlalchemy import select, text
 
 from app.database.session import is_postgresql, reading, run_write, session
 from app.search import index
-from app.search.documents import Kind
+from app.search.documents import DocumentKind
 from app.search.models import SearchDocument
 from app.search.sources import source, sources
 
@@ -91,7 +91,7 @@ def _drop_step(after: int) -> Callable[[], int | None]:
             .order_by(SearchDocument.document_id)
             .limit(BATCH)
         ).all()
-        for kind in Kind:
+        for kind in DocumentKind:
             wanted = [row.id for row in rows if row.kind == kind]
             for identifier in set(wanted) - (source(kind).live(wanted) if wanted else set()):
                 index.remove(identifier)

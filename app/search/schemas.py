@@ -6,7 +6,7 @@ from marshmallow.fields import Float
 from app.rest import examples
 from app.rest.examples import Nested, Stamp, Union, like
 from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
-from app.search.documents import Kind
+from app.search.documents import DocumentKind
 
 
 class SearchQuery(PageQuery):
@@ -24,7 +24,9 @@ class SearchQuery(PageQuery):
             "maxLength": 500,
         },
     )
-    type = Choice(Kind, load_default=None, metadata={"description": "Only hits of this kind."})
+    type = Choice(
+        DocumentKind, load_default=None, metadata={"description": "Only hits of this kind."}
+    )
     project_id = Identifier(
         load_default=None, metadata={"description": "Only what belongs to this project."}
     )
@@ -33,7 +35,7 @@ class SearchQuery(PageQuery):
 class HitOut(Schema):
     """What all hits have."""
 
-    type = Choice(Kind, required=True, metadata=like(Kind.TICKET))
+    type = Choice(DocumentKind, required=True, metadata=like(DocumentKind.TICKET))
     id = Identifier(required=True, metadata=like(examples.TICKET))
     title = Text(required=True, metadata=like("Rotate the certificates"))
     snippet = Text(
@@ -89,4 +91,4 @@ class SearchHitOut(Union):
     """A ticket or a wiki page."""
 
     discriminator = "type"
-    members = {Kind.TICKET: TicketHitOut, Kind.WIKI_PAGE: WikiPageHitOut}
+    members = {DocumentKind.TICKET: TicketHitOut, DocumentKind.WIKI_PAGE: WikiPageHitOut}

@@ -14,12 +14,12 @@ from app.database.pagination import Page
 from app.database.session import AnySelect, Prepared
 from app.search import cursors, index
 from app.search.cursors import SearchCursor
-from app.search.documents import GLOBAL, Kind, kind_mark, project_mark
+from app.search.documents import GLOBAL, DocumentKind, kind_mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
 from app.search.parsing import Query, parse
 from app.search.ranking import Tier, all_tiers, some_of_all_tiers, tiers, wanted
 from app.search.snippets import Highlighter, Snippet
-from app.search.sources import Found, source
+from app.search.sources import FoundDocument, source
 
 QUERY_LENGTH = 500
 
@@ -32,8 +32,8 @@ _DELETED = Prepared(select(_projects.c.id).where(_projects.c.deleted_at.is_not(N
 class Hit:
     """A ticket or page that was found."""
 
-    kind: Kind
-    found: Found
+    kind: DocumentKind
+    found: FoundDocument
     tier: Tier
     snippet: Snippet
     highlighter: Highlighter
@@ -101,7 +101,7 @@ def ticket_ids(q: str) -> AnySelect:
     Whoever uses it sees to what the actor may see. Raises InvalidField as ``find`` does.
     """
     _check(q)
-    kind = Term(kind_mark(Kind.TICKET))
+    kind = Term(kind_mark(DocumentKind.TICKET))
     # What is in any other tier fits anywhere as well.
     apart = (Tier.DISPLAY_ID, Tier.ANYWHERE)
     fitting = [fits for tier, fits, _ in tiers(parse(q)) if tier in apart]
@@ -165,13 +165,13 @@ def _hits(found: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
         for one in source(kind).found(identifiers)
     }
     return [
-        _hit(Kind(documents[one][0]), shown[documents[one]], tier, highlighter)
+        _hit(DocumentKind(documents[one][0]), shown[documents[one]], tier, highlighter)
         for one, tier in found
         if documents.get(one) in shown
     ]
 
 
-def _hit(kind: Kind, found: Found, tier: Tier, highlighter: Highlighter) -> Hit:
+def _hit(kind: DocumentKind, found: FoundDocument, tier: Tier, highlighter: Highlighter) -> Hit:
     return Hit(kind, found, tier, highlighter.snippet(found.body), highlighter)
 
 

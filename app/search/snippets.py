@@ -14,7 +14,7 @@ from typing import Protocol
 
 from app.search.parsing import Part, Query
 from app.search.stemming import stem
-from app.search.words import LONGEST, Run, composed, folded, is_picture
+from app.search.words import LONGEST, WordRun, composed, folded, is_picture
 
 LENGTH = 200
 # How far the piece begins before its first match.
@@ -145,7 +145,7 @@ def _words(letters: str, fitting: _Fitting, plain: str, most: int) -> list[Span]
 def _phrase(part: Part) -> str:
     """The runs of a part, with anything that is no letter between them."""
     pattern = ""
-    before: Run | None = None
+    before: WordRun | None = None
     for run in part.runs:
         if before is not None:
             loose = before.is_unspaced or run.is_unspaced

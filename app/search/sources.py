@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.search.documents import Kind, SearchDoc
+from app.search.documents import DocumentKind, SearchDoc
 
 # A snippet is looked for in so much of a body; what is fetched for a page of hits stays bounded.
 BODY_SHOWN = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDocument:
     """A live ticket or page as it is now, for a hit."""
 
     id: str
@@ -29,14 +29,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HitSource:
     """One kind of document."""
 
-    kind: Kind
+    kind: DocumentKind
     # How many live ones there are.
     count: Callable[[], int]
     # The live ones among these ids.
-    found: Callable[[Sequence[str]], list[Found]]
+    found: Callable[[Sequence[str]], list[FoundDocument]]
     # The live ones among these ids, for the index.
     docs: Callable[[Sequence[str]], list[SearchDoc]]
     # The next live ones with greater ids, locked until the transaction ends, so that a change made
@@ -46,19 +46,19 @@ class Source:
     live: Callable[[Sequence[str]], set[str]]
 
 
-_sources: dict[str, Source] = {}
+_sources: dict[str, HitSource] = {}
 
 
-def install(*sources: Source) -> None:
+def install(*sources: HitSource) -> None:
     """Make these the sources of their kinds."""
     _sources.update({str(source.kind): source for source in sources})
 
 
-def source(kind: str) -> Source:
+def source(kind: str) -> HitSource:
     """The source of a kind."""
     return _sources[kind]
 
 
-def sources() -> list[Source]:
+def sources() -> list[HitSource]:
     """All sources."""
     return list(_sources.values())

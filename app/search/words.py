@@ -53,7 +53,7 @@ def folded(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WordRun:
     """A stretch of text that is one word, or several of a script without spaces."""
 
     text: str
@@ -67,14 +67,14 @@ class Run:
         return [self.text[at : at + 2] for at in range(len(self.text))]
 
 
-def runs(text: str) -> Iterator[Run]:
+def runs(text: str) -> Iterator[WordRun]:
     """The runs of a folded text in their order."""
     if _HAS_UNSPACED.search(text) is None:
         for word in _PLAIN.findall(text):
-            yield Run(word)
+            yield WordRun(word)
         return
     for found in _MIXED.finditer(text):
-        yield Run(found.group(), found.lastgroup == "run")
+        yield WordRun(found.group(), found.lastgroup == "run")
 
 
 def words(text: str) -> list[str]:

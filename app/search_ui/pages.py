@@ -14,7 +14,7 @@ from app.database.session import AnyRow, reading, session
 from app.projects import service as projects
 from app.projects.models import Project
 from app.search import service
-from app.search.documents import Kind
+from app.search.documents import DocumentKind
 from app.search.parsing import parse
 from app.search.ranking import Tier
 from app.search.service import Hit
@@ -30,7 +30,7 @@ Piece = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SearchRow:
     """A hit and where it leads."""
 
     hit: Hit
@@ -42,14 +42,14 @@ class Row:
     @property
     def is_ticket(self) -> bool:
         """Whether it is a ticket, and not a page."""
-        return self.hit.kind is Kind.TICKET
+        return self.hit.kind is DocumentKind.TICKET
 
 
-def rows_of(hits: list[Hit]) -> list[Row]:
+def rows_of(hits: list[Hit]) -> list[SearchRow]:
     """The rows of these hits, in a unit of work."""
     projects = _projects(hit.found.project_id for hit in hits)
     return [
-        Row(
+        SearchRow(
             hit,
             _address(hit, projects),
             projects.get(hit.found.project_id or ""),
@@ -70,7 +70,7 @@ def _projects(identifiers: Iterable[str | None]) -> dict[str, AnyRow]:
 
 
 def _address(hit: Hit, projects: dict[str, AnyRow]) -> str:
-    if hit.kind is Kind.TICKET:
+    if hit.kind is DocumentKind.TICKET:
         return f"/tickets/{hit.found.details['display_id']}"
     project = projects.get(hit.found.project_id or "")
     return address_of(project.key if project else None, hit.found.details["slug"], hit.found.id)
@@ -99,7 +99,7 @@ SINGLE_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchForm:
     """What an address asks for; what makes no sense in it is left out."""
 
     q: str
@@ -117,11 +117,11 @@ class Asked:
         return "/search?" + urlencode({name: value for name, value in given.items() if value})
 
 
-def _asked() -> Asked:
+def _asked() -> SearchForm:
     kind = request.args.get("type", "")
-    return Asked(
+    return SearchForm(
         q=request.args.get("q", "").strip()[: service.QUERY_LENGTH],
-        type=kind if kind in set(Kind) else "",
+        type=kind if kind in set(DocumentKind) else "",
         project_id=as_uuid(request.args.get("project_id", "")) or "",
     )
 
@@ -153,7 +153,7 @@ def search() -> Response:
     )
 
 
-def _found(asked: Asked, cursor: str | None) -> tuple[list[Row], str | None]:
+def _found(asked: SearchForm, cursor: str | None) -> tuple[list[SearchRow], str | None]:
     if not asked.q:
         return [], None
     found = service.find(
@@ -191,7 +191,7 @@ def palette() -> Response:
 
 
 def _sections(
-    rows: list[Row], fitting: list[commands.Command], asked: Asked
+    rows: list[SearchRow], fitting: list[commands.Command], asked: SearchForm
 ) -> list[dict[str, Any]]:
     """The sections in their order: a ticket named by its id, commands meant by name, the others."""
     found = {"name": "Tickets and pages", "rows": rows, "commands": []}

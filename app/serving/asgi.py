@@ -74,7 +74,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What the application answers: its body is whole, or an iterator of pieces to be made."""
 
     status: int
@@ -163,7 +163,7 @@ class Application:
             answer = await self._answered(environ, body)
         except Exception:
             log.exception("a request was not answered")
-            answer = Answer(500, *refusal(DomainError("Something went wrong on our side.")))
+            answer = HttpAnswer(500, *refusal(DomainError("Something went wrong on our side.")))
         if answer.is_failure:
             await self._slow_down(environ)
         if isinstance(body, FailedBody):
@@ -226,7 +226,7 @@ class Application:
             if client is not None:
                 _release(self._slow, client, 1)
 
-    async def _answered(self, environ: Environ, body: io.IOBase) -> Answer:
+    async def _answered(self, environ: Environ, body: io.IOBase) -> HttpAnswer:
         """The application's answer, from the lane where it can be had."""
         is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD")
         lane = self._reads if is_read else Lane.POOL
@@ -247,7 +247,7 @@ class Application:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pools[lane], _alone, lane, work)
 
-    def _call(self, environ: Environ) -> Answer:
+    def _call(self, environ: Environ) -> HttpAnswer:
         begun: list[Any] = []
 
         def start_response(status: str, headers: list[tuple[str, str]], _error: Any = None) -> Any:
@@ -255,13 +255,15 @@ class Application:
 
         parts: Iterable[bytes] = self._app(environ, start_response)
         if environ.get(STREAMED):
-            return Answer(begun[0], begun[1], iter(parts))
+            return HttpAnswer(begun[0], begun[1], iter(parts))
         try:
-            return Answer(begun[0], begun[1], b"".join(parts), FAILED in environ)
+            return HttpAnswer(begun[0], begun[1], b"".join(parts), FAILED in environ)
         finally:
             _close(parts)
 
-    async def _sent(self, answer: Answer, environ: Environ, receive: Receive, send: Send) -> None:
+    async def _sent(
+        self, answer: HttpAnswer, environ: Environ, receive: Receive, send: Send
+    ) -> None:
         """Send the answer; raises TimeoutError where nobody reads it."""
         status, headers, body = answer.status, answer.headers, answer.body
         if not isinstance(body, bytes):

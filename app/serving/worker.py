@@ -119,7 +119,7 @@ def listener(host: str, port: int) -> socket.socket:
     return found
 
 
-class Refused(Exception):
+class HeadRefused(Exception):
     """The head of a request is refused with this status."""
 
     def __init__(self, status: HTTPStatus) -> None:
@@ -194,7 +194,7 @@ class Connection(HttpToolsProtocol):
         self.head_bytes += len(part) + 4
         if self.head_bytes > HEAD_BYTES:
             self.refusal = refusal
-            raise Refused(refusal)
+            raise HeadRefused(refusal)
 
     def on_headers_complete(self) -> None:
         """Begin the request."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.core.text import unified
-from app.text.sequences import Budget, Run, runs
+from app.text.sequences import MatchingRun, WorkBudget, runs
 
 # Words of a changed block, on either side, above which only whole lines are marked.
 WORDS = 20_000
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """A line with its number, as pieces of which some changed."""
 
     number: int
@@ -29,12 +29,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DiffBlock:
     """Lines that stayed (``old`` and ``new`` differ in their numbers alone) or changed."""
 
     same: bool
-    old: tuple[Line, ...] = ()
-    new: tuple[Line, ...] = ()
+    old: tuple[DiffLine, ...] = ()
+    new: tuple[DiffLine, ...] = ()
     # Unchanged lines that are left out: far from any change.
     folded: int = 0
 
@@ -43,7 +43,7 @@ class Block:
 class Diff:
     """The blocks from top to bottom, and how many lines came and went."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[DiffBlock] = field(default_factory=list)
     added: int = 0
     removed: int = 0
 
@@ -52,9 +52,9 @@ def compare(old: str, new: str) -> Diff:
     """The diff of two texts."""
     before, after = _lines(old), _lines(new)
     made = Diff()
-    every = runs(before, after, Budget())
+    every = runs(before, after, WorkBudget())
     # The words have a budget of their own; what is beyond it is marked by lines.
-    budget = Budget()
+    budget = WorkBudget()
     for index, run in enumerate(every):
         if run.same:
             made.blocks += _kept(before, run, index == 0, index == len(every) - 1)
@@ -66,7 +66,7 @@ def compare(old: str, new: str) -> Diff:
         marked = _marked(removed, added, budget) if run.old and run.new else None
         old_pieces, new_pieces = marked or ([(removed, True)], [(added, True)])
         made.blocks.append(
-            Block(
+            DiffBlock(
                 False,
                 _numbered(old_pieces, run.old) if run.old else (),
                 _numbered(new_pieces, run.new) if run.new else (),
@@ -81,19 +81,20 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _kept(lines: list[str], run: Run, first: bool, last: bool) -> Iterator[Block]:
+def _kept(lines: list[str], run: MatchingRun, first: bool, last: bool) -> Iterator[DiffBlock]:
     """Unchanged lines: a few at each change, the rest folded away."""
     head = 0 if first else AROUND
     tail = 0 if last else AROUND
     length = len(run.old)
 
-    def part(start: int, end: int) -> Block:
-        return Block(
+    def part(start: int, end: int) -> DiffBlock:
+        return DiffBlock(
             True,
             tuple(
-                Line(run.old[at] + 1, ((lines[run.old[at]], False),)) for at in range(start, end)
+                DiffLine(run.old[at] + 1, ((lines[run.old[at]], False),))
+                for at in range(start, end)
             ),
-            tuple(Line(run.new[at] + 1, ()) for at in range(start, end)),
+            tuple(DiffLine(run.new[at] + 1, ()) for at in range(start, end)),
         )
 
     # One line folded would take as much room as itself.
@@ -102,7 +103,7 @@ def _kept(lines: list[str], run: Run, first: bool, last: bool) -> Iterator[Block
         return
     if head:
         yield part(0, head)
-    yield Block(True, folded=length - head - tail)
+    yield DiffBlock(True, folded=length - head - tail)
     if tail:
         yield part(length - tail, length)
 
@@ -110,7 +111,7 @@ def _kept(lines: list[str], run: Run, first: bool, last: bool) -> Iterator[Block
 Pieces = list[tuple[str, bool]]
 
 
-def _marked(removed: str, added: str, budget: Budget) -> tuple[Pieces, Pieces] | None:
+def _marked(removed: str, added: str, budget: WorkBudget) -> tuple[Pieces, Pieces] | None:
     """Both texts with their changed words marked; None where they have too little in common."""
     if budget.is_spent:
         return None
@@ -134,7 +135,7 @@ def _marked(removed: str, added: str, budget: Budget) -> tuple[Pieces, Pieces] |
     return old_pieces, new_pieces
 
 
-def _numbered(pieces: Pieces, numbers: range) -> tuple[Line, ...]:
+def _numbered(pieces: Pieces, numbers: range) -> tuple[DiffLine, ...]:
     """Pieces cut into lines, those that touch and are alike as one."""
     lines: list[list[tuple[str, bool]]] = [[]]
     for text, changed in pieces:
@@ -148,4 +149,6 @@ def _numbered(pieces: Pieces, numbers: range) -> tuple[Line, ...]:
                 line[-1] = (line[-1][0] + part, changed)
             else:
                 line.append((part, changed))
-    return tuple(Line(number + 1, tuple(line)) for number, line in zip(numbers, lines, strict=True))
+    return tuple(
+        DiffLine(number + 1, tuple(line)) for number, line in zip(numbers, lines, strict=True)
+    )

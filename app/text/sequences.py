@@ -19,7 +19,7 @@ SECONDS = 1.0
 
 
 @dataclass(slots=True)
-class Budget:
+class WorkBudget:
     """How many cells may still be filled, and until when, by the processor time of this thread."""
 
     cells: int = CELLS
@@ -32,7 +32,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MatchingRun:
     """A stretch of both sequences: the same, or ``old`` replaced by ``new``."""
 
     same: bool
@@ -40,17 +40,19 @@ class Run:
     new: range
 
 
-def runs(old: Sequence[str], new: Sequence[str], budget: Budget | None = None) -> list[Run]:
+def runs(
+    old: Sequence[str], new: Sequence[str], budget: WorkBudget | None = None
+) -> list[MatchingRun]:
     """The alternating runs that turn ``old`` into ``new``."""
-    made: list[Run] = []
+    made: list[MatchingRun] = []
     at_old = at_new = 0
-    for start_old, start_new, length in _joined(_matches(old, new, budget or Budget())):
+    for start_old, start_new, length in _joined(_matches(old, new, budget or WorkBudget())):
         if start_old > at_old or start_new > at_new:
-            made.append(Run(False, range(at_old, start_old), range(at_new, start_new)))
+            made.append(MatchingRun(False, range(at_old, start_old), range(at_new, start_new)))
         at_old, at_new = start_old + length, start_new + length
-        made.append(Run(True, range(start_old, at_old), range(start_new, at_new)))
+        made.append(MatchingRun(True, range(start_old, at_old), range(start_new, at_new)))
     if at_old < len(old) or at_new < len(new):
-        made.append(Run(False, range(at_old, len(old)), range(at_new, len(new))))
+        made.append(MatchingRun(False, range(at_old, len(old)), range(at_new, len(new))))
     return made
 
 
@@ -69,7 +71,9 @@ def _joined(pairs: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]
         yield held
 
 
-def _matches(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[tuple[int, int, int]]:
+def _matches(
+    old: Sequence[str], new: Sequence[str], budget: WorkBudget
+) -> list[tuple[int, int, int]]:
     """Matching stretches as (start in old, start in new, length), in no order."""
     found: list[tuple[int, int, int]] = []
     waiting = [(0, len(old), 0, len(new))]
@@ -137,7 +141,7 @@ def _compared(
     old: Sequence[str],
     new: Sequence[str],
     bounds: tuple[int, int, int, int],
-    budget: Budget,
+    budget: WorkBudget,
 ) -> list[tuple[int, int, int]]:
     """The longest common subsequence by table, where the budget allows one."""
     old_from, old_to, new_from, new_to = bounds

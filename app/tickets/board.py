@@ -123,7 +123,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class BoardLane:
     """A row of a grouped board: what its cards have in common, and the cards by column."""
 
     key: str
@@ -273,7 +273,7 @@ def lanes(
     found: Sequence[Column],
     users: dict[str, UserSummary],
     labels: Sequence[LabelSummary],
-) -> list[Lane]:
+) -> list[BoardLane]:
     """The cards of these columns by lane; lanes in a fixed order, what has none of it last."""
     marks = _marks(shape.grouping, found, users, labels)
     held: dict[tuple[str, str], list[Card]] = {}
@@ -281,7 +281,7 @@ def lanes(
         for one in column.cards:
             held.setdefault((one["lane"], column.id), []).append(one)
     return [
-        Lane(key, name, mark, [(column, held.get((key, column.id), [])) for column in found])
+        BoardLane(key, name, mark, [(column, held.get((key, column.id), [])) for column in found])
         for key, (name, mark) in marks.items()
     ]
 

@@ -21,46 +21,46 @@ CATEGORIES = frozenset(str(one) for one in StateCategory)
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class BoardCell:
     """Where a card is: its column (a state, or a category on the board of all) and its lane."""
 
     place: str
     # Empty where lanes do not matter.
     lane: str = ""
 
-    def fits(self, other: "Spot") -> bool:
+    def fits(self, other: "BoardCell") -> bool:
         """Whether the other one is here; without a lane, any lane is."""
         return self.place == other.place and self.lane in ("", other.lane)
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class MovedCard:
     """Where a card was, and whether it was moved; it was not if it had left where it was seen."""
 
-    before: Spot
+    before: BoardCell
     is_moved: bool
 
 
 @operation(Access.WRITE)
-def carry(
-    actor: Actor, reference: str, *, to: Spot, seen: Spot | None, grouping: str = ""
-) -> Carried:
+def move_card(
+    actor: Actor, reference: str, *, to: BoardCell, seen: BoardCell | None, grouping: str = ""
+) -> MovedCard:
     """Put a card into a column and a lane; without ``seen``, wherever it is by now.
 
     Raises what the verbs that change a ticket do, and InvalidField for what no lane can change.
     """
     ticket = loaders.writable(actor, reference)
     by_category = to.place in CATEGORIES
-    before = Spot(_place(ticket, by_category=by_category), _lane(ticket, grouping))
+    before = BoardCell(_place(ticket, by_category=by_category), _lane(ticket, grouping))
     if seen is not None and not (seen.fits(before) or to.fits(before)):
-        return Carried(before, is_moved=False)
+        return MovedCard(before, is_moved=False)
     if grouping and to.lane and to.lane != before.lane:
         changed = _lane_fields(ticket, grouping, before.lane, to.lane)
         service.update_ticket(actor, ticket, **changed)
     if to.place != before.place:
         state_id = _first_of(ticket.project_id, to.place) if by_category else to.place
         service.transition_ticket(actor, ticket, state_id=state_id)
-    return Carried(before, is_moved=True)
+    return MovedCard(before, is_moved=True)
 
 
 def _place(ticket: Ticket, *, by_category: bool) -> str:

@@ -16,7 +16,7 @@ from app.tickets.read import LabelSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Furniture:
+class BoardSidebar:
     """What stands around the cards of a board or a list: labels by name, and saved views."""
 
     labels: list[LabelSummary]
@@ -46,12 +46,12 @@ def _furniture(everywhere: bool) -> Prepared:
     return Prepared(union_all(views, labels))
 
 
-def furniture(project_id: str | None, user_id: str) -> Furniture:
+def board_sidebar(project_id: str | None, user_id: str) -> BoardSidebar:
     """The project's labels (of all projects: one a colour), and this person's views, by name."""
     project = {} if project_id is None else {"project_id": project_id}
     rows = _furniture(project_id is None).all(user_id=user_id, **project)
     rows = sorted(rows, key=lambda row: (row.place.casefold(), row.id))
-    return Furniture(
+    return BoardSidebar(
         [{"id": r.id, "name": r.name, "color": r.more} for r in rows if r.kind == "label"],
         [{"id": r.id, "name": r.name, "query": r.more} for r in rows if r.kind == "view"],
     )

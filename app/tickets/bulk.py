@@ -105,7 +105,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BulkOutcome:
     """What became of one ticket; ``why`` it was skipped."""
 
     reference: str
@@ -117,24 +117,24 @@ UNCHANGED = "It was so already."
 
 
 @operation(Access.WRITE)
-def change(actor: Actor, ticket_ids: Sequence[str], changes: Changes) -> list[Outcome]:
+def change(actor: Actor, ticket_ids: Sequence[str], changes: Changes) -> list[BulkOutcome]:
     """Change these tickets; one whose change is refused is left as it was."""
     return [_one(actor, ticket_id, changes) for ticket_id in ticket_ids]
 
 
-def _one(actor: Actor, ticket_id: str, changes: Changes) -> Outcome:
+def _one(actor: Actor, ticket_id: str, changes: Changes) -> BulkOutcome:
     found = loaders.find(ticket_id, lock=True)
     if found is None:
-        return Outcome("", is_changed=False, why="There is no such ticket.")
+        return BulkOutcome("", is_changed=False, why="There is no such ticket.")
     before = found.updated_at
     try:
         with savepoint():
             after = _change(actor, found, changes)
     except DomainError as error:
-        return Outcome(found.display_id, is_changed=False, why=error.message)
+        return BulkOutcome(found.display_id, is_changed=False, why=error.message)
     if after == before:
-        return Outcome(found.display_id, is_changed=False, why=UNCHANGED)
-    return Outcome(found.display_id, is_changed=True)
+        return BulkOutcome(found.display_id, is_changed=False, why=UNCHANGED)
+    return BulkOutcome(found.display_id, is_changed=True)
 
 
 def _change(actor: Actor, ticket: Ticket, changes: Changes) -> int:
@@ -152,5 +152,5 @@ def _change(actor: Actor, ticket: Ticket, changes: Changes) -> int:
     if fields:
         service.update_ticket(actor, reference, **fields)
     if changes.place:
-        board_moves.carry(actor, reference, to=board_moves.Spot(changes.place), seen=None)
+        board_moves.move_card(actor, reference, to=board_moves.BoardCell(changes.place), seen=None)
     return ticket.updated_at

@@ -141,7 +141,7 @@ def _card(
 def _quiet_since(parts: Parts) -> int:
     return (
         parts.silent_since
-        if parts.silent_since and stalled_bots.is_quiet(parts.silent_since)
+        if parts.silent_since and stalled_bots.is_stalled(parts.silent_since)
         else 0
     )
 

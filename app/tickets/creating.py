@@ -17,7 +17,7 @@ from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
-from app.search.documents import Kind, SearchDoc
+from app.search.documents import DocumentKind, SearchDoc
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import add_labels
 
@@ -103,7 +103,7 @@ def create_ticket(
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     created_at, updated_at = written_at or (moment, moment)
-    doc = SearchDoc(Kind.TICKET, identifier, project.id, title, body)
+    doc = SearchDoc(DocumentKind.TICKET, identifier, project.id, title, body)
     terms = index.terms_of(doc)
     number = _next_number(project.id)
     display_id = f"{project.key}-{number}"

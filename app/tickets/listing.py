@@ -230,7 +230,7 @@ _LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTickets:
     """A page of tickets without bodies, and the cursors of the pages around it."""
 
     rows: list[Row]
@@ -245,7 +245,7 @@ def find(
     limit: int,
     cursor: str | None,
     backwards: bool = False,
-) -> Found:
+) -> FoundTickets:
     """The page after a cursor, or ``backwards`` the one before it; raises InvalidField."""
     found = page(
         _LIVE.where(*conditions),
@@ -259,7 +259,7 @@ def find(
     )
     rows = found.data[::-1] if backwards else found.data
     more = found.next_cursor is not None
-    return Found(
+    return FoundTickets(
         tickets_json(rows),
         before=_cursor(rows, 0, sort) if (more if backwards else cursor is not None) else None,
         after=_cursor(rows, -1, sort) if (backwards or more) else None,
@@ -308,7 +308,7 @@ class Forest:
     """A page of trees, flat and in order, and the cursors around it."""
 
     branches: list[Branch]
-    found: Found
+    found: FoundTickets
 
 
 def find_trees(

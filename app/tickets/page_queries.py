@@ -70,7 +70,7 @@ _notes = table(
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Backlink:
     """A page or a note, and where it is."""
 
     kind: str
@@ -128,7 +128,7 @@ def _leading_here() -> list[AnySelect]:
     return [select(pages.subquery()), select(notes.subquery())]
 
 
-def _sources(rows: Iterable[Any]) -> list[Source]:
+def _sources(rows: Iterable[Any]) -> list[Backlink]:
     """What leads to the ticket, of rows of ``_around``: notes first, then pages by title."""
     found = [
         _source(row.kind, row.id, row.name, row.second, row.place)
@@ -140,18 +140,18 @@ def _sources(rows: Iterable[Any]) -> list[Source]:
     ]
 
 
-def _source(kind: str, identifier: str, title: str, slug: str, key: str) -> Source:
+def _source(kind: str, identifier: str, title: str, slug: str, key: str) -> Backlink:
     if kind == PAGE:
-        return Source(kind, title, address_of(key or None, slug, identifier), key or None)
+        return Backlink(kind, title, address_of(key or None, slug, identifier), key or None)
     below = f"/projects/{key}" if key else ""
-    return Source(kind, title, f"{below}/sticky-notes#note-{identifier}", key or None)
+    return Backlink(kind, title, f"{below}/sticky-notes#note-{identifier}", key or None)
 
 
 # -- the ticket and what stands around it --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TicketPageData:
     """A ticket with its project, all labels of the project by name, and what stands around it."""
 
     ticket: dict[str, Any]
@@ -159,7 +159,7 @@ class Subject:
     labels: list[dict[str, str]]
     watchers: list[dict[str, Any]]
     # What leads to it from elsewhere, for people.
-    sources: list[Source]
+    sources: list[Backlink]
 
 
 _SUBJECT = Prepared(
@@ -170,7 +170,7 @@ _SUBJECT = Prepared(
 
 
 @operation(Access.READ)
-def subject(actor: Actor, reference: str) -> Subject:
+def subject(actor: Actor, reference: str) -> TicketPageData:
     """The ticket of a display id; raises NotFound or Gone."""
     row = _SUBJECT.first(reference=reference)
     if row is None or not actor.sees_project(row.project_id):
@@ -188,7 +188,7 @@ def subject(actor: Actor, reference: str) -> Subject:
     labels, watchers = _labels_and_watchers(around)
     ticket = read.ticket_json(row)
     project = {"id": row.project_id, "key": row.key, "name": row.name}
-    return Subject(ticket, project, labels, watchers, _sources(around))
+    return TicketPageData(ticket, project, labels, watchers, _sources(around))
 
 
 Rows = list[dict[str, Any]]

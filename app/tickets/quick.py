@@ -25,7 +25,7 @@ _BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTAS
 
 
 @dataclass(slots=True)
-class Draft:
+class QuickTicket:
     """What a line says: the title that is left, the fields, and what was understood, in words."""
 
     title: str = ""
@@ -53,11 +53,11 @@ def read(
     *,
     users: Iterable[Any],
     labels: Iterable[Mapping[str, str]],
-) -> Draft:
+) -> QuickTicket:
     """Read a line. ``users`` are those that may be assigned, ``labels`` those of the project."""
     people = {user.username.lower(): user for user in users}
     named = {_plain(label["name"]): label for label in labels}
-    draft = Draft()
+    draft = QuickTicket()
 
     def taken(found: re.Match[str]) -> str:
         word = found["quoted"] or found["word"] or ""
@@ -88,14 +88,14 @@ def _plain(name: str) -> str:
     return text.same_name(name).replace(" ", "-")
 
 
-def _priority(draft: Draft, word: str) -> bool:
+def _priority(draft: QuickTicket, word: str) -> bool:
     found = [level for level in Priority if level.value == word.lower()]
     for level in found:
         draft.take("priority", level.value, "Priority", level.value.capitalize())
     return bool(found)
 
 
-def _due(draft: Draft, word: str) -> bool:
+def _due(draft: QuickTicket, word: str) -> bool:
     today = datetime.fromtimestamp(now_ms() / 1000, UTC).date()
     known = {"today": today, "tomorrow": today + timedelta(days=1)}
     day = known.get(word.lower())
@@ -111,7 +111,7 @@ def _due(draft: Draft, word: str) -> bool:
     return True
 
 
-def _parent(actor: Actor, project_id: str, draft: Draft, word: str) -> bool:
+def _parent(actor: Actor, project_id: str, draft: QuickTicket, word: str) -> bool:
     number = word.upper()
     found = loaders.named_in_body(actor, number) if is_display_id(number) else None
     if found is None or found.project_id != project_id or found.type not in _BELOW:

@@ -13,7 +13,7 @@ from app.core.clock import iso
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.columns import Id
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AnySelect, Prepared, session
 from app.database.versions import duplicate_is_conflict
@@ -140,7 +140,7 @@ def create_relation(
         raise InvalidField(TARGET_FIELD, "same_ticket", "A ticket has no relation to itself.")
     _check_new(source, target, type)
     if type == RelationType.BLOCKS:
-        hold(Lock.RELATIONS)
+        acquire(Lock.RELATIONS)
         _check_no_cycle(source, target)
     identifier = ids.new_id()
     relation = TicketRelation(
@@ -170,7 +170,7 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
     either = or_(same, reverse) if kind == RelationType.RELATES_TO else same
     if kind == RelationType.RELATES_TO:
         # Both directions are one relation, which no unique index knows.
-        hold(Lock.RELATIONS)
+        acquire(Lock.RELATIONS)
     found = session.scalar(
         select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
     )

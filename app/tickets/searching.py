@@ -9,8 +9,8 @@ from app.database.session import Prepared, session
 from app.database.sql_functions import Beginning
 from app.projects.models import WorkflowState
 from app.search import index
-from app.search.documents import Kind, SearchDoc
-from app.search.sources import BODY_SHOWN, Found, Source
+from app.search.documents import DocumentKind, SearchDoc
+from app.search.sources import BODY_SHOWN, FoundDocument, HitSource
 from app.tickets.models import Ticket
 from app.tickets.read import state_summary
 
@@ -18,7 +18,7 @@ from app.tickets.read import state_summary
 def document(ticket: Ticket | Any) -> SearchDoc:
     """What of a ticket is searched: display id, title and body; comments are not."""
     return SearchDoc(
-        kind=Kind.TICKET,
+        kind=DocumentKind.TICKET,
         id=ticket.id,
         project_id=ticket.project_id,
         title=ticket.title,
@@ -61,9 +61,9 @@ _HITS = Prepared(
 )
 
 
-def _found(identifiers: Sequence[str]) -> list[Found]:
+def _found(identifiers: Sequence[str]) -> list[FoundDocument]:
     return [
-        Found(
+        FoundDocument(
             id=row.id,
             project_id=row.project_id,
             title=row.title,
@@ -107,4 +107,6 @@ def _live(identifiers: Sequence[str]) -> set[str]:
     return set(session.scalars(statement.with_for_update(key_share=True)))
 
 
-SOURCE = Source(kind=Kind.TICKET, count=_count, found=_found, docs=_docs, batch=_batch, live=_live)
+SOURCE = HitSource(
+    kind=DocumentKind.TICKET, count=_count, found=_found, docs=_docs, batch=_batch, live=_live
+)

@@ -50,7 +50,7 @@ def last_signs() -> AnySelect:
     )
 
 
-def is_quiet(at: int) -> bool:
+def is_stalled(at: int) -> bool:
     """Whether a last sign at this time (milliseconds) is half an hour ago."""
     return now_ms() - at >= QUIET_MS
 
@@ -59,7 +59,7 @@ def is_quiet(at: int) -> bool:
 def silent_since(actor: Actor, ticket_id: str) -> int | None:
     """Since when the bot that holds this ticket has been silent, where it counts as quiet."""
     row = session.execute(last_signs().where(Ticket.id == ticket_id)).first()
-    return row.at if row is not None and is_quiet(row.at) else None
+    return row.at if row is not None and is_stalled(row.at) else None
 
 
 @operation(Access.READ)

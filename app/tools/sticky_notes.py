@@ -7,8 +7,8 @@ from app.mcp.parameters import (
     IDEMPOTENCY_KEY,
     INCLUDE_BODY,
     PAGE,
-    Kind,
     Parameter,
+    ParameterKind,
     body,
     choice,
     text,
@@ -76,7 +76,7 @@ def create_sticky_note(call: ToolCall) -> dict[str, Any]:
         NOTE,
         body("body", "Replaces the whole text."),
         COLOR,
-        Parameter("clear_fields", Kind.TEXTS, "Fields to empty.", choices=("color",)),
+        Parameter("clear_fields", ParameterKind.TEXTS, "Fields to empty.", choices=("color",)),
     ),
 )
 def update_sticky_note(call: ToolCall) -> dict[str, Any]:

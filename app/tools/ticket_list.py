@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.mcp.parameters import INCLUDE_BODY, PAGE, Kind, Parameter, choice, flag, text
+from app.mcp.parameters import INCLUDE_BODY, PAGE, Parameter, ParameterKind, choice, flag, text
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.search import service as search
@@ -31,7 +31,7 @@ toolbox = Toolbox()
         choice("priority", Priority, "Priority."),
         text("parent", "Children of this ticket: display id or UUID.", also="parent_ticket_id"),
         flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
-        Parameter("updated_since", Kind.MOMENT, "Time such as 2026-11-20T00:00:00Z."),
+        Parameter("updated_since", ParameterKind.MOMENT, "Time such as 2026-11-20T00:00:00Z."),
         text("q", "Words to search for, as in search."),
         *PAGE,
         INCLUDE_BODY,

@@ -8,8 +8,8 @@ from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
     IDEMPOTENCY_KEY,
     IF_MATCH,
-    Kind,
     Parameter,
+    ParameterKind,
     body,
     choice,
     line,
@@ -37,7 +37,7 @@ toolbox = Toolbox()
 
 TITLE = line("title", "1 to 200 characters.")
 PRIORITY = choice("priority", Priority, "Priority.")
-DUE_DATE = Parameter("due_date", Kind.DAY, DUE_DATE_TEXT, clearable=True)
+DUE_DATE = Parameter("due_date", ParameterKind.DAY, DUE_DATE_TEXT, clearable=True)
 ALL_WATCHERS = 200
 
 
@@ -154,7 +154,9 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         TITLE,
         body("body", "REPLACES the whole body; see append and edits. For remarks: add_comment."),
         APPEND,
-        Parameter("edits", Kind.EDITS, "Instead of body: each find must occur exactly once."),
+        Parameter(
+            "edits", ParameterKind.EDITS, "Instead of body: each find must occur exactly once."
+        ),
         PRIORITY,
         ASSIGNEE,
         EXPECTED_ASSIGNEE,
@@ -163,7 +165,7 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         DUE_DATE,
         Parameter(
             "clear_fields",
-            Kind.TEXTS,
+            ParameterKind.TEXTS,
             "Fields to empty.",
             choices=("assignee", "parent", "due_date", "labels"),
         ),

@@ -14,8 +14,8 @@ from app.mcp.parameters import (
     IF_MATCH,
     INCLUDE_BODY,
     PAGE,
-    Kind,
     Parameter,
+    ParameterKind,
     body,
     line,
     text,
@@ -103,10 +103,10 @@ def _with_bodies(
     parameters=(
         PAGE_NAME,
         SCOPE,
-        Parameter("body_offset", Kind.INTEGER, "Start of the text wanted.", minimum=0),
+        Parameter("body_offset", ParameterKind.INTEGER, "Start of the text wanted.", minimum=0),
         Parameter(
             "body_limit",
-            Kind.INTEGER,
+            ParameterKind.INTEGER,
             "Characters of text; 65536 unless given, then next_body_offset goes on.",
             minimum=1,
         ),
@@ -163,7 +163,9 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
         line("title", "1 to 200 characters."),
         body("body", "REPLACES the whole text; prefer append or edits."),
         APPEND,
-        Parameter("edits", Kind.EDITS, "Instead of body: each find must occur exactly once."),
+        Parameter(
+            "edits", ParameterKind.EDITS, "Instead of body: each find must occur exactly once."
+        ),
         text("summary", "What changed, for the history; at most 200 characters."),
         IF_MATCH,
     ),

@@ -17,7 +17,7 @@ from app.tickets.fields import FIELDS
 from app.tickets.models import Ticket
 from app.undo import service
 from app.undo.plans import SINCE, Difference
-from app.undo.service import Ending, Outcome, RequestOutcome
+from app.undo.service import Ending, RequestOutcome, UndoOutcome
 from app.web.filters import day
 from app.web.guard import safe_next, write
 from app.web.render import go, html, is_htmx, oob, page, render
@@ -38,7 +38,7 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class UndoChoice:
     """A value that changed since, in words: what is there, and what undoing puts in its place."""
 
     name: str
@@ -82,7 +82,7 @@ def _refused(event_id: str, error: DomainError, back: str) -> Response:
     return answer
 
 
-def _asked(outcome: Outcome, back: str) -> Response:
+def _asked(outcome: UndoOutcome, back: str) -> Response:
     """What changed since, and whether to go on all the same."""
     event = outcome.event
     with reading():
@@ -104,7 +104,7 @@ def _asked(outcome: Outcome, back: str) -> Response:
     return answer
 
 
-def _choices(differences: tuple[Difference, ...]) -> list[Choice]:
+def _choices(differences: tuple[Difference, ...]) -> list[UndoChoice]:
     """The differences in words, in a unit of work."""
     found = [one for one in differences if one.field in LABELS]
     values = {
@@ -122,12 +122,12 @@ def _choices(differences: tuple[Difference, ...]) -> list[Choice]:
     return [_choice(one, names) for one in found]
 
 
-def _choice(one: Difference, names: dict[str, str]) -> Choice:
+def _choice(one: Difference, names: dict[str, str]) -> UndoChoice:
     name = LABELS[one.field]
     if one.field == "body":
-        return Choice(name, "", "", compare(one.now or "", one.back or ""))
+        return UndoChoice(name, "", "", compare(one.now or "", one.back or ""))
     now, back = (_word(one.field, value, names) for value in (one.now, one.back))
-    return Choice(name, now, back)
+    return UndoChoice(name, now, back)
 
 
 def _word(field: str, value: Any, names: dict[str, str]) -> str:
@@ -167,7 +167,7 @@ WHY = {
 }
 
 
-def _row(outcome: Outcome) -> dict[str, Any]:
+def _row(outcome: UndoOutcome) -> dict[str, Any]:
     event = outcome.event
     ticket = session.get(Ticket, event.ticket_id) if event.ticket_id else None
     display_id = ticket.display_id if ticket else None

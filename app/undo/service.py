@@ -72,7 +72,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UndoOutcome:
     """What became of one event."""
 
     event: AuditEvent
@@ -91,8 +91,8 @@ class Outcome:
 class RequestOutcome:
     """What became of the events of a request, the newest first, and how many were left out."""
 
-    undone: list[Outcome] = field(default_factory=list)
-    skipped: list[Outcome] = field(default_factory=list)
+    undone: list[UndoOutcome] = field(default_factory=list)
+    skipped: list[UndoOutcome] = field(default_factory=list)
     left_out: int = 0
 
     @property
@@ -113,7 +113,7 @@ def _naming(event: AuditEvent) -> Iterator[None]:
 
 
 @operation(Access.HUMAN)
-def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> Outcome:
+def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> UndoOutcome:
     """Undo one event; with ``force`` also where someone changed the same value since.
 
     Raises NotFound, Conflict ``invariant_violation`` where it cannot be undone, and what the verb
@@ -125,18 +125,18 @@ def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> Outcome:
     return _undo(actor, event, force=force)
 
 
-def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> Outcome:
+def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:
     reversal = REVERSALS.get(event.event_type)
     if reversal is None:
         raise impossible("This kind of event cannot be undone.")
     plan = reversal(actor, event)
     if plan.act is None:
-        return Outcome(event, Ending.NOTHING_LEFT)
+        return UndoOutcome(event, Ending.NOTHING_LEFT)
     if plan.differences and not force:
-        return Outcome(event, Ending.CHANGED_SINCE, plan.differences)
+        return UndoOutcome(event, Ending.CHANGED_SINCE, plan.differences)
     with _naming(event):
         plan.act()
-    return Outcome(event, Ending.DONE)
+    return UndoOutcome(event, Ending.DONE)
 
 
 @operation(Access.HUMAN)
@@ -171,10 +171,10 @@ def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
     return outcome
 
 
-def _attempt(actor: Actor, event: AuditEvent) -> Outcome:
+def _attempt(actor: Actor, event: AuditEvent) -> UndoOutcome:
     """Undo one of several events; a refusal takes back only what this one wrote."""
     try:
         with savepoint():
             return _undo(actor, event, force=False)
     except DomainError as error:
-        return Outcome(event, Ending.REFUSED, message=error.message)
+        return UndoOutcome(event, Ending.REFUSED, message=error.message)

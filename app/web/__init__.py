@@ -20,7 +20,7 @@ class DisplayId(BaseConverter):
 
 
 def install(
-    app: Flask, who: guard.Who, pages: Sequence[Blueprint], linker: texts.Linker
+    app: Flask, who: guard.Who, pages: Sequence[Blueprint], linker: texts.LinkResolver
 ) -> Callable[[DomainError], Response]:
     """Put the pages and what they stand on into the application; gives the error page."""
     app.url_map.converters["display_id"] = DisplayId

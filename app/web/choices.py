@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from flask import Response, has_request_context
 
-from app.http.current import asked
+from app.http.current import current_request
 
 YEAR = 365 * 24 * 3600
 # What can be chosen, by the name of its cookie; the first is the default.
@@ -55,12 +55,12 @@ def hidden_columns() -> tuple[str, ...]:
 
 def chosen() -> dict[str, str]:
     """All choices of this browser."""
-    return DEFAULTS | cleaned(asked().cookies)
+    return DEFAULTS | cleaned(current_request().cookies)
 
 
 def shows_exact_times() -> bool:
     """Whether this reader wants to see when something was; asked for each moment of a page."""
-    return has_request_context() and asked().cookies.get("times") == "exact"
+    return has_request_context() and current_request().cookies.get("times") == "exact"
 
 
 def carry(response: Response, choices: Mapping[str, object], *, secure: bool) -> Response:

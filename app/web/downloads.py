@@ -15,7 +15,7 @@ from flask.globals import app_ctx
 from app.core.actor import Actor
 from app.core.context import STREAMED
 from app.database.session import reading
-from app.http.current import application, asked
+from app.http.current import application, current_request
 from app.web.guard import Who, actor
 
 # Where a spreadsheet would begin a formula: at the start of a cell, and inside it wherever one that
@@ -56,7 +56,7 @@ def streamed(pieces: Iterator[bytes], mimetype: str, name: str) -> Response:
     this makes the first of them before: where the database is away, that can be said on a page.
     """
     context: AppContext = app_ctx._get_current_object()  # type: ignore[attr-defined]  # of Flask's proxies
-    judged = _judged(pieces, asked(), actor())
+    judged = _judged(pieces, current_request(), actor())
     response = Response(_to_its_end(judged, context), mimetype=mimetype)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "no-store"

@@ -154,10 +154,10 @@ def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
     claimed = idempotency.claim(
         actor.id, f"form:{unique}", print_, settings.idempotency_key_ttl_hours
     )
-    if isinstance(claimed, idempotency.Answer):
+    if isinstance(claimed, idempotency.StoredAnswer):
         return claimed.headers["Location"]
     url = work(actor)
-    idempotency.keep(claimed, idempotency.Answer(303, b"", {"Location": url}))
+    idempotency.keep(claimed, idempotency.StoredAnswer(303, b"", {"Location": url}))
     return url
 
 

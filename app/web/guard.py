@@ -15,7 +15,7 @@ from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.database.session import reading, run_write
-from app.http.current import PUBLIC_BYTES, asked, notes
+from app.http.current import PUBLIC_BYTES, current_g, current_request
 from app.http.responses import add_missing
 from app.web.compression import accepts_gzip, compress
 
@@ -78,7 +78,7 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
 
     @app.before_request
     def guard() -> Response | None:
-        request, noted = asked(), notes()
+        request, noted = current_request(), current_g()
         if request.blueprint not in pages:
             return None
         noted.operation_id = request.endpoint
@@ -105,7 +105,7 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
     @app.after_request
     def headers(response: Response) -> Response:
         if response.mimetype == "text/html":
-            if notes().get("shows_secret"):
+            if current_g().get("shows_secret"):
                 # Compressed on the way, its length would tell of the secret.
                 response.headers["Cache-Control"] = "no-store, no-transform"
             add_missing(response, PAGE_HEADERS)
@@ -133,8 +133,8 @@ def _refuse_nul(request: Request) -> None:
 
 def _may_compress(response: Response) -> bool:
     """Not where the page shows a secret beside what an attacker could choose."""
-    is_fit = response.status_code == 200 and not notes().get("shows_secret")
-    return is_fit and accepts_gzip(asked().headers.get("Accept-Encoding", ""))
+    is_fit = response.status_code == 200 and not current_g().get("shows_secret")
+    return is_fit and accepts_gzip(current_request().headers.get("Accept-Encoding", ""))
 
 
 def public(
@@ -156,7 +156,7 @@ def public(
 
 def actor() -> Actor:
     """Who asks for this page."""
-    found: Actor = notes().get("actor", ANONYMOUS)
+    found: Actor = current_g().get("actor", ANONYMOUS)
     return found
 
 

@@ -19,7 +19,7 @@ from werkzeug.urls import iri_to_uri
 
 from app.config import settings_at_hand
 from app.core.context import request_id
-from app.http.current import notes
+from app.http.current import current_g
 from app.http.responses import Reply
 from app.web import choices, page_cache
 from app.web.compression import accepts_gzip
@@ -88,7 +88,7 @@ def _keep_bytecode(env: Environment, directory: Path) -> None:
 
 def _shown_by_all() -> dict[str, Any]:
     settings = settings_at_hand()
-    actor = notes().actor
+    actor = current_g().actor
     return {
         "app_name": settings.app_name,
         "prefers": choices.chosen(),

@@ -10,7 +10,7 @@ from app.markdown import Html, Links, Profile, Targets, linked, render
 from app.web.guard import actor
 
 
-class Linker(Protocol):
+class LinkResolver(Protocol):
     """How pages learn what links lead to; passed in by ``create_app``, as web knows no domain."""
 
     def __call__(
@@ -19,7 +19,7 @@ class Linker(Protocol):
         """The targets, as the actor sees them, of links in a text of this project or of none."""
 
 
-def install(app: Flask, linker: Linker) -> None:
+def install(app: Flask, linker: LinkResolver) -> None:
     """Keep the linker."""
     app.extensions["docket_linker"] = linker
 
@@ -29,7 +29,7 @@ def laid_out(bodies: Mapping[str, str], project_id: str | None, key: str | None)
 
     Each has a name of its own, with which the anchors of its headings begin.
     """
-    linker: Linker = current_app.extensions["docket_linker"]
+    linker: LinkResolver = current_app.extensions["docket_linker"]
     found = [linked(body) for body in bodies.values()]
     every = Links(
         tuple(dict.fromkeys(slug for links in found for slug in links.slugs)),

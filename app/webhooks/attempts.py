@@ -35,7 +35,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """A request that is about to be sent; it needs the database no more."""
 
     id: str
@@ -81,7 +81,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """How an attempt ended."""
 
     # None where no answer came.
@@ -108,9 +108,9 @@ def body_of(attempt_id: str, event: Event) -> bytes:
     return orjson.dumps({"id": attempt_id, **event.content})
 
 
-def attempt_of(webhook: Webhook, event: Event, attempt_id: str, number: int) -> Attempt:
+def attempt_of(webhook: Webhook, event: Event, attempt_id: str, number: int) -> DeliveryAttempt:
     """The attempt to tell this webhook of the event."""
-    return Attempt(attempt_id, number, webhook.id, webhook.url, opened(webhook), event)
+    return DeliveryAttempt(attempt_id, number, webhook.id, webhook.url, opened(webhook), event)
 
 
 _STORED = (

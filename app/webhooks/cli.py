@@ -19,7 +19,7 @@ from app.core.errors import Conflict
 from app.database.session import reading, run_write, session
 from app.projects.command_line import acting_human
 from app.webhooks import deliveries, outbox, retrying
-from app.webhooks.attempts import Outcome
+from app.webhooks.attempts import DeliveryOutcome
 from app.webhooks.builders import webhook_json
 from app.webhooks.connecting import Limits, limits
 from app.webhooks.deliveries import Health, health_of
@@ -50,7 +50,7 @@ def deliver_due(allowed: Limits, advance: Callable[[int], None]) -> Counter[str]
     return counts
 
 
-def _complete(claimed: list[Claimed], outcomes: list[Outcome]) -> None:
+def _complete(claimed: list[Claimed], outcomes: list[DeliveryOutcome]) -> None:
     outbox.complete_all(list(zip(claimed, outcomes, strict=True)))
 
 

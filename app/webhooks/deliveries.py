@@ -14,7 +14,7 @@ from app.core.errors import NotFound
 from app.core.ids import as_uuid, created_ms
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, by_id, session
-from app.webhooks.attempts import Attempt, Outcome
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
 from app.webhooks.service import find as find_webhook
@@ -194,7 +194,9 @@ def undelivered(actor: Actor, webhook_id: str) -> list[str]:
     return [one.id for one in last.values() if one.status == DeliveryStatus.FAILED]
 
 
-def add(actor: Actor, attempt: Attempt, outcome: Outcome, next_retry_at: int | None) -> None:
+def add(
+    actor: Actor, attempt: DeliveryAttempt, outcome: DeliveryOutcome, next_retry_at: int | None
+) -> None:
     """Write the row of an attempt and what it says of its webhook; record the event."""
     moment = now_ms()
     status = DeliveryStatus.RETRYING if next_retry_at is not None else DeliveryStatus.FAILED

@@ -8,66 +8,23 @@ it come, is dropped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from sqlalchemy import Table, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import Table, bindparam, exists, func, insert, or_, select
 
 from app.audit.service import Recorded
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
 from app.core.context import webhooks_are_told
-from app.database.locks import Lock, database_ms, hold
-from app.database.session import Bell, Prepared, session
-from app.webhooks import attempts, deliveries
-from app.webhooks.attempts import Attempt, Event, Outcome
-from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhook, WebhookDelivery
+from app.database.locks import Lock, acquire, database_ms
+from app.database.session import AfterCommitSignal, Prepared, session
+from app.webhooks import attempts, deliveries, pending
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, Event
+from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 from app.webhooks.rules import NEVER_FORWARDED, is_told
 
-outbox_filled = Bell()
-
-
-SWITCHED_OFF = "webhook was switched off"
-DELETED = "webhook was deleted"
-
-_WAITING = OutboxEntry.state == OutboxState.PENDING.value
-
-
-def end(webhook_id: str, reason: str) -> None:
-    """Finish what waits for a webhook that will not be tried again, and say so where it failed.
-
-    Whoever calls it holds ``Lock.OUTBOX``. ``reason`` is a short sentence for people.
-    """
-    waits = exists().where(
-        _WAITING,
-        OutboxEntry.webhook_id == WebhookDelivery.webhook_id,
-        OutboxEntry.audit_event_id == WebhookDelivery.audit_event_id,
-        OutboxEntry.attempt == WebhookDelivery.attempt + 1,
-    )
-    session.execute(
-        update(WebhookDelivery)
-        .where(
-            WebhookDelivery.webhook_id == webhook_id,
-            WebhookDelivery.status == DeliveryStatus.RETRYING.value,
-            waits,
-        )
-        .values(status=DeliveryStatus.FAILED.value, next_retry_at=None, error_message=reason)
-        .execution_options(synchronize_session=False)
-    )
-    drop(OutboxEntry.webhook_id == webhook_id)
-
-
-def drop(*conditions: Any) -> None:
-    """Finish what waits, without an attempt and so without a row in the log.
-
-    Whoever calls it holds ``Lock.OUTBOX``, so that nobody takes such an entry meanwhile.
-    """
-    session.execute(
-        update(OutboxEntry)
-        .where(_WAITING, *conditions)
-        .values(state=OutboxState.FINISHED.value, finished_at=now_ms())
-        .execution_options(synchronize_session=False)
-    )
+outbox_filled = AfterCommitSignal()
 
 
 _SUBSCRIBED = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
@@ -126,7 +83,7 @@ LEASE_MS = 75_000
 BY_COMMAND = "command-"
 # Taken back in one transaction.
 RECOVERED = 200
-INTERRUPTED = Outcome(None, 0, "interrupted: the server ended during the attempt", True)
+INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server ended during the attempt", True)
 
 _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 _SENDING = OutboxEntry.state == OutboxState.SENDING.value
@@ -169,10 +126,10 @@ class Claimed:
 
     entry_id: str
     owner: str
-    attempt: Attempt
+    attempt: DeliveryAttempt
 
 
-Result = tuple[Claimed, Outcome]
+Result = tuple[Claimed, DeliveryOutcome]
 
 
 def claim(owner: str, most: int) -> list[Claimed]:
@@ -180,7 +137,7 @@ def claim(owner: str, most: int) -> list[Claimed]:
 
     In a writing unit of work. Entries of webhooks that are switched off are finished.
     """
-    hold(Lock.OUTBOX)
+    acquire(Lock.OUTBOX)
     moment = now_ms()
     wanted = {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
     found = session.execute(_DUE, wanted).all()
@@ -192,7 +149,7 @@ def claim(owner: str, most: int) -> list[Claimed]:
             event = events[entry.audit_event_id]
             claimed.append(_take(entry, webhook, owner, lease_until, event))
         else:
-            end(webhook.id, SWITCHED_OFF)
+            pending.end(webhook.id, pending.SWITCHED_OFF)
     session.flush()
     return claimed
 
@@ -215,7 +172,7 @@ def _take(
     return Claimed(entry.id, owner, attempt)
 
 
-def complete(claimed: Claimed, outcome: Outcome, actor: Actor = SYSTEM) -> bool:
+def complete(claimed: Claimed, outcome: DeliveryOutcome, actor: Actor = SYSTEM) -> bool:
     """Write down how an attempt ended and schedule the next one, if there is to be one.
 
     In a writing unit of work. False where the entry is no longer in our hands.
@@ -225,7 +182,7 @@ def complete(claimed: Claimed, outcome: Outcome, actor: Actor = SYSTEM) -> bool:
 
 def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claimed]:
     """As ``complete``, for many; those that are no longer in our hands."""
-    hold(Lock.OUTBOX)
+    acquire(Lock.OUTBOX)
     wanted = {"ids": [claimed.entry_id for claimed, _ in results]}
     held = {entry.id: entry for entry in session.scalars(_HELD, wanted)}
     active = frozenset(session.scalars(_ACTIVE))
@@ -251,8 +208,8 @@ def _is_held(entry: OutboxEntry, claimed: Claimed) -> bool:
 
 def _settle(
     entry: OutboxEntry,
-    attempt: Attempt,
-    outcome: Outcome,
+    attempt: DeliveryAttempt,
+    outcome: DeliveryOutcome,
     active: frozenset[str],
     actor: Actor = SYSTEM,
 ) -> None:
@@ -279,7 +236,7 @@ def recover(*, is_alone: bool = False) -> int:
     A lease that reaches much farther than any can is from before the database's clock was set back.
     Commands may send beside a server that starts, so their leases count in any case.
     """
-    hold(Lock.OUTBOX)
+    acquire(Lock.OUTBOX)
     moment, until = database_ms(), OutboxEntry.lease_until
     is_lost = or_(until < moment, until > moment + 2 * LEASE_MS)
     if is_alone:
@@ -290,7 +247,7 @@ def recover(*, is_alone: bool = False) -> int:
     active = frozenset(session.scalars(_ACTIVE))
     for entry in lost:
         identifier, event = entry.attempt_id or ids.new_id(), events[entry.audit_event_id]
-        attempt = Attempt(identifier, entry.attempt, entry.webhook_id, "", None, event)
+        attempt = DeliveryAttempt(identifier, entry.attempt, entry.webhook_id, "", None, event)
         _settle(entry, attempt, INTERRUPTED, active)
     session.flush()
     return len(lost)

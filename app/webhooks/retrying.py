@@ -21,10 +21,10 @@ from app.core.clock import now_ms
 from app.core.context import request_id
 from app.core.errors import Conflict, Unavailable
 from app.core.lanes import Lane, require
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.session import reading, run_write, session
-from app.webhooks import attempts, deliveries, outbox, service
-from app.webhooks.attempts import Attempt, Outcome
+from app.webhooks import attempts, deliveries, outbox, pending, service
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.builders import delivery_json
 from app.webhooks.connecting import limits
 from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhook
@@ -83,14 +83,14 @@ def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
     return _shown(attempt)
 
 
-def _test(webhook: Webhook, number: int, asked_in: str | None) -> Attempt:
+def _test(webhook: Webhook, number: int, asked_in: str | None) -> DeliveryAttempt:
     """An attempt whose body can be rebuilt: a test happens at the time in its id."""
     identifier = ids.new_id()
     event = attempts.test_event(webhook.id, ids.created_ms(identifier), asked_in)
     return attempts.attempt_of(webhook, event, identifier, number)
 
 
-def _sent(attempt: Attempt) -> Outcome:
+def _sent(attempt: DeliveryAttempt) -> DeliveryOutcome:
     return send(attempt, limits(current_app, total=TOTAL_SECONDS))
 
 
@@ -106,13 +106,15 @@ def _place() -> Iterator[None]:
         _places.release()
 
 
-def _shown(attempt: Attempt) -> dict[str, Any]:
+def _shown(attempt: DeliveryAttempt) -> dict[str, Any]:
     with reading():
         return delivery_json(deliveries.find(attempt.webhook_id, attempt.id))
 
 
-def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, Claimed | None]:
-    hold(Lock.OUTBOX)
+def _prepare(
+    actor: Actor, webhook_id: str, delivery_id: str
+) -> tuple[DeliveryAttempt, Claimed | None]:
+    acquire(Lock.OUTBOX)
     webhook = service.find(webhook_id)
     delivery = deliveries.find(webhook_id, delivery_id)
     if delivery.status == DeliveryStatus.SUCCEEDED:
@@ -120,7 +122,7 @@ def _prepare(actor: Actor, webhook_id: str, delivery_id: str) -> tuple[Attempt, 
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
         return _test(webhook, number, delivery.request_id), None
-    outbox.drop(
+    pending.drop(
         OutboxEntry.audit_event_id == delivery.audit_event_id,
         OutboxEntry.webhook_id == webhook.id,
     )

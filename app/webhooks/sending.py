@@ -10,7 +10,7 @@ from typing import Any
 import requests
 from urllib3.exceptions import HTTPError
 
-from app.webhooks.attempts import Attempt, Outcome
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import (
     CONNECT_SECONDS,
     Adapter,
@@ -25,10 +25,10 @@ READ_BYTES = 64 * 1024
 MESSAGE_LENGTH = 300
 
 
-def send(attempt: Attempt, limits: Limits) -> Outcome:
+def send(attempt: DeliveryAttempt, limits: Limits) -> DeliveryOutcome:
     """Make the attempt; whatever happens is an outcome, never an exception."""
     if attempt.secret is None:
-        return Outcome(None, 0, "the secret was sealed under another SECRET_KEY; rotate it")
+        return DeliveryOutcome(None, 0, "the secret was sealed under another SECRET_KEY; rotate it")
     started = time.monotonic()
     guard = Guard(limits.total)
     try:
@@ -39,7 +39,7 @@ def send(attempt: Attempt, limits: Limits) -> Outcome:
         error, transient = _described(problem, guard)
     finally:
         guard.end()
-    return Outcome(status, round((time.monotonic() - started) * 1000), error, transient)
+    return DeliveryOutcome(status, round((time.monotonic() - started) * 1000), error, transient)
 
 
 def _judged(status: int) -> tuple[str | None, bool]:
@@ -87,7 +87,7 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
-def _post(attempt: Attempt, limits: Limits, guard: Guard) -> int:
+def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
     """The status of the answer; its body is read up to a bound and thrown away."""
     body = attempt.body()
     headers = attempt.headers(body, int(time.time()), limits.user_agent)
@@ -121,4 +121,4 @@ def _discard(response: requests.Response) -> None:
         return
 
 
-Sender = Callable[[Attempt, Limits], Outcome]
+Sender = Callable[[DeliveryAttempt, Limits], DeliveryOutcome]

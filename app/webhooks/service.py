@@ -12,11 +12,11 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database import encryption
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, session
 from app.database.versions import apply_changes, touch
-from app.webhooks import outbox, rules
+from app.webhooks import pending, rules
 from app.webhooks.builders import webhook_json
 from app.webhooks.models import Webhook
 
@@ -37,7 +37,7 @@ def target(webhook_id: str) -> Target:
 
 def sealed(webhook_id: str, secret: str) -> bytes:
     """The secret as it is stored: signing needs it back, whoever reads the database must not."""
-    return encryption.seal(secret.encode(), _context(webhook_id))
+    return encryption.encrypt(secret.encode(), _context(webhook_id))
 
 
 def opened(webhook: Webhook) -> bytes | None:
@@ -46,7 +46,7 @@ def opened(webhook: Webhook) -> bytes | None:
     One webhook that cannot be signed for must not keep the others from being told.
     """
     try:
-        return encryption.open_sealed(webhook.sealed_secret, _context(webhook.id))
+        return encryption.decrypt(webhook.sealed_secret, _context(webhook.id))
     except InvalidTag:
         return None
 
@@ -146,7 +146,7 @@ def update_webhook(
     """
     if fields.get("is_active") is False:
         # First of all locks, as everywhere.
-        hold(Lock.OUTBOX)
+        acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
     secret = fields.pop("secret", None)
     if rotate_secret and secret is None:
@@ -163,7 +163,7 @@ def update_webhook(
     changed = apply_changes(webhook, fields)
     session.flush()
     if "is_active" in changed and not webhook.is_active:
-        outbox.end(webhook.id, outbox.SWITCHED_OFF)
+        pending.end(webhook.id, pending.SWITCHED_OFF)
     if changed:
         record(actor, "webhook.updated", target(webhook.id), changes=changed)
     if secret is not None:
@@ -175,9 +175,9 @@ def update_webhook(
 def delete_webhook(actor: Actor, webhook_id: str) -> None:
     """End a subscription for good; what was not sent yet is dropped, its deliveries remain."""
     # First of all locks, as everywhere; nobody takes an entry of it from here on.
-    hold(Lock.OUTBOX)
+    acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
-    outbox.end(webhook.id, outbox.DELETED)
+    pending.end(webhook.id, pending.DELETED)
     session.delete(webhook)
     session.flush()
     record(actor, "webhook.deleted", target(webhook.id), url=webhook.url)

@@ -29,24 +29,24 @@ LETTERS_ALIKE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSlugs:
     """Slugs, and which of them have a trigram."""
 
     slugs: tuple[str, ...]
     holders: dict[str, list[int]]
 
 
-def known(slugs: Iterable[str]) -> Known:
+def known_slugs(slugs: Iterable[str]) -> KnownSlugs:
     """Slugs made ready for being compared with several others."""
     kept = tuple(dict.fromkeys(slugs))
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for at, slug in enumerate(kept):
         for one in _trigrams(slug):
             holders[one].append(at)
-    return Known(kept, dict(holders))
+    return KnownSlugs(kept, dict(holders))
 
 
-def nearest(candidates: Known, slug: str) -> list[str]:
+def closest_slugs(candidates: KnownSlugs, slug: str) -> list[str]:
     """The slugs that resemble this one, the likeliest first; none if none does."""
     wanted = _trigrams(slug)
     shared: Counter[int] = Counter()
@@ -84,11 +84,12 @@ def suggestions(
     """
     asked = list(missing)
     own = _slugs_of({scope for scope, _ in asked if scope and actor.sees_project(scope)})
-    ready = {scope: known([*slugs, *own[None]]) for scope, slugs in own.items()}
+    ready = {scope: known_slugs([*slugs, *own[None]]) for scope, slugs in own.items()}
     mine = {scope: set(slugs) for scope, slugs in own.items()}
     return {
         (scope, slug): [
-            (scope if one in mine[scope] else None, one) for one in nearest(ready[scope], slug)
+            (scope if one in mine[scope] else None, one)
+            for one in closest_slugs(ready[scope], slug)
         ]
         for scope, slug in asked
         if scope in ready

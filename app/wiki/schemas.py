@@ -23,7 +23,7 @@ BODY = like(WORDS, "Markdown, kept exactly as sent.", maxLength=1048576)
 SLUG = like("certificates", pattern="^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=128)
 
 
-class Scope(Text):
+class ScopeField(Text):
     """A project's id, or ``null`` for global pages."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -31,7 +31,7 @@ class Scope(Text):
 
 
 UUID = Identifier()
-SCOPE = Scope(
+SCOPE = ScopeField(
     load_default=None,
     metadata={
         "description": "A project's id, or the word `null` for global pages.",

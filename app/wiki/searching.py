@@ -7,15 +7,15 @@ from sqlalchemy import bindparam, func, select
 from app.database.session import Prepared, session
 from app.database.sql_functions import Beginning
 from app.search import index
-from app.search.documents import Kind, SearchDoc
-from app.search.sources import BODY_SHOWN, Found, Source
+from app.search.documents import DocumentKind, SearchDoc
+from app.search.sources import BODY_SHOWN, FoundDocument, HitSource
 from app.wiki.models import WikiPage
 
 
 def document(page: WikiPage) -> SearchDoc:
     """What of a page is searched: its title and body, as they are now."""
     return SearchDoc(
-        kind=Kind.WIKI_PAGE,
+        kind=DocumentKind.WIKI_PAGE,
         id=page.id,
         project_id=page.project_id,
         title=page.title,
@@ -53,9 +53,9 @@ _HITS = Prepared(
 )
 
 
-def _found(identifiers: Sequence[str]) -> list[Found]:
+def _found(identifiers: Sequence[str]) -> list[FoundDocument]:
     return [
-        Found(
+        FoundDocument(
             id=row.id,
             project_id=row.project_id,
             title=row.title,
@@ -91,6 +91,6 @@ def _live(identifiers: Sequence[str]) -> set[str]:
     return set(session.scalars(statement.with_for_update(key_share=True)))
 
 
-SOURCE = Source(
-    kind=Kind.WIKI_PAGE, count=_count, found=_found, docs=_docs, batch=_batch, live=_live
+SOURCE = HitSource(
+    kind=DocumentKind.WIKI_PAGE, count=_count, found=_found, docs=_docs, batch=_batch, live=_live
 )

@@ -12,7 +12,7 @@ from app.core.clock import next_version
 from app.core.errors import Conflict, Gone, InvalidField, NotFound
 from app.core.etag import check_if_match
 from app.core.ids import as_uuid
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
 from app.database.session import by_id, session
@@ -80,7 +80,7 @@ def restore_page(actor: Actor, reference: str, *, project_id: str | None = None)
     deleted pages of a slug, the one deleted last. Raises NotFound, Gone for a deleted project, and
     Conflict where the page is not deleted or a live one has its slug.
     """
-    hold(Lock.WIKI_SLUGS)
+    acquire(Lock.WIKI_SLUGS)
     page = _deleted(reference, project_id)
     if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
         raise Gone("project", page.project_id)
@@ -184,7 +184,7 @@ def create_page(
     _check_scope(actor, project_id)
     title = text.line(title, "title")
     text.body(body, "body", BODY_LENGTH)
-    hold(Lock.WIKI_SLUGS)
+    acquire(Lock.WIKI_SLUGS)
     if slug is None:
         slug = slugs.from_title(title, project_id)
     elif _is_taken(slugs.checked(slug), project_id):

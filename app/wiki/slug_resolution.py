@@ -46,7 +46,7 @@ class SeenPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedPage:
     """The page of a reference in a scope, who edited it last, and its namesakes elsewhere.
 
     The scope is a project, or none.
@@ -101,20 +101,20 @@ def _namesakes(by_id: bool, fenced: bool) -> Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Namesakes:
+class SlugMatches:
     """The pages of a slug, or the one of an id, that an actor can see."""
 
     reference: str
     rows: Sequence[AnyRow]
 
-    def at(self, key: str | None) -> Found | None:
+    def at(self, key: str | None) -> ResolvedPage | None:
         """The live one in the project of this key, or in none; None where there is no such page.
 
         The project was not asked for then: whoever wants to know why looks for that first.
         """
         return next((self._found(row) for row in self._live() if row.key == key), None)
 
-    def within(self, project_id: str | None) -> Found:
+    def within(self, project_id: str | None) -> ResolvedPage:
         """The live one in exactly this scope; raises NotFound or Gone."""
         row = next((row for row in self.rows if row.project_id == project_id), None)
         if row is None:
@@ -130,8 +130,8 @@ class Namesakes:
     def _live(self) -> list[AnyRow]:
         return [row for row in self.rows if row.deleted_at is None]
 
-    def _found(self, row: AnyRow) -> Found:
-        return Found(
+    def _found(self, row: AnyRow) -> ResolvedPage:
+        return ResolvedPage(
             _project(row),
             SeenPage(
                 row.id,
@@ -166,7 +166,7 @@ def _place(row: AnyRow) -> dict[str, Any]:
 
 
 @operation(Access.READ)
-def namesakes(actor: Actor, reference: str, key: str | None) -> Namesakes:
+def resolve_slug(actor: Actor, reference: str, key: str | None) -> SlugMatches:
     """The pages of a slug in all scopes, or the one of an id.
 
     They are told apart by the project of this key, or none: however many there are elsewhere, its
@@ -176,4 +176,4 @@ def namesakes(actor: Actor, reference: str, key: str | None) -> Namesakes:
     identifier = as_uuid(reference)
     statement = _namesakes(identifier is not None, bool(fence))
     rows = statement.all(reference=identifier or reference, key=key, **fence)
-    return Namesakes(reference, rows)
+    return SlugMatches(reference, rows)

@@ -21,7 +21,7 @@ from werkzeug.test import TestResponse
 
 from app.core import ids
 from app.webhooks import outbox
-from app.webhooks.attempts import Outcome
+from app.webhooks.attempts import DeliveryOutcome
 from tests.authorization.policy import SEE_IDS, may_read
 from tests.support.cast import Caller, Cast, in_app, make_cast
 from tests.support.story import ok
@@ -194,7 +194,7 @@ def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str,
     given = {"url": "https://10.0.0.1/hook", "secret": "x" * 16, "event_types": ["comment.*"]}
     hook = ok(ada.post("/webhooks", given), 201)["id"]
     ok(ada.post(f"/tickets/{ticket}/comments", {"body": "Told"}), 201)
-    lost = Outcome(None, 1, "lost", is_transient=True)
+    lost = DeliveryOutcome(None, 1, "lost", is_transient=True)
     claimed = in_app(app, lambda: outbox.claim("test", 1))
     in_app(app, lambda: [outbox.complete(one, lost) for one in claimed])
     (row,) = ok(ada.get(f"/webhooks/{hook}/deliveries"))["data"]

@@ -145,7 +145,7 @@ class TestAKeyThatDocketKeeps:
         invoke = app.test_cli_runner().invoke
         sealed = {}
         with app.app_context():
-            sealed["value"] = encryption.seal(b"kept", "a test")
+            sealed["value"] = encryption.encrypt(b"kept", "a test")
         return environ, invoke, sealed["value"]
 
     def test_it_is_replaced_and_the_old_one_kept(self, kept, tmp_path):
@@ -158,7 +158,7 @@ class TestAKeyThatDocketKeeps:
         for name in ("secret_key", "secret_key_previous"):
             assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
         with create_app(Settings.from_env(environ)).app_context():
-            assert encryption.open_sealed(sealed, "a test") == b"kept"
+            assert encryption.decrypt(sealed, "a test") == b"kept"
 
     def test_a_running_server_keeps_it(self, kept, tmp_path):
         _, invoke, _sealed = kept

@@ -6,7 +6,7 @@ what builders make and what schemas describe are the same.
 
 from app.database.session import run_write
 from app.webhooks import outbox
-from app.webhooks.attempts import Outcome
+from app.webhooks.attempts import DeliveryOutcome
 from tests.support.openapi import document_of
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
@@ -136,7 +136,7 @@ def webhooks(app, ada, project_id):
     make_ticket(ada, project_id)
     with app.app_context():
         claimed = run_write(lambda: outbox.claim("test", 1))
-        lost = Outcome(None, 1, "lost", is_transient=True)
+        lost = DeliveryOutcome(None, 1, "lost", is_transient=True)
         run_write(lambda: [outbox.complete(one, lost) for one in claimed])
     (row,) = ok(ada.get(f"{path}/deliveries"))["data"]
     ok(ada.post(f"{path}/deliveries/{row['id']}/retry"), 201)

@@ -9,7 +9,7 @@ from sqlalchemy import event, select
 from app.accounts.models import User
 from app.core.errors import Unavailable
 from app.database import group_commit
-from app.database.group_commit import Gathering
+from app.database.group_commit import GroupCommit
 from app.database.session import db, reading, session
 from tests.core.test_units_of_work import new_user
 from tests.support.serving import until
@@ -24,7 +24,7 @@ class Crowd:
         self.app = app
         self.spoil = spoil
         self.goes_on, self.is_in = threading.Event(), threading.Event()
-        self.gathering = Gathering(self.write)
+        self.gathering = GroupCommit(self.write)
         self.outcomes = {}
 
     def write(self, name):

@@ -4,19 +4,19 @@ import pytest
 
 from app.core.errors import InvalidField, RequestInvalid
 from app.mcp.arguments import load
-from app.mcp.parameters import PAGE, Kind, Parameter, choice, flag, text, texts
+from app.mcp.parameters import PAGE, Parameter, ParameterKind, choice, flag, text, texts
 
 PARAMETERS = (
     text("name", "A name.", also="name_id"),
-    Parameter("body", Kind.BODY, "A text."),
-    Parameter("size", Kind.INTEGER, "A size."),
+    Parameter("body", ParameterKind.BODY, "A text."),
+    Parameter("size", ParameterKind.INTEGER, "A size."),
     flag("loud", "Loud?"),
     texts("words", "Words."),
-    Parameter("day", Kind.DAY, "A day.", clearable=True),
-    Parameter("moment", Kind.MOMENT, "A time."),
-    Parameter("edits", Kind.EDITS, "Edits."),
+    Parameter("day", ParameterKind.DAY, "A day.", clearable=True),
+    Parameter("moment", ParameterKind.MOMENT, "A time."),
+    Parameter("edits", ParameterKind.EDITS, "Edits."),
     choice("color", ("red", "blue"), "A color."),
-    Parameter("clear_fields", Kind.TEXTS, "Clear.", choices=("day", "name")),
+    Parameter("clear_fields", ParameterKind.TEXTS, "Clear.", choices=("day", "name")),
 )
 
 

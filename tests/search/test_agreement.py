@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.core import ids
 from app.database.session import reading, run_write
 from app.search import index, ranking, sources
-from app.search.documents import Kind, SearchDoc, analyzed
+from app.search.documents import DocumentKind, SearchDoc, analyzed
 from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, without
 from app.search.parsing import parse
 from app.search.ranking import all_tiers, some_of_all_tiers, tiers, wanted
@@ -49,7 +49,9 @@ WORDS = (
 )
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 DOCS = st.lists(
-    st.tuples(st.sampled_from(list(Kind)), TEXTS, TEXTS, st.booleans()), min_size=1, max_size=12
+    st.tuples(st.sampled_from(list(DocumentKind)), TEXTS, TEXTS, st.booleans()),
+    min_size=1,
+    max_size=12,
 )
 PIECES = st.lists(
     st.tuples(
@@ -100,7 +102,7 @@ def documents(given):
             project_id=project if in_project else None,
             title=title,
             body=body,
-            display_id=f"OPS-{number}" if kind is Kind.TICKET else None,
+            display_id=f"OPS-{number}" if kind is DocumentKind.TICKET else None,
         )
         for number, (kind, title, body, in_project) in enumerate(given, start=1)
     ]
@@ -116,7 +118,7 @@ def indexed(app, monkeypatch):
             sources.source(kind), docs=lambda wanted: [given[identifier] for identifier in wanted]
         )
 
-    monkeypatch.setattr(sources, "_sources", {str(kind): source(kind) for kind in Kind})
+    monkeypatch.setattr(sources, "_sources", {str(kind): source(kind) for kind in DocumentKind})
 
     def run(docs, before):
         def work():
@@ -175,7 +177,7 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
     """SQLite looks for a few of them one by one."""
     longer = ("gateway", "gatehouse", "gatepost", "gateman", "gatefold", "gateleg", "gated")
     given = ("gat", *longer[:count])
-    docs = documents([(Kind.TICKET, word, f"mended {word}", False) for word in given])
+    docs = documents([(DocumentKind.TICKET, word, f"mended {word}", False) for word in given])
     indexed(docs, before=[])
     try:
         with reading():
@@ -219,8 +221,10 @@ def best_ids(q, first=None):
 def test_ten_thousand_documents_are_looked_through_in_order(indexed):
     """More than a block of document ids on PostgreSQL, with what fits far apart."""
     chance = random.Random(4)
-    docs = documents([(Kind.TICKET, f"w{chance.randrange(40)}", "", False)] * 1)
-    docs += documents([(Kind.TICKET, f"w{chance.randrange(40)}", "", False) for _ in range(9_000)])
+    docs = documents([(DocumentKind.TICKET, f"w{chance.randrange(40)}", "", False)] * 1)
+    docs += documents(
+        [(DocumentKind.TICKET, f"w{chance.randrange(40)}", "", False) for _ in range(9_000)]
+    )
     indexed(docs, before=[])
     with reading():
         for q in ("w7", "w", "w1 -w12"):

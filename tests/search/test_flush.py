@@ -18,12 +18,12 @@ from app.core.ids import new_id
 from app.core.lanes import Lane, LaneRequired, run
 from app.database import writer_lock as locks
 from app.database.columns import Id
-from app.database.locks import Lock, hold
+from app.database.locks import Lock, acquire
 from app.database.session import db, is_postgresql, is_writing, reading, run_write, session
 from app.database.writer_lock import writer_lock
 from app.search import flush as flushing
 from app.search import index, pending, service, sqlite
-from app.search.documents import Kind
+from app.search.documents import DocumentKind
 from app.search.flush import Flusher
 from app.search.sources import source
 from app.tickets.creating import create_ticket
@@ -127,7 +127,7 @@ def test_a_process_waits_for_another_that_flushes(app, cast):
     held = threading.Event()
 
     def hold_a_moment():
-        hold(Lock.INDEX)
+        acquire(Lock.INDEX)
         held.set()
         time.sleep(0.3)
         order.append("the one that came first")
@@ -404,7 +404,7 @@ def test_a_new_document_has_the_terms_that_it_would_have_later(app, cast):
         index.flush(own=False)
         with reading():
             new = stored_terms(index.document_id_of(made["id"]))
-            (doc,) = source(Kind.TICKET).docs([made["id"]])
+            (doc,) = source(DocumentKind.TICKET).docs([made["id"]])
         run_write(lambda: index.put(doc, may_wait=False))
         with reading():
             assert stored_terms(index.document_id_of(made["id"])) == new

@@ -21,7 +21,7 @@ from app.database.session import session
 from app.environment import SettingsError
 from app.markdown.allowed import SCHEMES
 from app.webhooks import connecting
-from app.webhooks.attempts import Attempt, Event
+from app.webhooks.attempts import DeliveryAttempt, Event
 from app.webhooks.connecting import Limits
 from app.webhooks.sending import send
 from tests.authorization.world import World
@@ -54,7 +54,7 @@ def _deliver(receiver: Receiver, allowed: str) -> int:
     """Send an event; how many requests the receiver got."""
     receiver.received.clear()
     event = Event("ticket.created", {"type": "ticket.created", "payload": {}}, None, None)
-    attempt = Attempt(ids.new_id(), 1, "w", receiver.url, SECRET.encode(), event)
+    attempt = DeliveryAttempt(ids.new_id(), 1, "w", receiver.url, SECRET.encode(), event)
     send(attempt, Limits(connecting.networks(allowed), str(receiver.ca_file), "probe"))
     return len(receiver.received)
 
@@ -80,10 +80,10 @@ def known_keys(app: Flask, directory: Path) -> list[str]:
     before = app.config["SECRET_KEY"]
     with app.app_context():
         app.config["SECRET_KEY"] = "x1" * 32
-        sealed = encryption.seal(b"kept", "probe")
+        sealed = encryption.encrypt(b"kept", "probe")
         app.config["SECRET_KEY"] = before
         try:
-            encryption.open_sealed(sealed, "probe")
+            encryption.decrypt(sealed, "probe")
             found.append("another key opens it")
         except InvalidTag:
             pass

@@ -5,7 +5,7 @@ from jinja2 import ChoiceLoader, DictLoader
 
 from app.core.actor import ANONYMOUS
 from app.core.clock import DAY_MS
-from app.http.current import notes
+from app.http.current import current_g
 from app.web import filters, page_cache
 from app.web.render import cached_page
 
@@ -42,7 +42,7 @@ def shown(app, env):
 
     def ask(template, *, headers=None, **values):
         with app.test_request_context(headers=headers or {}):
-            notes().actor = ANONYMOUS
+            current_g().actor = ANONYMOUS
             return cached_page(template, values).get_data(as_text=True)
 
     return ask

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from app.core.actor import ANONYMOUS
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from app.http.current import notes
+from app.http.current import current_g
 from app.web import filters, page_cache
 from app.web.render import cached_page
 from tests.web.templates_of_tests import COMPRESSED, NOON, without_keys
@@ -111,7 +111,7 @@ def test_what_a_page_is_made_of_is_its_key(app, env):
         return values
 
     with app.test_request_context():
-        notes().actor = ANONYMOUS
+        current_g().actor = ANONYMOUS
         for values in ({"a": 1, "b": 2}, {"a": 1, "b": 3}, {"a": 1, "b": 2}):
             made = partial(context, **values)
             shown = cached_page("page.html", values, made).get_data(as_text=True)

@@ -11,7 +11,7 @@ import pytest
 
 from app.database.session import run_write
 from app.webhooks import outbox
-from app.webhooks.attempts import Outcome
+from app.webhooks.attempts import DeliveryOutcome
 from app.webhooks.cli import deliver_due
 from app.webhooks.connecting import limits
 from app.webhooks.pages.show import NODE, PYTHON
@@ -183,7 +183,7 @@ def test_the_strip_says_how_it_goes(app, ada, cast, subscribe):
         arrived = number < 49
         with app.app_context():
             (claimed,) = run_write(lambda: outbox.claim("test", 1))
-            outcome = Outcome(200, 1) if arrived else Outcome(404, 1, "HTTP 404")
+            outcome = DeliveryOutcome(200, 1) if arrived else DeliveryOutcome(404, 1, "HTTP 404")
             run_write(lambda one=claimed, how=outcome: outbox.complete(one, how))
     for text in (ada.get("/webhooks").text, ada.get(f"/webhooks/{webhook['id']}").text):
         assert "Last 50 attempts: 39 arrived, 11 did not" in text

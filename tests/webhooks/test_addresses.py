@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from app.webhooks import connecting
-from app.webhooks.attempts import Attempt, Event
+from app.webhooks.attempts import DeliveryAttempt, Event
 from app.webhooks.sending import send
 from tests.support.receiver import SECRET, receiving
 
@@ -59,7 +59,9 @@ def test_networks_that_the_operator_allows():
 
 def attempt(url, **payload):
     event = Event("ticket.created", {"type": "ticket.created", "payload": payload}, None, None)
-    return Attempt("01a1fbee-4f49-7000-a5a0-999b73e87b69", 1, "w", url, SECRET.encode(), event)
+    return DeliveryAttempt(
+        "01a1fbee-4f49-7000-a5a0-999b73e87b69", 1, "w", url, SECRET.encode(), event
+    )
 
 
 def test_a_name_is_resolved_once_and_judged(reach, receiver, monkeypatch):

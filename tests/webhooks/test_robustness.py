@@ -11,7 +11,7 @@ from app.core import ids
 from app.core.clock import HOUR_MS, now_ms
 from app.database.session import reading, run_write, session
 from app.webhooks import connecting, outbox
-from app.webhooks.attempts import Outcome
+from app.webhooks.attempts import DeliveryOutcome
 from app.webhooks.models import OutboxEntry
 from app.webhooks.worker import Worker
 from tests.support.cast import in_app
@@ -111,7 +111,7 @@ def test_a_stop_writes_down_what_it_cannot_wait_for(
     def sender(_attempt, _limits):
         begun.set()
         over.wait(20)
-        return Outcome(200, 1)
+        return DeliveryOutcome(200, 1)
 
     webhook = subscribe("ticket.created")
     worker = Worker(app, sender=sender)
@@ -142,7 +142,7 @@ def test_an_attempt_is_lost_with_its_lease_and_counts_once(app, cast, subscribe,
     (row,) = deliveries(webhook)
     assert (row["id"], row["status"]) == (claimed.attempt.id, "retrying")
     # The one who was thought dead comes back.
-    assert not in_app(app, lambda: outbox.complete(claimed, Outcome(200, 1)))
+    assert not in_app(app, lambda: outbox.complete(claimed, DeliveryOutcome(200, 1)))
     assert deliveries(webhook) == [row]
 
 
@@ -151,7 +151,7 @@ def test_an_attempt_that_ends_after_its_webhook_schedules_nothing(app, cast, sub
     make_ticket(cast.ada, cast.open_project)
     (claimed,) = in_app(app, lambda: outbox.claim("us", 5))
     ok(cast.ada.delete(f"/webhooks/{webhook['id']}"), 204)
-    lost = Outcome(None, 1, "lost", is_transient=True)
+    lost = DeliveryOutcome(None, 1, "lost", is_transient=True)
     assert in_app(app, lambda: outbox.complete(claimed, lost))
     (row,) = deliveries(webhook)
     assert (row["status"], row["next_retry_at"]) == ("failed", None)

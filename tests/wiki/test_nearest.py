@@ -5,11 +5,11 @@ import pytest
 from app.core.actor import Actor, ActorKind
 from app.database.session import reading
 from app.wiki import did_you_mean
-from app.wiki.did_you_mean import known
-from app.wiki.did_you_mean import nearest as near
+from app.wiki.did_you_mean import closest_slugs as near
+from app.wiki.did_you_mean import known_slugs
 from tests.support.statements import statements
 
-SLUGS = known(
+SLUGS = known_slugs(
     ["setup-guide", "set-up", "home", "release-notes", "stickies", "api", "page-1", "page-2"]
 )
 
@@ -37,14 +37,16 @@ def test_nothing_is_suggested_for_what_resembles_nothing(typed):
 
 
 def test_the_likeliest_comes_first_and_only_a_few_are_named():
-    found = near(known([f"setup-{one}" for one in "abcdefgh"] + ["setup-guide"]), "setup-guides")
+    found = near(
+        known_slugs([f"setup-{one}" for one in "abcdefgh"] + ["setup-guide"]), "setup-guides"
+    )
     assert found[0] == "setup-guide"
     assert len(found) == did_you_mean.SUGGESTED
 
 
 def test_a_trigram_of_all_slugs_is_not_counted(monkeypatch):
     monkeypatch.setattr(did_you_mean, "COMMON", 3)
-    candidates = known([f"page-{number}" for number in range(10)] + ["page-setup"])
+    candidates = known_slugs([f"page-{number}" for number in range(10)] + ["page-setup"])
     assert near(candidates, "page-setpu") == ["page-setup"]
 
 

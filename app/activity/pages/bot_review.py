@@ -26,7 +26,7 @@ OF_TICKETS = ("ticket.", "comment.")
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ReviewedChange:
     """One event: what it says, the text that it brought, and whether it can be taken back."""
 
     id: str
@@ -39,23 +39,23 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReviewedSubject:
     """What several events of a request are about."""
 
     name: str
     title: str
     href: str
-    deeds: list[Deed] = field(default_factory=list)
+    deeds: list[ReviewedChange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReviewedCall:
     """One request of the bot."""
 
     request_id: str | None
     tool: str | None
     at: int
-    subjects: list[Subject]
+    subjects: list[ReviewedSubject]
 
     @property
     def can_be_undone(self) -> bool:
@@ -97,12 +97,12 @@ def _mapping(event: AuditEvent) -> dict[str, Any]:
     return {"event_type": event.event_type, "payload": event.payload, "actor": None}
 
 
-def _calls(found: Review, names: Mapping[str, str]) -> list[Call]:
+def _calls(found: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
     """The events by request and, within one, by what they are about."""
     made = []
     for request_id, events in groupby(found.events, key=lambda one: one.request_id or one.id):
         together = list(events)
-        subjects: dict[str, Subject] = {}
+        subjects: dict[str, ReviewedSubject] = {}
         for event in together:
             about = event.ticket_id or event.target_id or event.id
             if about not in subjects:
@@ -110,7 +110,7 @@ def _calls(found: Review, names: Mapping[str, str]) -> list[Call]:
             subjects[about].deeds.append(_deed(event, found.around, names))
         first = together[0]
         made.append(
-            Call(
+            ReviewedCall(
                 request_id=first.request_id,
                 tool=found.around.tools.get(request_id),
                 at=first.created_at,
@@ -120,24 +120,26 @@ def _calls(found: Review, names: Mapping[str, str]) -> list[Call]:
     return made
 
 
-def _subject(event: AuditEvent, around: Around) -> Subject:
+def _subject(event: AuditEvent, around: Around) -> ReviewedSubject:
     if event.ticket_id in around.tickets:
         display_id, title = around.tickets[event.ticket_id]
-        return Subject(display_id, title, f"/tickets/{display_id}")
+        return ReviewedSubject(display_id, title, f"/tickets/{display_id}")
     one = around.pages.get(event.target_id or "")
     if one is not None:
-        return Subject("Wiki", one.title, address_of(one.key, one.slug, event.target_id or ""))
-    return Subject("", event.target_kind.replace("_", " ").capitalize(), "")
+        return ReviewedSubject(
+            "Wiki", one.title, address_of(one.key, one.slug, event.target_id or "")
+        )
+    return ReviewedSubject("", event.target_kind.replace("_", " ").capitalize(), "")
 
 
-def _deed(event: AuditEvent, around: Around, names: Mapping[str, str]) -> Deed:
+def _deed(event: AuditEvent, around: Around, names: Mapping[str, str]) -> ReviewedChange:
     if event.event_type.startswith(OF_TICKETS):
         words = feed.sentence(_mapping(event), event.ticket_id or "", names)
         words = words.replace("this ticket", "it").replace(" this ", " it ")
     else:
         words = sentence(event.event_type, event.payload, None)
     is_undone = event.id in around.undone
-    return Deed(
+    return ReviewedChange(
         id=event.id,
         at=event.created_at,
         sentence=words,

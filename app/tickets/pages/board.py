@@ -30,7 +30,7 @@ PROJECTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BoardRequest:
     """What the address of a board asks for."""
 
     chosen: Chosen
@@ -52,7 +52,7 @@ class Asked:
         return {"group": self.grouping, "done": "all" if self.all_done else ""}
 
 
-def asked(*, everywhere: bool) -> Asked:
+def read_request(*, everywhere: bool) -> BoardRequest:
     """What this request asks for; columns are no filters of a board."""
     chosen = filters.chosen_in(request.args)
     for name in ("state_id", "state_category", "label_id" if everywhere else "project_id"):
@@ -60,7 +60,7 @@ def asked(*, everywhere: bool) -> Asked:
     grouping = request.args.get("group", "")
     # Labels belong to a project each, and cannot group the tickets of all.
     known = grouping in GROUPINGS and not (everywhere and grouping == "label")
-    return Asked(chosen, grouping if known else "", request.args.get("done") == "all")
+    return BoardRequest(chosen, grouping if known else "", request.args.get("done") == "all")
 
 
 def label_summaries(project_id: str) -> list[LabelSummary]:
@@ -86,13 +86,13 @@ def board_of_all() -> Response:
 
 
 def _show(project: SeenProject | None) -> Response:
-    wanted = asked(everywhere=project is None)
+    wanted = read_request(everywhere=project is None)
     shape = wanted.shape(project.id if project else None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
     # Boards that are filtered are too many to keep.
     kept = None if wanted.chosen else kept_boards.find(shape)
-    around = board_sidebar.furniture(shape.project_id, actor().id)
+    around = board_sidebar.board_sidebar(shape.project_id, actor().id)
     users = board_sidebar.all_users()
     groups = filters.offered(
         wanted.chosen,
@@ -131,7 +131,7 @@ def _show(project: SeenProject | None) -> Response:
 
 def _columns(
     project: SeenProject | None,
-    wanted: Asked,
+    wanted: BoardRequest,
     people: dict[str, UserSummary],
     labels: list[LabelSummary],
 ) -> Markup:
@@ -182,7 +182,7 @@ def _live(key: str | None) -> Response:
         news = changes.news(actor(), key, request.args.get("since", ""))
         if news is None:
             return Response(status=204)
-        wanted = asked(everywhere=key is None)
+        wanted = read_request(everywhere=key is None)
         many = len(news.ticket_ids)
         if news.is_frame or news.is_cut or many > MOST_CHANGES:
             words = f"{many}{'+' if news.is_cut else ''}"

@@ -19,11 +19,11 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, listing, loaders
 from app.tickets.board_moves import CATEGORIES
-from app.tickets.bulk import BATCH, MOST_TICKETS, Changes, Outcome
+from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
 from app.tickets.filters import PRIORITIES
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import words
-from app.tickets.pages.listing import asked, conditions_of
+from app.tickets.pages.listing import conditions_of, read_request
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
 from app.web.forms import Form, explain
@@ -47,7 +47,7 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
         found = list(dict.fromkeys(one for one in named if one))
     else:
         query = MultiDict(parse_qsl(request.form.get("query", "")))
-        wanted = asked(query, everywhere=project is None)
+        wanted = read_request(query, everywhere=project is None)
         found = listing.ids(conditions_of(wanted, project), MOST_TICKETS + 1)
     if not found:
         raise InvalidField("id", "required", "Tick some tickets first.")
@@ -122,7 +122,7 @@ def matching() -> Response:
     """How many tickets the filters match, as far as one change reaches."""
     with reading():
         project = _project()
-        wanted = asked(request.args, everywhere=project is None)
+        wanted = read_request(request.args, everywhere=project is None)
         found = len(listing.ids(conditions_of(wanted, project), MOST_TICKETS + 1))
     return html(f"over {MOST_TICKETS}" if found > MOST_TICKETS else number(found))
 
@@ -144,14 +144,14 @@ def change() -> Response:
         return _refused(next(iter(form.errors.values())))
     if changes.delete and request.form.get("sure") != "yes":
         return _ask(project, chosen)
-    outcomes: list[Outcome] = []
+    outcomes: list[BulkOutcome] = []
     for at in range(0, len(chosen), BATCH):
         outcomes += _batch(chosen[at : at + BATCH], changes)
     return _told(project, outcomes, deleted=changes.delete)
 
 
-def _batch(ticket_ids: Sequence[str], changes: Changes) -> list[Outcome]:
-    def work(present: Actor) -> list[Outcome]:
+def _batch(ticket_ids: Sequence[str], changes: Changes) -> list[BulkOutcome]:
+    def work(present: Actor) -> list[BulkOutcome]:
         return bulk.change(present, ticket_ids, changes)
 
     return write(work)
@@ -180,7 +180,9 @@ def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _told(project: SeenProject | None, outcomes: Sequence[Outcome], *, deleted: bool) -> Response:
+def _told(
+    project: SeenProject | None, outcomes: Sequence[BulkOutcome], *, deleted: bool
+) -> Response:
     changed = sum(one.is_changed for one in outcomes)
     skipped = [one for one in outcomes if not one.is_changed]
     text = f"{changed} {'deleted' if deleted else 'changed'}"
@@ -198,7 +200,7 @@ def _told(project: SeenProject | None, outcomes: Sequence[Outcome], *, deleted: 
     return page("tickets/bulk.html", project=project, skipped=skipped, refused="", **shown)
 
 
-def _why(skipped: Sequence[Outcome]) -> str:
+def _why(skipped: Sequence[BulkOutcome]) -> str:
     """The reasons, the most frequent first."""
     counted = Counter(one.why for one in skipped).most_common()
     if len(counted) == 1:

@@ -11,7 +11,7 @@ from app.database.session import reading
 from app.projects import states
 from app.text.diff import compare
 from app.tickets import comments, loaders, page_queries, service, stream_queries
-from app.tickets.page_queries import Subject
+from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.stream import Said
@@ -57,7 +57,7 @@ def add_comment(reference: str) -> Response:
     return html(shown, 200 if target else 422)
 
 
-def _written(subject: Subject) -> str:
+def _written(subject: TicketPageData) -> str:
     """What this request added to the stream: a comment, and perhaps a move."""
     events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     written = {one["comment_id"] for one in events if one["comment_id"]}
@@ -75,7 +75,7 @@ def states_to_move_to(reference: str) -> Response:
     return html(render("tickets/_states.html", states=ordered, state_id=ticket.state_id))
 
 
-def _find(comment_id: str) -> tuple[Said, Subject]:
+def _find(comment_id: str) -> tuple[Said, TicketPageData]:
     """The comment with what its events say, and its ticket; raises NotFound or Gone."""
     with reading():
         found, ticket = loaders.visible_comment(actor(), comment_id)
@@ -83,14 +83,14 @@ def _find(comment_id: str) -> tuple[Said, Subject]:
         return _said(subject, found.id), subject
 
 
-def _said(subject: Subject, comment_id: str) -> Said:
+def _said(subject: TicketPageData, comment_id: str) -> Said:
     rows = stream_queries.comments_of(subject.ticket["id"], among=[comment_id])
     events = stream_queries.events_of(subject.ticket["id"], comment_id=comment_id)
     (one,) = stream.said(lay_out(subject, rows, only_comments=True), events)
     return one
 
 
-def _shown(entry: Said, subject: Subject) -> Response:
+def _shown(entry: Said, subject: TicketPageData) -> Response:
     return html(render("tickets/_comment.html", entry=entry, ticket=subject.ticket))
 
 

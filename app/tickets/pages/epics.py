@@ -110,7 +110,7 @@ def short_day(day: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelineMark:
     """Stories of one epic that are due on one day."""
 
     x: float
@@ -120,20 +120,20 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineLine:
     """One epic on the timeline: its marks and its own due date."""
 
     epic: Epic
     y: float
-    marks: list[Mark]
-    due: Mark | None
+    marks: list[TimelineMark]
+    due: TimelineMark | None
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """The epics that have dates, from top to bottom; the months; where today is."""
 
-    lines: list[Line]
+    lines: list[TimelineLine]
     months: list[Tick]
     today: float
     height: int
@@ -154,11 +154,11 @@ def timeline(epics: Sequence[Epic], today: str) -> Timeline | None:
     def x(on: date) -> float:
         return round(NAMES + (min(max(on, first), last) - first).days * scale, 1)
 
-    def mark(day: str, is_done: bool) -> Mark:
-        return Mark(x(date.fromisoformat(day)), day, is_done, not is_done and day < today)
+    def mark(day: str, is_done: bool) -> TimelineMark:
+        return TimelineMark(x(date.fromisoformat(day)), day, is_done, not is_done and day < today)
 
     lines = [
-        Line(
+        TimelineLine(
             epic=one,
             y=ROW * at + ROW / 2,
             marks=[mark(day, is_done) for day, is_done in one.dates],

@@ -23,7 +23,7 @@ from app.tickets.board_sidebar import all_users
 from app.tickets.fields import BY_PART, FIELDS
 from app.tickets.filters import PRIORITIES
 from app.tickets.models import TicketType
-from app.tickets.page_queries import Subject
+from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import FACTS, may_be_assigned, pages
 from app.tickets.pages.texts import lay_out
@@ -61,7 +61,7 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
     return "" if value is None else str(value)
 
 
-def _options(subject: Subject, name: str) -> list[Any]:
+def _options(subject: TicketPageData, name: str) -> list[Any]:
     """What can be chosen for a field; needs a unit of work."""
     project_id = subject.project["id"]
     if name == "state":
@@ -84,7 +84,7 @@ def _options(subject: Subject, name: str) -> list[Any]:
     return []
 
 
-def _parents(subject: Subject) -> list[dict[str, Any]]:
+def _parents(subject: TicketPageData) -> list[dict[str, Any]]:
     """The newest tickets that may be its parent."""
     kind = TicketType.EPIC if subject.ticket["type"] == TicketType.STORY else TicketType.STORY
     return listing.list_tickets(
@@ -140,7 +140,7 @@ def save_field(reference: str, name: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
     if form.value("take") == "mine":
         form.raw["value"] = form.value("mine")
-    overtaken: list[Subject] = []
+    overtaken: list[TicketPageData] = []
 
     def work(present: Actor) -> None:
         overtaken.clear()
@@ -174,7 +174,7 @@ def save_field(reference: str, name: str) -> Response:
     return html(shown)
 
 
-def _overtaken(reference: str, name: str, form: Form, subject: Subject) -> Response:
+def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
     """Someone else changed the field: what it became; of a text both versions, put together."""
     if name != "body":
         told = _told(subject, name)
@@ -205,7 +205,7 @@ def _as_sent(value: str) -> str:
     return unified(value).removeprefix("\n")
 
 
-def _told(subject: Subject, name: str) -> str:
+def _told(subject: TicketPageData, name: str) -> str:
     """What a field became, for fields that fit in a sentence."""
     ticket = subject.ticket
     if name in ("state", "assignee", "reporter"):

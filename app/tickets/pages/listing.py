@@ -80,7 +80,7 @@ HEADS = {"Created": ("created", "oldest"), "Updated": ("updated", "stale")}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListRequest:
     """What the address of a list asks for."""
 
     chosen: Chosen
@@ -96,7 +96,7 @@ class Asked:
         }
 
 
-def asked(query: MultiDict[str, str], *, everywhere: bool) -> Asked:
+def read_request(query: MultiDict[str, str], *, everywhere: bool) -> ListRequest:
     """What an address asks for."""
     chosen = filters.chosen_in(query)
     for name in ("state_id", "label_id") if everywhere else ("project_id", "state_category"):
@@ -104,10 +104,10 @@ def asked(query: MultiDict[str, str], *, everywhere: bool) -> Asked:
     name = query.get("sort", "")
     known = name in SORTS and not (everywhere and name not in OF_ALL_PROJECTS)
     is_tree = query.get("view") == "tree" and not everywhere
-    return Asked(chosen, SORTS[name if known else "created"], is_tree)
+    return ListRequest(chosen, SORTS[name if known else "created"], is_tree)
 
 
-def conditions_of(wanted: Asked, project: SeenProject | None) -> list[ColumnElement[bool]]:
+def conditions_of(wanted: ListRequest, project: SeenProject | None) -> list[ColumnElement[bool]]:
     """Which tickets a list holds."""
     where = Ticket.project_id == project.id if project else in_live_projects()
     return [where, *filters.conditions(wanted.chosen, actor())]
@@ -128,7 +128,7 @@ def tickets_of_all() -> Response:
 
 
 def _show(project: SeenProject | None) -> Response:
-    wanted = asked(request.args, everywhere=project is None)
+    wanted = read_request(request.args, everywhere=project is None)
     path = f"/projects/{project.key}/tickets" if project else "/tickets"
     cursor = request.args.get("cursor") or None
     backwards = request.args.get("to") == "newer" and cursor is not None
@@ -154,7 +154,7 @@ def _show(project: SeenProject | None) -> Response:
     # "Load more" brings rows alone.
     if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
         return html(render("tickets/_rows.html", **shown))
-    around = board_sidebar.furniture(project.id if project else None, actor().id)
+    around = board_sidebar.board_sidebar(project.id if project else None, actor().id)
     users = board_sidebar.all_users()
     people = user_options(users, project.id if project else None)
     ordered = states.ordered(project.id) if project else ()
@@ -197,8 +197,8 @@ def _show(project: SeenProject | None) -> Response:
 
 
 def _find(
-    wanted: Asked, project: SeenProject | None, cursor: str | None, *, backwards: bool
-) -> tuple[list[listing.Branch], listing.Found]:
+    wanted: ListRequest, project: SeenProject | None, cursor: str | None, *, backwards: bool
+) -> tuple[list[listing.Branch], listing.FoundTickets]:
     """The page, and in a tree its branches."""
     if wanted.is_tree and project:
         narrowed = filters.conditions(wanted.chosen, actor())
@@ -226,7 +226,7 @@ def _projects() -> list[tuple[str, str]]:
     return [(one["id"], one["name"]) for one in found]
 
 
-def _heads(project: SeenProject | None, wanted: Asked, address: Any) -> dict[str, Any]:
+def _heads(project: SeenProject | None, wanted: ListRequest, address: Any) -> dict[str, Any]:
     """Of each head that sorts: where a click leads, and what it says of the order now."""
     made = {}
     for label, (first, second) in HEADS.items():
@@ -283,7 +283,7 @@ def _file(project: SeenProject | None, kind: str) -> Response:
     require(Lane.LONG)
     if kind not in TYPES:
         raise NotFound("route", request.path)
-    batches = _batches(asked(request.args, everywhere=project is None), project)
+    batches = _batches(read_request(request.args, everywhere=project is None), project)
     written = _csv(batches) if kind == "csv" else _json(batches)
     # The first rows are read now: where the database is away, that is said on a page.
     pieces = chain([next(written)], written)
@@ -291,7 +291,7 @@ def _file(project: SeenProject | None, kind: str) -> Response:
     return streamed(pieces, TYPES[kind], name)
 
 
-def _batches(wanted: Asked, project: SeenProject | None) -> Iterator[list[dict[str, Any]]]:
+def _batches(wanted: ListRequest, project: SeenProject | None) -> Iterator[list[dict[str, Any]]]:
     """The tickets, some at a time; at least one batch, which may be empty."""
     cursor: str | None = None
     while True:

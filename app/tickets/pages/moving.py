@@ -16,7 +16,7 @@ from app.projects.models import WorkflowState
 from app.rest.fields import load
 from app.tickets import board, board_moves, board_sidebar, loaders, page_queries, service
 from app.tickets.board import Shape
-from app.tickets.board_moves import CATEGORIES, Spot
+from app.tickets.board_moves import CATEGORIES, BoardCell
 from app.tickets.cards import GROUPINGS
 from app.tickets.filters import PRIORITIES
 from app.tickets.models import Ticket
@@ -58,20 +58,20 @@ def move(reference: str) -> Response:
     Only what the board goes by is compared: its state, and in a lane what the lane stands for.
     """
     sent = request.form
-    wanted = Spot(sent.get("state_id", ""), sent.get("lane", ""))
+    wanted = BoardCell(sent.get("state_id", ""), sent.get("lane", ""))
     if not is_htmx():
         form = Form(raw=sent.copy())
         if submit(
-            form, lambda present: board_moves.carry(present, reference, to=wanted, seen=None)
+            form, lambda present: board_moves.move_card(present, reference, to=wanted, seen=None)
         ):
             return go(safe_next(sent.get("back")))
         return _choose(reference, form, safe_next(sent.get("back")))
     grouping = grouping_of(sent)
     seen = None
     if "from_state_id" in sent:
-        seen = Spot(sent["from_state_id"], sent.get("from_lane", ""))
+        seen = BoardCell(sent["from_state_id"], sent.get("from_lane", ""))
     done = write(
-        lambda present: board_moves.carry(
+        lambda present: board_moves.move_card(
             present, reference, to=wanted, seen=seen, grouping=grouping
         )
     )
@@ -95,7 +95,7 @@ def shown_card(reference: str, *, fresh: bool = True) -> str:
     return render("tickets/_card.html", one=one, fresh=fresh)
 
 
-def _moved(reference: str, wanted: Spot, before: Spot) -> Response:
+def _moved(reference: str, wanted: BoardCell, before: BoardCell) -> Response:
     with reading():
         shown = shown_card(reference)
         name = _place_name(loaders.visible(actor(), reference), wanted.place)
@@ -121,7 +121,7 @@ def _place_name(ticket: Ticket, place: str) -> str:
     return state.name if state else ""
 
 
-def _refused(reference: str, wanted: Spot, now: Spot) -> Response:
+def _refused(reference: str, wanted: BoardCell, now: BoardCell) -> Response:
     """Someone else moved it meanwhile: the true card, who did it, and a way to insist."""
     with reading():
         shown = shown_card(reference)

@@ -12,7 +12,7 @@ from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import creating, loaders, page_queries, quick
-from app.tickets.board_sidebar import all_users, furniture
+from app.tickets.board_sidebar import all_users, board_sidebar
 from app.tickets.fields import UPDATED
 from app.tickets.filters import PRIORITIES
 from app.tickets.models import TicketType
@@ -34,10 +34,10 @@ def _project_of(sent: Any) -> SeenProject:
         return visible_by_key(actor(), sent.get("project", ""))
 
 
-def _read(present: Actor, project: SeenProject, line: str) -> quick.Draft:
+def _read(present: Actor, project: SeenProject, line: str) -> quick.QuickTicket:
     """What the line says; needs a unit of work."""
     users = [one for one in all_users() if may_be_assigned(one, project.id)]
-    labels: list[Any] = list(furniture(project.id, present.id).labels)
+    labels: list[Any] = list(board_sidebar(project.id, present.id).labels)
     return quick.read(present, project.id, line[:LINE_LENGTH], users=users, labels=labels)
 
 

@@ -19,7 +19,7 @@ from app.database.session import reading, session
 from app.tickets import page_queries, relations, stream_queries
 from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket
-from app.tickets.page_queries import Subject
+from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.feed import RELATION_TYPES, grouped
@@ -68,7 +68,7 @@ def _window(reference: str, since: str) -> list[str]:
     )
 
 
-def _news(subject: Subject, window: list[str], part: Show) -> str:
+def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     ticket_id = subject.ticket["id"]
     events = stream_queries.events_of(ticket_id, among=window) if window else []
     changed = _facts(events)
@@ -97,7 +97,9 @@ def _news(subject: Subject, window: list[str], part: Show) -> str:
     )
 
 
-def _undone(subject: Subject, events: list[dict[str, Any]], window: list[str]) -> list[stream.Line]:
+def _undone(
+    subject: TicketPageData, events: list[dict[str, Any]], window: list[str]
+) -> list[stream.StreamLine]:
     """The lines that are undone by now, which look otherwise than the reader has them."""
     undone = {one["undo_of"] for one in events if one["undo_of"]}
     if not undone:
@@ -122,7 +124,7 @@ def _facts(events: Iterable[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
-def _sides(subject: Subject, types: set[str]) -> str:
+def _sides(subject: TicketPageData, types: set[str]) -> str:
     """The lists beside the text that these types of events change."""
     made = ""
     if types & {"ticket.relation_added", "ticket.relation_removed"}:

@@ -11,7 +11,7 @@ from app.config import settings_at_hand
 from app.core.errors import Gone
 from app.database.session import reading
 from app.tickets import page_queries, relations, service, stream_queries
-from app.tickets.page_queries import Subject
+from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import stream
 from app.tickets.pages.blueprint import FACTS, pages
 from app.tickets.pages.feed import RELATION_TYPES, grouped
@@ -157,13 +157,13 @@ def show(reference: str) -> Response:
     )
 
 
-def new_events(subject: Subject) -> str:
+def new_events(subject: TicketPageData) -> str:
     """What this request did, as further entries of the stream."""
     events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     return entries(subject, list(stream.lines(subject, events)))
 
 
-def entries(subject: Subject, new: list[Any], again: Sequence[Any] = ()) -> str:
+def entries(subject: TicketPageData, new: list[Any], again: Sequence[Any] = ()) -> str:
     """Further entries for the end of the stream, and some that take the place of the old.
 
     The browser drops new ones that it has already, and of the others those that it does not have.
@@ -176,6 +176,6 @@ def entries(subject: Subject, new: list[Any], again: Sequence[Any] = ()) -> str:
     return oob(shown, "#thread") if shown else ""
 
 
-def fragment(template: str, subject: Subject, **context: Any) -> str:
+def fragment(template: str, subject: TicketPageData, **context: Any) -> str:
     """A part of the page that shows this ticket."""
     return render(template, project=subject.project, ticket=subject.ticket, facts=FACTS, **context)

@@ -15,7 +15,7 @@ from app.core.errors import NotFound
 from app.database.session import by_id, reading
 from app.text.diff import compare
 from app.tickets import page_queries, stream_queries
-from app.tickets.page_queries import Subject
+from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import feed
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.texts import lay_out
@@ -71,7 +71,7 @@ FILTERS = [
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StreamLine:
     """One event: who did what, and what a reader can do about it."""
 
     id: str
@@ -112,10 +112,10 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StreamRun:
     """Several changes by one actor, folded into one line."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[StreamLine, ...]
 
     @property
     def words(self) -> list[str]:
@@ -128,7 +128,7 @@ class Run:
         return self.lines[0].is_bots
 
 
-Entry = Line | Said | Run
+Entry = StreamLine | Said | StreamRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def chosen(value: str | None) -> Show:
     return Show(value) if value in set(Show) else Show.ALL
 
 
-def read(subject: Subject, show: Show, *, with_body: bool = True) -> Stream:
+def read(subject: TicketPageData, show: Show, *, with_body: bool = True) -> Stream:
     """The stream, in a unit of work; with ``with_body`` the ticket's own text is laid out too."""
     ticket_id = subject.ticket["id"]
     events = stream_queries.events_of(ticket_id)
@@ -177,10 +177,13 @@ def _as_shown(entry: Entry) -> Entry:
 
 
 def entries(
-    subject: Subject, events: list[dict[str, Any]], comments: list[dict[str, Any]], show: Show
+    subject: TicketPageData,
+    events: list[dict[str, Any]],
+    comments: list[dict[str, Any]],
+    show: Show,
 ) -> list[Entry]:
     """Comments and events as the entries of a part of the stream."""
-    found: list[Line | Said] = []
+    found: list[StreamLine | Said] = []
     if show is not Show.COMMENTS:
         found += lines(subject, events)
     if show is not Show.CHANGES:
@@ -190,14 +193,14 @@ def entries(
     return folded(sorted(found, key=lambda one: one.at))
 
 
-def lines(subject: Subject, events: Sequence[dict[str, Any]]) -> list[Line]:
+def lines(subject: TicketPageData, events: Sequence[dict[str, Any]]) -> list[StreamLine]:
     """The events that are lines of their own; those of comments show on the comments."""
     undone = undone_among(events)
     names = {label["id"]: label["name"] for label in subject.labels}
     names |= stream_queries.names_of(feed.mentioned(events))
     reader = actor().user_id
     return [
-        Line(
+        StreamLine(
             id=event["id"],
             event_type=event["event_type"],
             actor=event["actor"],
@@ -255,17 +258,17 @@ def said(comments: Iterable[dict[str, Any]], events: Iterable[dict[str, Any]]) -
     return found
 
 
-def folded(entries: Iterable[Line | Said]) -> list[Entry]:
+def folded(entries: Iterable[StreamLine | Said]) -> list[Entry]:
     """Runs of changes by one actor as one entry each."""
     made: list[Entry] = []
-    run: list[Line] = []
+    run: list[StreamLine] = []
 
     def close() -> None:
-        made.extend([Run(tuple(run))] if len(run) >= RUN_LENGTH else run)
+        made.extend([StreamRun(tuple(run))] if len(run) >= RUN_LENGTH else run)
         run.clear()
 
     for one in entries:
-        if isinstance(one, Line) and one.event_type != "ticket.created":
+        if isinstance(one, StreamLine) and one.event_type != "ticket.created":
             if run and not _goes_on(run[-1], one):
                 close()
             run.append(one)
@@ -276,5 +279,5 @@ def folded(entries: Iterable[Line | Said]) -> list[Entry]:
     return made
 
 
-def _goes_on(before: Line, line: Line) -> bool:
+def _goes_on(before: StreamLine, line: StreamLine) -> bool:
     return _id(before.actor) == _id(line.actor) and line.at - before.at <= TOGETHER_MS

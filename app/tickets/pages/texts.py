@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.tickets.page_queries import Subject
+from app.tickets.page_queries import TicketPageData
 from app.web.texts import laid_out
 
 Comments = list[dict[str, Any]]
@@ -10,7 +10,9 @@ Comments = list[dict[str, Any]]
 BODY = "h"
 
 
-def lay_out(subject: Subject, comments: Comments, *, only_comments: bool = False) -> Comments:
+def lay_out(
+    subject: TicketPageData, comments: Comments, *, only_comments: bool = False
+) -> Comments:
     """Put ``html`` beside each body, in a unit of work; the comments again, with theirs."""
     ticket = subject.ticket
     bodies = {} if only_comments else {BODY: ticket["body"]}

@@ -11,7 +11,7 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
 from app.web.wiki_addresses import address_of
 from app.wiki import did_you_mean, slugs
-from app.wiki.slug_resolution import Found, Namesakes, SeenPage, namesakes
+from app.wiki.slug_resolution import ResolvedPage, SeenPage, SlugMatches, resolve_slug
 
 pages = Blueprint("wiki_pages", __name__)
 
@@ -19,7 +19,7 @@ View = Callable[..., Response]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class WikiScope:
     """The global wiki, or that of a project."""
 
     project: SeenProject | None
@@ -60,17 +60,17 @@ def both(rule: str, *methods: str) -> Callable[[View], View]:
     return add
 
 
-def scope_of(key: str | None) -> Scope:
+def scope_of(key: str | None) -> WikiScope:
     """The scope of an address, in a unit of work; raises NotFound or Gone."""
-    return Scope(visible_by_key(actor(), key) if key else None)
+    return WikiScope(visible_by_key(actor(), key) if key else None)
 
 
-def page_of(scope: Scope, reference: str) -> SeenPage:
+def page_of(scope: WikiScope, reference: str) -> SeenPage:
     """The page of an address, in a unit of work; raises NotFound or Gone."""
-    return namesakes(actor(), reference, scope.key).within(scope.id).page
+    return resolve_slug(actor(), reference, scope.key).within(scope.id).page
 
 
-def found_or_missing(scope: Scope, named: Namesakes) -> Found | NotFound | Gone:
+def found_or_missing(scope: WikiScope, named: SlugMatches) -> ResolvedPage | NotFound | Gone:
     """The page, or why there is none, where the reference could be a page's slug."""
     try:
         return named.within(scope.id)
@@ -80,7 +80,7 @@ def found_or_missing(scope: Scope, named: Namesakes) -> Found | NotFound | Gone:
         return error
 
 
-def near(scope: Scope, slug: str) -> list[dict[str, str]]:
+def near(scope: WikiScope, slug: str) -> list[dict[str, str]]:
     """The pages that may have been meant by a slug that no page of the scope has."""
     found = did_you_mean.suggestions(actor(), [(scope.id, slug)])[scope.id, slug]
     return [

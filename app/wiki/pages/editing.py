@@ -28,7 +28,7 @@ from app.wiki import links, loaders, page_queries, service
 from app.wiki.models import WikiPage
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
-    Scope,
+    WikiScope,
     both,
     found_or_missing,
     near,
@@ -36,7 +36,7 @@ from app.wiki.pages.blueprint import (
     scope_of,
 )
 from app.wiki.schemas import WikiPageCreate, WikiPagePatch
-from app.wiki.slug_resolution import Found, SeenPage, namesakes
+from app.wiki.slug_resolution import ResolvedPage, SeenPage, resolve_slug
 
 COMPLETIONS = 8
 
@@ -178,7 +178,7 @@ def new(key: str | None = None) -> Response:
     return _new(scope, form)
 
 
-def _new(scope: Scope, form: Form, meant: Sequence[dict[str, str]] = ()) -> Response:
+def _new(scope: WikiScope, form: Form, meant: Sequence[dict[str, str]] = ()) -> Response:
     return page(
         "wiki/new.html",
         project=scope.project,
@@ -190,7 +190,7 @@ def _new(scope: Scope, form: Form, meant: Sequence[dict[str, str]] = ()) -> Resp
     )
 
 
-def _preview(scope: Scope, body: str) -> Html:
+def _preview(scope: WikiScope, body: str) -> Html:
     with reading():
         return rendering.rendered(scope, body)
 
@@ -215,9 +215,9 @@ def edit(reference: str, key: str | None = None) -> Response:
     """Show the editor; where there is no page, that of a new one with this slug."""
     with reading():
         scope = scope_of(key)
-        found = found_or_missing(scope, namesakes(actor(), reference, key))
-        meant = [] if isinstance(found, Found) else near(scope, reference)
-    if isinstance(found, Found):
+        found = found_or_missing(scope, resolve_slug(actor(), reference, key))
+        meant = [] if isinstance(found, ResolvedPage) else near(scope, reference)
+    if isinstance(found, ResolvedPage):
         return _editor(scope, found.page, Form())
     form = Form()
     form.raw.add("slug", reference)
@@ -225,7 +225,7 @@ def edit(reference: str, key: str | None = None) -> Response:
     return _new(scope, form, meant)
 
 
-def _editor(scope: Scope, one: SeenPage, form: Form) -> Response:
+def _editor(scope: WikiScope, one: SeenPage, form: Form) -> Response:
     return page(
         "wiki/edit.html",
         project=scope.project,
@@ -276,7 +276,7 @@ def _sent() -> Form:
     return load_form(WikiPagePatch, keep_empty=True, body=mine, title=title)
 
 
-def _conflict(reference: str, scope: Scope, form: Form) -> Response:
+def _conflict(reference: str, scope: WikiScope, form: Form) -> Response:
     """Both texts, what differs, and one that holds both."""
     with reading():
         one = page_of(scope, reference)

@@ -14,7 +14,7 @@ from app.web.guard import actor as present
 from app.web.texts import laid_out
 from app.wiki import loaders
 from app.wiki.link_targets import Known, known, targets_of
-from app.wiki.pages.blueprint import Scope
+from app.wiki.pages.blueprint import WikiScope
 from app.wiki.slug_resolution import SeenPage
 
 FAILED = "wiki.render_failed"
@@ -23,17 +23,17 @@ REMEMBERED = 1000
 _known: OrderedDict[tuple[str, int], None] = OrderedDict()
 
 
-def rendered(scope: Scope, body: str) -> Html:
+def rendered(scope: WikiScope, body: str) -> Html:
     """A text of this scope laid out, in a unit of work."""
     return laid_out({"h": body}, scope.id, scope.key)["h"]
 
 
-def known_of(scope: Scope, body: str) -> list[Known]:
+def known_of(scope: WikiScope, body: str) -> list[Known]:
     """What is there of what a text of this scope names, in a unit of work."""
     return known(present(), scope.id, linked(body))
 
 
-def targets_in(scope: Scope, body: str, there: list[Known]) -> Targets:
+def targets_in(scope: WikiScope, body: str, there: list[Known]) -> Targets:
     """What the links of a text of this scope lead to, where this is there."""
     return targets_of(there, scope.key, linked(body))
 

@@ -14,13 +14,13 @@ from app.wiki import links, page_queries
 from app.wiki.link_targets import Known
 from app.wiki.pages import rendering
 from app.wiki.pages.blueprint import (
-    Scope,
+    WikiScope,
     both,
     found_or_missing,
     near,
     scope_of,
 )
-from app.wiki.slug_resolution import Found, Namesakes, namesakes
+from app.wiki.slug_resolution import ResolvedPage, SlugMatches, resolve_slug
 
 BACKLINKS_SHOWN = 100
 OUTGOING_SHOWN = 100
@@ -32,11 +32,11 @@ CONTENTS = 3
 def show(reference: str, key: str | None = None) -> Response:
     """Show a page; where there is none, say so and offer to write it."""
     with reading():
-        named = namesakes(actor(), reference, key)
+        named = resolve_slug(actor(), reference, key)
         known = named.at(key)
-        scope = Scope(known.project) if known else scope_of(key)
+        scope = WikiScope(known.project) if known else scope_of(key)
         found = known or found_or_missing(scope, named)
-        if not isinstance(found, Found):
+        if not isinstance(found, ResolvedPage):
             return _missing(scope, named, found)
         one = found.page
         there = rendering.known_of(scope, one.body)
@@ -58,9 +58,11 @@ def show(reference: str, key: str | None = None) -> Response:
     return cached_page("wiki/show.html", made_of, lambda: _context(**made_of))
 
 
-def _context(found: Found, there: list[Known], backlinks: list[dict[str, Any]]) -> dict[str, Any]:
+def _context(
+    found: ResolvedPage, there: list[Known], backlinks: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What the page shows; a text that could not be laid out is recorded, and tried again."""
-    scope, one = Scope(found.project), found.page
+    scope, one = WikiScope(found.project), found.page
     targets = rendering.targets_in(scope, one.body, there)
     shown = rendering.shown_with(one.body, targets)
     if shown.failed:
@@ -90,7 +92,7 @@ def _elsewhere(other: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _missing(scope: Scope, named: Namesakes, error: NotFound | Gone) -> Response:
+def _missing(scope: WikiScope, named: SlugMatches, error: NotFound | Gone) -> Response:
     slug = named.reference
     return page(
         "wiki/missing.html",

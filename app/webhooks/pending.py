@@ -1,0 +1,51 @@
+"""Entries of the outbox that wait: ending those that will not be sent."""
+
+from typing import Any
+
+from sqlalchemy import exists, update
+
+from app.core.clock import now_ms
+from app.database.session import session
+from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, WebhookDelivery
+
+SWITCHED_OFF = "webhook was switched off"
+DELETED = "webhook was deleted"
+
+_PENDING = OutboxEntry.state == OutboxState.PENDING.value
+
+
+def end(webhook_id: str, reason: str) -> None:
+    """Finish what waits for a webhook that will not be tried again, and say so where it failed.
+
+    Whoever calls it holds ``Lock.OUTBOX``. ``reason`` is a short sentence for people.
+    """
+    waits = exists().where(
+        _PENDING,
+        OutboxEntry.webhook_id == WebhookDelivery.webhook_id,
+        OutboxEntry.audit_event_id == WebhookDelivery.audit_event_id,
+        OutboxEntry.attempt == WebhookDelivery.attempt + 1,
+    )
+    session.execute(
+        update(WebhookDelivery)
+        .where(
+            WebhookDelivery.webhook_id == webhook_id,
+            WebhookDelivery.status == DeliveryStatus.RETRYING.value,
+            waits,
+        )
+        .values(status=DeliveryStatus.FAILED.value, next_retry_at=None, error_message=reason)
+        .execution_options(synchronize_session=False)
+    )
+    drop(OutboxEntry.webhook_id == webhook_id)
+
+
+def drop(*conditions: Any) -> None:
+    """Finish what waits, without an attempt and so without a row in the log.
+
+    Whoever calls it holds ``Lock.OUTBOX``, so that nobody takes such an entry meanwhile.
+    """
+    session.execute(
+        update(OutboxEntry)
+        .where(_PENDING, *conditions)
+        .values(state=OutboxState.FINISHED.value, finished_at=now_ms())
+        .execution_options(synchronize_session=False)
+    )
