@@ -21,6 +21,14 @@ def link(text: str, words: str) -> str:
     return re.search(rf'href="([^"]+)"[^>]*>{words}<', text).group(1).replace("&amp;", "&")
 
 
+def test_cells_without_a_value_are_empty(ada, make):
+    """A phone shows no room for them, and a blank would already take some."""
+    make("Due never, and nobody's")
+    text = ada.get("/projects/OPEN/tickets").text
+    assert '<td class="due-cell"></td>' in text
+    assert '<td class="assignee-cell"></td>' in text
+
+
 # Order and pages.
 
 
