@@ -153,7 +153,7 @@ async function choose(card) {
 
 /** Show which cards are chosen; a bar that goes gives the focus back to them. */
 function mark() {
-  for (const card of board().querySelectorAll("li[data-ref]")) card.classList.toggle("chosen", chosen.has(idOf(card)));
+  for (const card of cardsOf(board())) card.classList.toggle("chosen", chosen.has(idOf(card)));
   if (!chosen.size && bar()?.contains(document.activeElement)) board().querySelector("[data-title]:not([tabindex='-1'])")?.focus();
   showChosen();
 }
@@ -173,7 +173,7 @@ function onClick(event) {
   else if (more) openSheet(more.href);
   else if (add) openQuickAdd(add.dataset.add);
   else if (fold) toggle(fold.dataset.fold);
-  else if (event.target.matches("[data-behavior=refresh]")) refresh();
+  else if (event.target === marked("refresh")) refresh();
 }
 
 function onSubmit(event) {

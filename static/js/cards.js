@@ -15,7 +15,7 @@ export const cellOf = (state, lane) =>
 
 /** Of all cards, one can be reached with Tab; arrows walk to the others. */
 export function rove(current = board().querySelector("li[data-ref] a[tabindex='0']")?.closest("li[data-ref]")) {
-  const chosen = current?.isConnected ? current : board().querySelector("li[data-ref]");
+  const chosen = current?.isConnected ? current : cardsOf(board())[0];
   for (const one of board().querySelectorAll("li[data-ref] a")) {
     const wanted = chosen?.contains(one) ? 0 : -1;
     if (one.tabIndex !== wanted) one.tabIndex = wanted;

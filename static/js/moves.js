@@ -80,8 +80,8 @@ export async function submit(form) {
 /** Change something about a card, and show it. */
 export async function change(address, values) {
   const { text } = await send(address, values);
-  const content = merge(text);
-  const said = content.querySelector("[data-toast] > span") ?? document.querySelector("[data-toast]:last-child > span");
+  merge(text);
+  const said = document.querySelector("[data-toast]:last-child > span");
   if (said) speak(said.textContent);
 }
 

@@ -97,7 +97,7 @@ function watchToasts() {
     });
   }
   box.addEventListener("click", (event) => {
-    if (event.target.closest("[data-close]")) event.target.closest("[data-toast]").remove();
+    event.target.closest("[data-close]")?.closest("[data-toast]").remove();
   });
 }
 
@@ -160,8 +160,8 @@ function watchRequests() {
     const { history } = event.detail;
     if (history?.path) history.path = history.path.replace(/\?$/, "");
   });
-  // Questions for news say themselves that they have no answer (stream.js).
-  const asksForNews = (event) => event.detail.elt?.dataset?.behavior === "live";
+  // Questions for news say themselves that they have no answer (polling.js).
+  const asksForNews = (event) => event.detail.elt.dataset.behavior === "live";
   document.addEventListener("htmx:sendError", (event) => {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
   });
