@@ -24,7 +24,7 @@ from app.http.flask_app import Docket, HideTokens, OrjsonProvider
 from app.http.responses import add_missing
 from app.markdown import budget
 from app.mcp import blueprint as mcp
-from app.mcp.registry import Catalog, Door
+from app.mcp.registry import Catalog, EndpointConfig
 from app.rest import errors, openapi
 from app.rest.dispatch import Identity, blueprint, check_credentials, health
 from app.web import install as install_web
@@ -135,8 +135,8 @@ def _install_requests(app: Flask) -> None:
         return response
 
 
-def _mcp_endpoint(settings: Settings, tools: Catalog) -> Door:
-    return Door(
+def _mcp_endpoint(settings: Settings, tools: Catalog) -> EndpointConfig:
+    return EndpointConfig(
         resolve=identity.resolve_token,
         catalog=tools,
         server={

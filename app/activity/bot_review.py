@@ -127,7 +127,7 @@ def review(actor: Actor, username: str) -> Review:
 
 
 @operation(Access.HUMAN)
-def looks_good(actor: Actor, username: str, event_id: str) -> None:
+def mark_reviewed(actor: Actor, username: str, event_id: str) -> None:
     """Move the person's marker to an event of the bot; raises NotFound, InvalidField."""
     bot = _bot(username)
     canonical = as_uuid(event_id)

@@ -100,9 +100,9 @@ def restore_backup(file: Path) -> None:
     if place is None:
         raise click.ClickException("The database is PostgreSQL: use pg_restore.")
     with server_stopped(settings):
-        if place.exists() and _holds_users(place):
+        if place.exists() and _has_users(place):
             raise click.ClickException(f"{place} is not empty; move it away first.")
-        if not _holds_users(file):
+        if not _has_users(file):
             raise click.ClickException(f"{file} is no backup of an installation in use.")
         db.engine.dispose()
         copy_database(file, place)
@@ -120,7 +120,7 @@ def restore_backup(file: Path) -> None:
         )
 
 
-def _holds_users(file: Path) -> bool:
+def _has_users(file: Path) -> bool:
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
             return connection.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None

@@ -22,7 +22,7 @@ def on_behalf_of(request: str | None) -> Iterator[None]:
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
 # Whether webhooks are told of what is recorded: an import may leave them in peace.
-webhooks_are_told: ContextVar[bool] = ContextVar("webhooks_are_told", default=True)
+webhooks_enabled: ContextVar[bool] = ContextVar("webhooks_enabled", default=True)
 
 # In the WSGI environment: the answer is to be sent while it is made (app/serving/asgi.py).
 STREAMED = "docket.streamed"
@@ -33,8 +33,8 @@ FAILED = "docket.failed"
 @contextmanager
 def telling_webhooks(wanted: bool) -> Iterator[None]:
     """Whether webhooks are told of what is written meanwhile."""
-    token = webhooks_are_told.set(wanted)
+    token = webhooks_enabled.set(wanted)
     try:
         yield
     finally:
-        webhooks_are_told.reset(token)
+        webhooks_enabled.reset(token)

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-Turn = Callable[[Any], Any]
+Converter = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update | Delete
 
@@ -46,9 +46,9 @@ class Compiled:
     # The order of its parameters, where that counts; the constants among them; how values turn.
     names: tuple[str, ...]
     fixed: dict[str, Any]
-    into: dict[str, Turn]
+    into: dict[str, Converter]
     # The columns whose values are turned on their way out.
-    out_of: tuple[tuple[int, Turn], ...]
+    out_of: tuple[tuple[int, Converter], ...]
     row: Callable[[Sequence[Any]], Any]
     has_rows: bool
     is_positional: bool
@@ -86,7 +86,7 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
     outs = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
     kind = _row_of(tuple(str(column.key) for column in columns))
     binds = {name: bind for bind, name in made.bind_names.items()}
-    turns = {name: _turn_in(bind, dialect) for name, bind in binds.items()}
+    turns = {name: _converter_in(bind, dialect) for name, bind in binds.items()}
     if planned_once and not on_sqlite:
         turns |= {name: _filled for name, bind in binds.items() if bind.expanding}
     fixed = {name: bind.effective_value for name, bind in binds.items() if not bind.required}
@@ -120,7 +120,7 @@ def _row_of(names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
     return partial(tuple.__new__, kind)
 
 
-def _turn_in(bind: BindParameter[Any], dialect: Dialect) -> Turn | None:
+def _converter_in(bind: BindParameter[Any], dialect: Dialect) -> Converter | None:
     turn = bind.type.dialect_impl(dialect).bind_processor(dialect)
     if not bind.expanding:
         return turn

@@ -3,6 +3,7 @@
 Taking a connection out of the pool and giving it back is a quarter of a short request.
 """
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from app.database.connect import SEEN, for_reading, is_alive
 # More than two at once are rarely reading, and others may want those of the pool.
 MOST_KEPT = 2
 
+_adding = threading.Lock()
 _kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
 
 
@@ -51,7 +53,7 @@ def _release(engine: Engine, connection: Connection) -> None:
     if kept is None:
         kept = _kept.setdefault(engine, [])
         event.listen(engine, "engine_disposed", _let_go)
-    if connection.invalidated or connection.in_transaction() or len(kept) >= MOST_KEPT:
+    if connection.invalidated or connection.in_transaction():
         connection.close()
         return
     driver: Any = connection.connection.dbapi_connection
@@ -59,7 +61,12 @@ def _release(engine: Engine, connection: Connection) -> None:
         # A prepared statement began it, which the connection knows nothing of.
         driver.rollback()
     connection.info[SEEN] = time.monotonic()
-    kept.append(connection)
+    with _adding:
+        has_room = len(kept) < MOST_KEPT
+        if has_room:
+            kept.append(connection)
+    if not has_room:
+        connection.close()
 
 
 def _let_go(engine: Engine) -> None:

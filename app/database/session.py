@@ -313,11 +313,11 @@ class AfterCommitSignal:
         if act in self._listeners:
             self._listeners.remove(act)
 
-    def ring(self) -> None:
+    def emit(self) -> None:
         """Call all who listen, now."""
         for act in tuple(self._listeners):
             act()
 
-    def ring_after_commit(self) -> None:
+    def emit_after_commit(self) -> None:
         """Ring once the transaction at hand has committed; not if it fails."""
-        after_commit(self.ring)
+        after_commit(self.emit)

@@ -33,7 +33,7 @@ class WriterLock:
         self._write = _opened(path)
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold the lock; raises Unavailable after ten seconds."""
         if not self._thread.acquire(timeout=LOCK_SECONDS):
             raise Unavailable
@@ -121,5 +121,5 @@ def writer_lock(engine: Engine) -> Iterator[None]:
                 _locks[path] = WriterLock(path)
             except OSError as error:
                 raise Unavailable from error
-    with _locks[path].hold():
+    with _locks[path].locked():
         yield

@@ -117,7 +117,7 @@ def import_issues(
 
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
         wanted = chosen or guessed
-        return _asked(header, wanted) if asks else wanted
+        return _ask_for_columns(header, wanted) if asks else wanted
 
     try:
         options = table.Options(date_formats, dates.zone_of(time_zone))
@@ -169,7 +169,7 @@ def _given_mapping(mapped: tuple[str, ...], mapping: Path | None) -> dict[str, s
     return {**found, **_pairs(mapped, "--map")}
 
 
-def _asked(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
+def _ask_for_columns(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
     """The columns as the person at the terminal says."""
     click.echo(f"Columns: {', '.join(header)}\nSay {NONE} where there is none.", err=True)
     answers = {}

@@ -41,7 +41,7 @@ def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
             climbing = found[0] if found else None
         for name, found in reversed(above.items()):
             parent = planned[found[0]] if found else None
-            planned[name] = _placed(by_id[name], parent, found[1:], report)
+            planned[name] = _planned(by_id[name], parent, found[1:], report)
     return list(planned.values())
 
 
@@ -52,7 +52,7 @@ def _parents(issue: Issue, by_id: dict[str, Issue], report: ImportReport) -> lis
     return [parent for parent in dict.fromkeys(named) if parent in by_id and parent != issue.id]
 
 
-def _placed(
+def _planned(
     issue: Issue, parent: Planned | None, others: list[str], report: ImportReport
 ) -> Planned:
     related = list(others)

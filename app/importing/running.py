@@ -180,7 +180,7 @@ class Importer:
         issue = entry.issue
         known_labels = dict(self._labels)
         draft = self._drafter.draft(entry)
-        kind, parent_id = self._place(entry)
+        kind, parent_id = self._type_and_parent(entry)
         try:
             with savepoint():
                 self._make(entry, draft, kind, parent_id)
@@ -247,7 +247,7 @@ class Importer:
         )
         return ticket.id, ticket.display_id
 
-    def _place(self, entry: Planned) -> tuple[TicketType, str | None]:
+    def _type_and_parent(self, entry: Planned) -> tuple[TicketType, str | None]:
         """The type and parent as planned; a story where the parent could not be imported."""
         if entry.parent_id is None:
             return entry.type, None
@@ -295,7 +295,7 @@ class Trial(Importer):
                         self._drafter.draft(entry)
                 else:
                     draft = self._drafter.draft(entry)
-                    kind, parent_id = self._place(entry)
+                    kind, parent_id = self._type_and_parent(entry)
                     self._make(entry, draft, kind, parent_id)
                 progress(1)
             for entry in planned:

@@ -86,7 +86,7 @@ class Doings:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """A project, a watched ticket or a page: where one may want to go."""
 
     kind: str
@@ -221,7 +221,7 @@ def _deed(event_type: str) -> str:
 
 
 @operation(Access.HUMAN)
-def places(actor: Actor) -> list[Place]:
+def destinations(actor: Actor) -> list[Destination]:
     """Projects, watched tickets and pages, of each the latest changed, in one statement."""
     project = (
         select(
@@ -255,7 +255,7 @@ def places(actor: Actor) -> list[Place]:
         .limit(ROWS)
     )
     parts = [select(one.subquery()) for one in (project, watched, page)]
-    return [Place(*row) for row in session.execute(union_all(*parts))]
+    return [Destination(*row) for row in session.execute(union_all(*parts))]
 
 
 @operation(Access.HUMAN)

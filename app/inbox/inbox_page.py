@@ -141,7 +141,7 @@ def _show(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         )
         needs = seen.needs(actor())
         doings = seen.since_last_time(actor())
-        places = seen.places(actor())
+        places = seen.destinations(actor())
     handed = {need.ticket.display_id for need in needs if need.is_handed_over}
     return page(
         "home/index.html",

@@ -49,8 +49,8 @@ class Jobs:
         """Begin."""
         # The library says at INFO that each of its jobs ran.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        self._scheduler.add_job(self._worker.look, "interval", seconds=POLL_SECONDS)
-        self._scheduler.add_job(self._flusher.look, "interval", seconds=FLUSH_SECONDS)
+        self._scheduler.add_job(self._worker.check, "interval", seconds=POLL_SECONDS)
+        self._scheduler.add_job(self._flusher.check, "interval", seconds=FLUSH_SECONDS)
         self._scheduler.add_job(self._tell_failures, "interval", seconds=FAILURES_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(

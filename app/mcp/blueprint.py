@@ -34,7 +34,7 @@ from app.mcp.messages import (
     result,
 )
 from app.mcp.methods import Invocation, MethodCall, method_of
-from app.mcp.registry import Door
+from app.mcp.registry import EndpointConfig
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
 JSON = "application/json"
 
 
-def blueprint(door: Door) -> Blueprint:
+def blueprint(door: EndpointConfig) -> Blueprint:
     """The endpoint, for this door."""
     made = Blueprint("mcp", __name__)
 
@@ -78,7 +78,7 @@ def _unavailable(error: Unavailable) -> Response:
     return _send(refused.body, refused.status)
 
 
-def _answer(door: Door, request: Request, token: str) -> Response:
+def _answer(door: EndpointConfig, request: Request, token: str) -> Response:
     settings = settings_at_hand()
     origin = request.headers.get("Origin")
     if origin is not None and not settings.own_address.is_origin(origin):
@@ -137,7 +137,9 @@ def _takes_json(accept: str) -> bool:
     return not accepted or bool(accepted[JSON])
 
 
-def _answer_message(door: Door, token: str, understood: Understood, settings: Settings) -> Response:
+def _answer_message(
+    door: EndpointConfig, token: str, understood: Understood, settings: Settings
+) -> Response:
     called = understood.call
     if called is not None:
         return _call(door, token, called, understood, settings=settings)
@@ -166,7 +168,7 @@ def _answer_message(door: Door, token: str, understood: Understood, settings: Se
     return _send(result(message.id, content))
 
 
-def _authenticate(door: Door, token: str) -> Actor:
+def _authenticate(door: EndpointConfig, token: str) -> Actor:
     """The bot; raises InvalidCredentials after auditing it (the envelope of REST is its answer)."""
     try:
         with reading():
@@ -179,7 +181,12 @@ def _authenticate(door: Door, token: str) -> Actor:
 
 
 def _call(
-    door: Door, token: str, message: Message, understood: Understood, *, settings: Settings
+    door: EndpointConfig,
+    token: str,
+    message: Message,
+    understood: Understood,
+    *,
+    settings: Settings,
 ) -> Response:
     name, sent = message.params.get("name"), message.params.get("arguments")
     modern = understood.is_modern

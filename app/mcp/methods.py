@@ -30,7 +30,7 @@ from app.mcp.messages import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import Door, Resource, Tool, ToolCall
+from app.mcp.registry import EndpointConfig, Resource, Tool, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ STATUS_OF = {
 class Invocation:
     """One ``tools/call`` on its way."""
 
-    door: Door
+    door: EndpointConfig
     token: str
     # As sent, or empty where that is no text.
     name: str
@@ -158,7 +158,7 @@ MARKDOWN = "text/markdown"
 class MethodCall:
     """A message, from whom and in which era."""
 
-    door: Door
+    door: EndpointConfig
     actor: Actor
     message: Message
     modern: bool

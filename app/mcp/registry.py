@@ -141,7 +141,7 @@ class Catalog:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class EndpointConfig:
     """How the endpoint knows its callers and its tools."""
 
     # In a unit of work: the bot of this token; raises InvalidCredentials.

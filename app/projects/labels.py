@@ -62,7 +62,7 @@ def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
     return [found[label_id] for label_id in wanted]
 
 
-def hold(label: Label) -> None:
+def lock_label(label: Label) -> None:
     """Let no other ticket get the label until this transaction ends."""
     session.execute(select(Label.id).where(Label.id == label.id).with_for_update())
 

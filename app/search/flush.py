@@ -31,18 +31,18 @@ class Flusher:
 
     def start(self) -> None:
         """Begin, with what an earlier process left."""
-        index.put_bell.listen(self._called.set)
+        index.document_put.listen(self._called.set)
         self._called.set()
         self._thread.start()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """See to what any process left, one that ended or a command."""
         self._is_round_due = True
         self._called.set()
 
     def stop(self) -> None:
         """End; what is still pending is stored by another, or by a search. Once is enough."""
-        index.put_bell.forget(self._called.set)
+        index.document_put.forget(self._called.set)
         self._stopping.set()
         self._called.set()
         self._thread.join(STOP_SECONDS)

@@ -81,7 +81,7 @@ _DOCUMENT_ID = Prepared(
 
 
 # Rung when a document was put that may be pending.
-put_bell = AfterCommitSignal()
+document_put = AfterCommitSignal()
 
 
 def _engine() -> Engine:
@@ -100,7 +100,7 @@ def put(doc: SearchDoc, *, may_wait: bool = True) -> None:
         document_id = added(doc)
     _engine().write(document_id, doc, is_new=is_new, may_wait=may_wait)
     if may_wait:
-        put_bell.ring_after_commit()
+        document_put.emit_after_commit()
 
 
 def terms_of(doc: SearchDoc) -> Terms | None:
@@ -115,7 +115,7 @@ def terms_of(doc: SearchDoc) -> Terms | None:
 def put_new(doc: SearchDoc, terms: Terms | None) -> None:
     """Index a document that was not there before, as ``put`` does."""
     _engine().write_new(doc, terms)
-    put_bell.ring_after_commit()
+    document_put.emit_after_commit()
 
 
 def remove(identifier: str) -> None:

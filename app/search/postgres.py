@@ -165,7 +165,7 @@ def _best(
         if left is not None and search.tier is Tier.ANYWHERE:
             search.left = 0
     while lookers := _lookers(searches, limit, left):
-        for search, document_ids in zip(lookers, _look(lookers, limit), strict=True):
+        for search, document_ids in zip(lookers, _scan(lookers, limit), strict=True):
             search.went_on(document_ids)
     found: dict[int, Tier] = {}
     for search in searches:
@@ -209,7 +209,7 @@ def _few(
             # As there is little of what is found faster, there is little of all.
             search.size = search.blocks
         while lookers := _lookers([search], limit, None):
-            search.went_on(_look(lookers, limit)[0])
+            search.went_on(_scan(lookers, limit)[0])
         document_ids = search.found
         if len(document_ids) >= limit:
             # What was looked for first may leave out beginnings, of which there can be many.
@@ -237,7 +237,7 @@ def _lookers(searches: list[Search], limit: int, left: set[int] | None) -> list[
     return lookers
 
 
-def _look(searches: list[Search], limit: int) -> list[list[int]]:
+def _scan(searches: list[Search], limit: int) -> list[list[int]]:
     """The newest document ids of each in the next blocks."""
     values: dict[str, object] = {"limit": limit}
     have_phrases = []

@@ -117,7 +117,7 @@ class SearchForm:
         return "/search?" + urlencode({name: value for name, value in given.items() if value})
 
 
-def _asked() -> SearchForm:
+def _read_form() -> SearchForm:
     kind = request.args.get("type", "")
     return SearchForm(
         q=request.args.get("q", "").strip()[: service.QUERY_LENGTH],
@@ -129,7 +129,7 @@ def _asked() -> SearchForm:
 @pages.get("/search")
 def search() -> Response:
     """Show tickets and wiki pages that fit, the best first."""
-    asked = _asked()
+    asked = _read_form()
     cursor = request.args.get("cursor") or None
     with reading():
         offered = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
@@ -177,8 +177,8 @@ def _single_words(q: str) -> list[str]:
 def palette() -> Response:
     """The palette's list for what was typed: hits and commands, or commands where nothing was."""
     if not is_htmx():
-        return go(_asked().address())
-    asked = _asked()
+        return go(_read_form().address())
+    asked = _read_form()
     with reading():
         offered = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
         hits = service.find(actor(), q=asked.q, limit=HITS).hits if asked.q else []

@@ -25,7 +25,7 @@ class Merged:
 def merge(base: str, mine: str, theirs: str) -> Merged:
     """Merge two descendants of one text."""
     lines, my_lines, their_lines = (unified(text).split("\n") for text in (base, mine, theirs))
-    my_place, their_place = _places(lines, my_lines), _places(lines, their_lines)
+    my_place, their_place = _positions(lines, my_lines), _positions(lines, their_lines)
     # Lines that all three have: between them, changes stand alone or against each other.
     common = [
         (at, my_place[at], their_place[at])
@@ -54,7 +54,7 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
     return Merged("\n".join(made), conflicts)
 
 
-def _places(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
+def _positions(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
     """Where each line of ``base`` that stayed stands in ``other``."""
     return {
         old: new

@@ -51,7 +51,7 @@ def move_card(
     """
     ticket = loaders.writable(actor, reference)
     by_category = to.place in CATEGORIES
-    before = BoardCell(_place(ticket, by_category=by_category), _lane(ticket, grouping))
+    before = BoardCell(_column_of(ticket, by_category=by_category), _lane(ticket, grouping))
     if seen is not None and not (seen.fits(before) or to.fits(before)):
         return MovedCard(before, is_moved=False)
     if grouping and to.lane and to.lane != before.lane:
@@ -63,7 +63,7 @@ def move_card(
     return MovedCard(before, is_moved=True)
 
 
-def _place(ticket: Ticket, *, by_category: bool) -> str:
+def _column_of(ticket: Ticket, *, by_category: bool) -> str:
     if not by_category:
         return ticket.state_id or ""
     state = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None

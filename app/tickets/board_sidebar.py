@@ -24,7 +24,7 @@ class BoardSidebar:
 
 
 @lru_cache
-def _furniture(everywhere: bool) -> Prepared:
+def _load(everywhere: bool) -> Prepared:
     of_project = (
         SavedView.project_id.is_(None)
         if everywhere
@@ -49,7 +49,7 @@ def _furniture(everywhere: bool) -> Prepared:
 def board_sidebar(project_id: str | None, user_id: str) -> BoardSidebar:
     """The project's labels (of all projects: one a colour), and this person's views, by name."""
     project = {} if project_id is None else {"project_id": project_id}
-    rows = _furniture(project_id is None).all(user_id=user_id, **project)
+    rows = _load(project_id is None).all(user_id=user_id, **project)
     rows = sorted(rows, key=lambda row: (row.place.casefold(), row.id))
     return BoardSidebar(
         [{"id": r.id, "name": r.name, "color": r.more} for r in rows if r.kind == "label"],

@@ -31,7 +31,7 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
     into = labels.named_in_body(project_id, [into_label_id])[0]
     if into is label:
         raise InvalidField("into_label_id", "same", "Choose another label to merge into.")
-    labels.hold(label)
+    labels.lock_label(label)
     carried = ticket_rows.labelled(label.id, MOST_RELABELLED + 1)
     if len(carried) > MOST_RELABELLED:
         raise Conflict(

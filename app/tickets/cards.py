@@ -128,7 +128,7 @@ def _card(
         "comments": parts.comments,
         "touched_at": parts.touched_at,
         "touched_by": users.get(parts.touched_by or ""),
-        "quiet_since": _quiet_since(parts),
+        "quiet_since": _stalled_since(parts),
         "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
     }
     made["lane"] = lane_of(made, grouping)
@@ -138,7 +138,7 @@ def _card(
     return made
 
 
-def _quiet_since(parts: Parts) -> int:
+def _stalled_since(parts: Parts) -> int:
     return (
         parts.silent_since
         if parts.silent_since and stalled_bots.is_stalled(parts.silent_since)

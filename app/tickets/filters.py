@@ -80,7 +80,7 @@ def is_ready() -> ColumnElement[bool]:
     )
 
 
-def is_quiet() -> ColumnElement[bool]:
+def is_stalled() -> ColumnElement[bool]:
     """An open ticket of a bot that has been silent on it, as ``quiet`` says."""
     signs = exists(
         select(AuditEvent.id).where(
@@ -125,7 +125,7 @@ FILTERS = {
     "updated_since": Filter(lambda moment: Ticket.updated_at >= moment),
     "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
-    "quiet": Filter(lambda _: is_quiet(), "Quiet bots", is_flag=True),
+    "quiet": Filter(lambda _: is_stalled(), "Quiet bots", is_flag=True),
     # The tickets of these ids, or of a query for ids.
     "among": Filter(Ticket.id.in_),
 }

@@ -83,14 +83,14 @@ _LABELS = Prepared(
 )
 
 
-def _asked(reference: str) -> str:
+def _without_nul(reference: str) -> str:
     """A name as the databases may be asked for it: PostgreSQL takes no NUL, and no name has one."""
     return reference.replace("\x00", "\N{REPLACEMENT CHARACTER}")
 
 
 def _key_of(reference: str) -> str:
     """The key by which states and labels of this name are found."""
-    return text.same_name(_asked(reference).strip())
+    return text.same_name(_without_nul(reference).strip())
 
 
 def _listed(names: Iterable[str]) -> tuple[str, list[str]]:
@@ -114,7 +114,7 @@ def project(actor: Actor, reference: str, *, writing: bool = False) -> SeenProje
     For a read a deleted one is found too. For a write it raises OutsideAllowlist and Gone.
     """
     identifier = as_uuid(reference)
-    key = _asked(reference).upper()
+    key = _without_nul(reference).upper()
     try:
         if writing:
             return loaders.writable(actor, identifier or key, by_key=identifier is None)
@@ -215,7 +215,9 @@ def user_id(actor: Actor, reference: str, field: str) -> str:
     if reference.lower() == ME:
         return actor.id
     identifier = as_uuid(reference)
-    condition = User.id == identifier if identifier else User.username == _asked(reference).lower()
+    condition = (
+        User.id == identifier if identifier else User.username == _without_nul(reference).lower()
+    )
     found = session.scalars(select(User.id).where(condition)).first()
     if found is not None:
         return found

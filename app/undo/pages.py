@@ -60,7 +60,7 @@ def undo_event(event_id: str) -> Response:
             raise
         return _refused(event_id, error, back)
     if outcome.ending is Ending.CHANGED_SINCE:
-        return _asked(outcome, back)
+        return _ask_to_confirm(outcome, back)
     if not is_htmx():
         return go(back)
     done = outcome.is_done
@@ -82,7 +82,7 @@ def _refused(event_id: str, error: DomainError, back: str) -> Response:
     return answer
 
 
-def _asked(outcome: UndoOutcome, back: str) -> Response:
+def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
     """What changed since, and whether to go on all the same."""
     event = outcome.event
     with reading():

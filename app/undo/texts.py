@@ -29,7 +29,7 @@ AGAIN = "It took back a conversion: convert the note again instead."
 def _took_back_a_conversion(event: AuditEvent) -> bool:
     """Whether the event is part of that: undone one by one, its parts would lose the note."""
     undone = by_id(AuditEvent, event.payload.get(UNDO_OF) or "")
-    return undone is not None and undone.event_type == "sticky_note.note_converted"
+    return undone is not None and undone.event_type == "sticky_note.converted"
 
 
 def note_created(actor: Actor, event: AuditEvent) -> Plan:
@@ -76,7 +76,7 @@ def note_deleted(actor: Actor, event: AuditEvent) -> Plan:
     )
     again = select(AuditEvent.id).where(
         AuditEvent.project_id == project_id,
-        AuditEvent.event_type == "sticky_note.note_created",
+        AuditEvent.event_type == "sticky_note.created",
         AuditEvent.created_at >= event.created_at,
         AuditEvent.payload[UNDO_OF].as_string() == event.id,
     )

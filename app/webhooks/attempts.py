@@ -132,11 +132,11 @@ def events_of(audit_event_ids: Sequence[str]) -> dict[str, Event]:
         return {}
     rows = session.execute(_STORED, {"ids": list(set(audit_event_ids))})
     return {
-        row.AuditEvent.id: _as_told(row.AuditEvent, row.username, row.display_id) for row in rows
+        row.AuditEvent.id: _as_sent(row.AuditEvent, row.username, row.display_id) for row in rows
     }
 
 
-def _as_told(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:
+def _as_sent(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:
     target: dict[str, Any] = {"kind": stored.target_kind, "id": stored.target_id}
     if stored.target_kind == "ticket" and display_id is not None:
         target["display_id"] = display_id

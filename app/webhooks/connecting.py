@@ -225,7 +225,7 @@ def resolved(host: str, port: int) -> list[str]:
 
     def look_up() -> None:
         try:
-            answers.put(_look_up(host.strip("[]"), port))
+            answers.put(_resolve_name(host.strip("[]"), port))
         except Exception as problem:
             answers.put(problem)
 
@@ -239,7 +239,7 @@ def resolved(host: str, port: int) -> list[str]:
     return answer
 
 
-def _look_up(host: str, port: int) -> list[str]:
+def _resolve_name(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 

@@ -16,13 +16,13 @@ from app.audit.service import Recorded
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
-from app.core.context import webhooks_are_told
+from app.core.context import webhooks_enabled
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import AfterCommitSignal, Prepared, session
 from app.webhooks import attempts, deliveries, pending
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, Event
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
-from app.webhooks.rules import NEVER_FORWARDED, is_told
+from app.webhooks.rules import NEVER_FORWARDED, is_subscribed
 
 outbox_filled = AfterCommitSignal()
 
@@ -37,14 +37,15 @@ def listen(recorded: Recorded) -> None:
     A webhook is not told of its own creation. Nothing about a personal note is told to anyone, and
     nothing of an import that leaves webhooks in peace.
     """
-    if not webhooks_are_told.get():
+    if not webhooks_enabled.get():
         return
     if not recorded.target.is_forwarded or recorded.event_type.startswith(NEVER_FORWARDED):
         return
     told = [
         row.id
         for row in _SUBSCRIBED.all()
-        if is_told(row.event_types, recorded.event_type) and not _is_own_creation(row.id, recorded)
+        if is_subscribed(row.event_types, recorded.event_type)
+        and not _is_own_creation(row.id, recorded)
     ]
     if not told:
         return
@@ -64,7 +65,7 @@ def listen(recorded: Recorded) -> None:
             for webhook_id in told
         ],
     )
-    outbox_filled.ring_after_commit()
+    outbox_filled.emit_after_commit()
 
 
 def _is_own_creation(webhook_id: str, recorded: Recorded) -> bool:
@@ -190,7 +191,7 @@ def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claim
     for claimed, outcome in results:
         entry = held.get(claimed.entry_id)
         if entry is not None and _is_held(entry, claimed):
-            _settle(entry, claimed.attempt, outcome, active, actor)
+            _finish(entry, claimed.attempt, outcome, active, actor)
         else:
             lost.append(claimed)
     session.flush()
@@ -206,7 +207,7 @@ def _is_held(entry: OutboxEntry, claimed: Claimed) -> bool:
     )
 
 
-def _settle(
+def _finish(
     entry: OutboxEntry,
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
@@ -248,7 +249,7 @@ def recover(*, is_alone: bool = False) -> int:
     for entry in lost:
         identifier, event = entry.attempt_id or ids.new_id(), events[entry.audit_event_id]
         attempt = DeliveryAttempt(identifier, entry.attempt, entry.webhook_id, "", None, event)
-        _settle(entry, attempt, INTERRUPTED, active)
+        _finish(entry, attempt, INTERRUPTED, active)
     session.flush()
     return len(lost)
 

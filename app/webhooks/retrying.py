@@ -32,7 +32,7 @@ from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
 # At most so many people wait for receivers at a time, which leaves threads for other long work.
-_places = threading.BoundedSemaphore(4)
+_slots = threading.BoundedSemaphore(4)
 TOTAL_SECONDS = 45.0
 
 
@@ -44,7 +44,7 @@ def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str,
     ``delivery_already_succeeded``, and Unavailable where too many people wait for receivers.
     """
     # Before anything is marked: without a place, the retry that was scheduled stays.
-    with _place():
+    with _slot():
         attempt, claimed = run_write(lambda: _prepare(actor, webhook_id, delivery_id))
         outcome = _sent(attempt)
 
@@ -77,7 +77,7 @@ def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
     with reading():
         webhook = service.find(webhook_id)
         attempt = _test(webhook, 1, request_id.get())
-    with _place():
+    with _slot():
         outcome = _sent(attempt)
     run_write(lambda: deliveries.add(actor, attempt, outcome, None))
     return _shown(attempt)
@@ -95,15 +95,15 @@ def _sent(attempt: DeliveryAttempt) -> DeliveryOutcome:
 
 
 @contextmanager
-def _place() -> Iterator[None]:
+def _slot() -> Iterator[None]:
     """A place among those who wait; raises Unavailable where there is none, and LaneRequired."""
     require(Lane.LONG)
-    if not _places.acquire(blocking=False):
+    if not _slots.acquire(blocking=False):
         raise Unavailable
     try:
         yield
     finally:
-        _places.release()
+        _slots.release()
 
 
 def _shown(attempt: DeliveryAttempt) -> dict[str, Any]:

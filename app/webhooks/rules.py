@@ -66,7 +66,7 @@ def _matched_by_prefix(value: str, types: Iterable[str]) -> bool:
     return value.endswith(".*") and any(known.startswith(value[:-1]) for known in types)
 
 
-def is_told(subscribed: Sequence[str], event_type: str) -> bool:
+def is_subscribed(subscribed: Sequence[str], event_type: str) -> bool:
     """Whether a webhook with these event types is told of this one."""
     if event_type.startswith(NEVER_FORWARDED):
         return False

@@ -68,7 +68,7 @@ class Worker:
         """Take from the outbox now: something was put there."""
         self._signals.put(True)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """See whether something is due: a retry, or what another process put there."""
         self._signals.put(False)
 
@@ -80,7 +80,7 @@ class Worker:
         outbox.outbox_filled.forget(self.wake)
         self._stop_at = time.monotonic() + PATIENCE_SECONDS
         self._stopping.set()
-        self.look()
+        self.check()
         self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
@@ -88,7 +88,7 @@ class Worker:
             request_id.set(None)
             while not self._is_done():
                 try:
-                    self._turn()
+                    self._round()
                 except Unavailable:
                     self._stopping.wait(POLL_SECONDS)
                 except Exception:
@@ -102,7 +102,7 @@ class Worker:
     def _is_done(self) -> bool:
         return self._stopping.is_set() and not self._under_way and not self._results
 
-    def _turn(self) -> None:
+    def _round(self) -> None:
         """One look at the outbox: results back, entries out."""
         self._recover()
         while True:

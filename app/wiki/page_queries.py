@@ -34,7 +34,7 @@ class LastSave:
 
 
 @lru_cache
-def _namesakes(by_id: bool, fenced: bool) -> Prepared:
+def _same_slug(by_id: bool, fenced: bool) -> Prepared:
     return Prepared(
         select(
             WikiPage.project_id,
@@ -60,7 +60,7 @@ def last_save(actor: Actor, reference: str, project_id: str | None) -> LastSave:
     """The last save of a slug or id in exactly this scope; raises NotFound or Gone."""
     identifier = as_uuid(reference)
     fence = loaders.fence(actor)
-    rows = _namesakes(identifier is not None, bool(fence)).all(
+    rows = _same_slug(identifier is not None, bool(fence)).all(
         reference=identifier or reference, **fence
     )
     row = next((row for row in rows if row.project_id == project_id), None)

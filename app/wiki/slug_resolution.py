@@ -59,7 +59,7 @@ class ResolvedPage:
 
 
 @lru_cache
-def _namesakes(by_id: bool, fenced: bool) -> Prepared:
+def _same_slug(by_id: bool, fenced: bool) -> Prepared:
     """Pages of an id or slug with their projects and last editors.
 
     Those of the project of a key, or of none, come first, and of each live ones before deleted.
@@ -125,7 +125,7 @@ class SlugMatches:
 
     def places(self) -> list[dict[str, Any]]:
         """Where all live ones are."""
-        return [_place(row) for row in self._live()]
+        return [_summary(row) for row in self._live()]
 
     def _live(self) -> list[AnyRow]:
         return [row for row in self.rows if row.deleted_at is None]
@@ -143,7 +143,7 @@ class SlugMatches:
                 row.updated_at,
             ),
             user_summary(row.user_id, row.type, row.username, row.display_name),
-            [_place(other) for other in self._live() if other.id != row.id],
+            [_summary(other) for other in self._live() if other.id != row.id],
         )
 
 
@@ -161,7 +161,7 @@ def _project(row: AnyRow) -> SeenProject | None:
     )
 
 
-def _place(row: AnyRow) -> dict[str, Any]:
+def _summary(row: AnyRow) -> dict[str, Any]:
     return {"id": row.id, "slug": row.slug, "title": row.title, "key": row.key, "name": row.name}
 
 
@@ -174,6 +174,6 @@ def resolve_slug(actor: Actor, reference: str, key: str | None) -> SlugMatches:
     """
     fence = loaders.fence(actor)
     identifier = as_uuid(reference)
-    statement = _namesakes(identifier is not None, bool(fence))
+    statement = _same_slug(identifier is not None, bool(fence))
     rows = statement.all(reference=identifier or reference, key=key, **fence)
     return SlugMatches(reference, rows)

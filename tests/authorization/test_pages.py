@@ -95,7 +95,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     """),
     "administered": (("own", "missing"), """
         accounts_pages.set_active audit_pages.bot_page audit_pages.change_settings
-        audit_pages.first_call audit_pages.looks_good audit_pages.review audit_pages.show_event
+        audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
         undo_pages.undo_event undo_pages.undo_request bots_pages.change
         bots_pages.release_ticket tickets_pages.delete_view webhooks_pages.act
         webhooks_pages.ask_to_delete webhooks_pages.change webhooks_pages.delete

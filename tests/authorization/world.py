@@ -20,6 +20,7 @@ from sqlalchemy.engine import RootTransaction
 from werkzeug.test import TestResponse
 
 from app.core import ids
+from app.search import index
 from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
 from tests.authorization.policy import SEE_IDS, may_read
@@ -158,6 +159,9 @@ def build(app: Flask) -> World:
     # Answers are judged here; checking each against the document too would take twice the time.
     for caller in callers.values():
         caller.client.__class__ = FlaskClient
+    with app.app_context():
+        # A search could not do it where commits are rolled back.
+        index.flush(own=False)
     return World(app, callers, places)
 
 

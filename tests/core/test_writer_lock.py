@@ -28,14 +28,14 @@ def test_who_writes_all_the_time_lets_others_write_between(tmp_path):
     order = []
 
     def write_once():
-        with other.hold():
+        with other.locked():
             order.append("other")
 
     thread = threading.Thread(target=write_once)
-    with busy.hold():
+    with busy.locked():
         thread.start()
         until(lambda: is_locked(tmp_path / "write-next"))
-    with busy.hold():
+    with busy.locked():
         order.append("busy")
     thread.join()
     assert order == ["other", "busy"]
@@ -44,10 +44,10 @@ def test_who_writes_all_the_time_lets_others_write_between(tmp_path):
 def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "LOCK_SECONDS", 0.05)
     holder, waiter = (WriterLock(str(tmp_path / "write")) for _ in range(2))
-    with holder.hold(), pytest.raises(Unavailable), waiter.hold():
+    with holder.locked(), pytest.raises(Unavailable), waiter.locked():
         pass
     assert not is_locked(tmp_path / "write-next")
-    with waiter.hold():
+    with waiter.locked():
         assert is_locked(tmp_path / "write")
 
 
@@ -56,7 +56,7 @@ def test_who_finds_others_waiting_does_not_go_before_them(tmp_path):
     held = threading.Event()
 
     def write():
-        with mine.hold():
+        with mine.locked():
             held.set()
 
     with (tmp_path / "write-next").open("w") as waiting:
@@ -73,10 +73,10 @@ def test_a_thread_waits_for_another_of_its_process(tmp_path):
     held = threading.Event()
 
     def write():
-        with lock.hold():
+        with lock.locked():
             held.set()
 
-    with lock.hold():
+    with lock.locked():
         thread = threading.Thread(target=write)
         thread.start()
         assert not held.wait(0.05)

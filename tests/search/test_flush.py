@@ -83,7 +83,7 @@ def test_a_thread_flushes_what_is_put(app, cast, flusher, flushed):
     until(lambda: flushed == [False, True])
     with app.app_context():
         assert pending_rows() == 0
-    one.look()
+    one.check()
     until(lambda: flushed == [False, True, False])
 
 

@@ -79,7 +79,7 @@ def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
 
 @pytest.mark.parametrize("path", ["/api/v1/search?q=gate", "/search?q=gate"])
 def test_a_connection_that_is_lost_while_searching_is_an_outage(app, cast, path, monkeypatch):
-    look = postgres._look
+    look = postgres._scan
 
     def cut_off(searches, limit):
         driver = session.get_bind().connection.dbapi_connection
@@ -90,7 +90,7 @@ def test_a_connection_that_is_lost_while_searching_is_an_outage(app, cast, path,
     with app.app_context():
         if not is_postgresql():
             return
-    monkeypatch.setattr(postgres, "_look", cut_off)
+    monkeypatch.setattr(postgres, "_scan", cut_off)
     assert cast.ada.client.get(path).status_code == 503
     monkeypatch.undo()
     assert cast.ada.client.get(path).status_code == 200

@@ -46,7 +46,7 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, cast, app, monk
         return ask_and_count
 
     monkeypatch.setattr(sqlite._NEWEST, "all", counted(sqlite._NEWEST.all))
-    monkeypatch.setattr(postgres, "_look", counted(postgres._look))
+    monkeypatch.setattr(postgres, "_scan", counted(postgres._scan))
     with app.app_context():
         is_at_once = is_postgresql()
 
@@ -97,7 +97,7 @@ class Corpus:
 
     def best(self, wanted, everything, limit):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(postgres, "_look", self.look)
+            patched.setattr(postgres, "_scan", self.look)
             patched.setattr(postgres, "_looking_in_index", lambda: nullcontext(self.newest))
             return postgres.best(wanted, everything, limit)
 

@@ -52,7 +52,7 @@ def prepare() -> None:
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
     # The change is committed and answered for, the worker not yet told.
     bell = outbox.outbox_filled
-    bell.ring = dying("after commit", bell.ring, before=True)
+    bell.emit = dying("after commit", bell.emit, before=True)
     # The entry is ours, and nothing was sent.
     worker.Worker._send = dying("after claim", worker.Worker._send, before=True)
     # The receiver has answered, and nobody but us knows.

@@ -239,7 +239,7 @@ def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
     dial = connecting._dialled
     # Where a broken resolver library or a socket hook would lead.
     monkeypatch.setattr(connecting, "_dialled", lambda _found, port: dial(["127.0.0.1"], port))
-    monkeypatch.setattr(connecting, "_look_up", lambda *_: ["127.0.0.2"])
+    monkeypatch.setattr(connecting, "_resolve_name", lambda *_: ["127.0.0.2"])
     outcome = send(attempt(receiver.url), reach)
     assert (outcome.error_message, outcome.is_transient) == ("address not allowed", False)
     assert receiver.received == []

@@ -58,12 +58,12 @@ def test_a_retry_by_hand_takes_the_place_of_the_scheduled_one(
 def test_where_too_many_wait_the_scheduled_retry_stays(
     cast, worker, receiver, subscribe, deliveries, monkeypatch
 ):
-    monkeypatch.setattr(retrying, "_places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(retrying, "_slots", threading.BoundedSemaphore(1))
     receiver.answer = 500
     webhook = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
     (row,) = until(lambda: deliveries(webhook))
-    with retrying._places:
+    with retrying._slots:
         refused(retry(cast, webhook, row), 503, "server.unavailable")
     receiver.answer = 200
     # Nobody has to do anything: it arrives as it would have.

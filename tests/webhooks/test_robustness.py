@@ -83,7 +83,7 @@ def test_a_clock_that_was_set_back_keeps_no_lease_of_the_dead(app, cast, subscri
 def test_names_that_never_resolve_keep_nobody_waiting(
     cast, worker, receiver, subscribe, monkeypatch
 ):
-    known, over = connecting._look_up, threading.Event()
+    known, over = connecting._resolve_name, threading.Event()
 
     def look_up(host, port):
         if host.endswith(".stuck.example"):
@@ -91,7 +91,7 @@ def test_names_that_never_resolve_keep_nobody_waiting(
             return []
         return known(host, port)
 
-    monkeypatch.setattr(connecting, "_look_up", look_up)
+    monkeypatch.setattr(connecting, "_resolve_name", look_up)
     try:
         for number in range(20):
             subscribe("ticket.created", url=f"https://n{number}.stuck.example/")

@@ -20,7 +20,7 @@ def woken():
 
 def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
     with app.app_context(), transaction():
-        outbox.outbox_filled.ring_after_commit()
+        outbox.outbox_filled.emit_after_commit()
         with session.begin_nested():
             pass
         with pytest.raises(KeyError), session.begin_nested():
@@ -31,7 +31,7 @@ def test_a_savepoint_wakes_nobody_and_its_failure_forgets_nothing(app, woken):
 
 def test_a_transaction_that_fails_wakes_nobody(app, woken):
     def fail():
-        outbox.outbox_filled.ring_after_commit()
+        outbox.outbox_filled.emit_after_commit()
         raise KeyError
 
     with app.app_context(), pytest.raises(KeyError):

@@ -27,7 +27,7 @@ SPAN_NAMES = [
 ROWS = 50
 
 
-def asked(*names: str) -> dict[str, str]:
+def read_filters(*names: str) -> dict[str, str]:
     """The filters of the address that are set; the span only where it is not the default."""
     found = {name: request.args.get(name, "").strip() for name in (*names, "span")}
     if found["span"] not in SPANS or found["span"] == DEFAULT_SPAN:

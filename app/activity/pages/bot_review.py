@@ -86,10 +86,10 @@ def review(username: str) -> Response:
 
 
 @pages.post("/bots/<username>/review")
-def looks_good(username: str) -> Response:
+def approve(username: str) -> Response:
     """Remember that the reader saw all up to an event and found it good."""
     event_id = request.form.get("event_id", "")
-    write(lambda present: bot_review.looks_good(present, username, event_id))
+    write(lambda present: bot_review.mark_reviewed(present, username, event_id))
     return go(f"/bots/{username}/review")
 
 

@@ -15,8 +15,8 @@ from app.activity.pages.blueprint import (
     ROWS,
     SPAN_NAMES,
     address,
-    asked,
     pages,
+    read_filters,
     since,
 )
 from app.activity.sentences import sentence
@@ -47,7 +47,7 @@ NOTHING = "00000000-0000-0000-0000-000000000000"
 @pages.get("/audit")
 def index() -> Response:
     """Show the audit log, the newest events first, of the last 24 hours unless asked otherwise."""
-    chosen = asked(*FILTERS)
+    chosen = read_filters(*FILTERS)
     is_older = bool(request.args.get("cursor"))
     with reading():
         try:
@@ -84,7 +84,7 @@ def _news_url(chosen: dict[str, str], newest: str) -> str:
 @pages.get("/audit/news")
 def news() -> Response:
     """How many events came since the page was made; nothing to swap where none did."""
-    chosen = asked(*FILTERS)
+    chosen = read_filters(*FILTERS)
     newest = as_uuid(request.args.get("newest", "")) or NOTHING
     with reading():
         found = service.list_events(actor(), limit=COUNTED, cursor=None, **wanted_by(chosen)).data
@@ -195,7 +195,7 @@ def export() -> Response:
     require(Lane.LONG)
     is_csv = request.args.get("format") == "csv"
     with reading():
-        wanted = wanted_by(asked(*FILTERS))
+        wanted = wanted_by(read_filters(*FILTERS))
     written = _csv(actor(), wanted) if is_csv else _jsonl(actor(), wanted)
     # Of the events, the first are read now: where the database is away, that is said on a page.
     pieces = chain([next(written)], written)

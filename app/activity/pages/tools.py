@@ -15,8 +15,8 @@ from app.activity.pages.blueprint import (
     ROWS,
     SPAN_NAMES,
     address,
-    asked,
     pages,
+    read_filters,
     since,
 )
 from app.activity.tool_log import ERROR, OK, list_invocations
@@ -79,7 +79,7 @@ NOTHING = "00000000-0000-0000-0000-000000000000"
 @pages.get("/audit/tools")
 def tool_log() -> Response:
     """Show the calls of bots, the newest first, and the figures of each tool."""
-    chosen = asked(*FILTERS)
+    chosen = read_filters(*FILTERS)
     began = since(chosen)
     with reading():
         try:

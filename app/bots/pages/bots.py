@@ -53,7 +53,7 @@ _CALLS = Prepared(
 
 
 @dataclass(slots=True)
-class Pulse:
+class CallHistogram:
     """The calls of one bot: how many in each hour, the present one last, and how many failed."""
 
     hours: list[int] = field(default_factory=lambda: [0] * HOURS)
@@ -76,13 +76,13 @@ class Pulse:
 
 
 @operation(Access.HUMAN)
-def of_all(actor: Actor) -> dict[str, Pulse]:
+def of_all(actor: Actor) -> dict[str, CallHistogram]:
     """The pulse of every bot that called within a day, by its id."""
     last = now_ms() // HOUR_MS
     first = last - HOURS + 1
-    found: dict[str, Pulse] = {}
+    found: dict[str, CallHistogram] = {}
     for row in _CALLS.all(since=first * HOUR_MS):
-        pulse = found.setdefault(row.bot_user_id, Pulse())
+        pulse = found.setdefault(row.bot_user_id, CallHistogram())
         # A call of this very moment can be of the next hour.
         pulse.hours[min(row.hour, last) - first] += row.calls
         pulse.errors += row.errors

@@ -186,13 +186,13 @@ def _live(key: str | None) -> Response:
         many = len(news.ticket_ids)
         if news.is_frame or news.is_cut or many > MOST_CHANGES:
             words = f"{many}{'+' if news.is_cut else ''}"
-            return _told(news.token, pill="" if news.is_frame else words)
+            return _live_answer(news.token, pill="" if news.is_frame else words)
         shape = wanted.shape(visible_by_key(actor(), key).id if key else None)
         people = board_sidebar.summaries(board_sidebar.all_users())
         conditions = filters.conditions(wanted.chosen, actor())
         cards = boards.cards_among(shape, conditions, sorted(news.ticket_ids), people)
         shown = {one["id"] for one in cards}
-        return _told(
+        return _live_answer(
             news.token,
             cards=cards,
             card_html=card_html,
@@ -201,5 +201,5 @@ def _live(key: str | None) -> Response:
         )
 
 
-def _told(token: str, **context: Any) -> Response:
+def _live_answer(token: str, **context: Any) -> Response:
     return html(render("tickets/_live.html", token=token, **context))

@@ -147,7 +147,7 @@ def change() -> Response:
     outcomes: list[BulkOutcome] = []
     for at in range(0, len(chosen), BATCH):
         outcomes += _batch(chosen[at : at + BATCH], changes)
-    return _told(project, outcomes, deleted=changes.delete)
+    return _summary_toast(project, outcomes, deleted=changes.delete)
 
 
 def _batch(ticket_ids: Sequence[str], changes: Changes) -> list[BulkOutcome]:
@@ -180,7 +180,7 @@ def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _told(
+def _summary_toast(
     project: SeenProject | None, outcomes: Sequence[BulkOutcome], *, deleted: bool
 ) -> Response:
     changed = sum(one.is_changed for one in outcomes)

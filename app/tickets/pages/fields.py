@@ -177,7 +177,7 @@ def save_field(reference: str, name: str) -> Response:
 def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
     """Someone else changed the field: what it became; of a text both versions, put together."""
     if name != "body":
-        told = _told(subject, name)
+        told = _new_value(subject, name)
         form.refuse("", f"This changed meanwhile{told}. Save again to put yours in place.")
         return _editor(reference, name, form, status=409)
     base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
@@ -205,7 +205,7 @@ def _as_sent(value: str) -> str:
     return unified(value).removeprefix("\n")
 
 
-def _told(subject: TicketPageData, name: str) -> str:
+def _new_value(subject: TicketPageData, name: str) -> str:
     """What a field became, for fields that fit in a sentence."""
     ticket = subject.ticket
     if name in ("state", "assignee", "reporter"):

@@ -28,7 +28,7 @@ KEPT = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _CardKey:
     """A card, compared by all that can be seen of it: its data, and how long ago things were."""
 
     card: Card = field(compare=False)
@@ -38,14 +38,14 @@ class _Look:
 
 
 @lru_cache(maxsize=KEPT)
-def _written(look: _Look) -> Markup:
+def _written(look: _CardKey) -> Markup:
     return Markup(render("tickets/_card.html", one=look.card))  # noqa: S704 - a template made it
 
 
 def card_html(card: Card) -> Markup:
     """The card as it looks now."""
     ages = tuple(ago(at) for at in (card["touched_at"], card["quiet_since"]) if at)
-    return _written(_Look(card, card["look"], iso(now_ms())[:10], ages))
+    return _written(_CardKey(card, card["look"], iso(now_ms())[:10], ages))
 
 
 KEPT_MS = MINUTE_MS

@@ -98,7 +98,7 @@ def shown_card(reference: str, *, fresh: bool = True) -> str:
 def _moved(reference: str, wanted: BoardCell, before: BoardCell) -> Response:
     with reading():
         shown = shown_card(reference)
-        name = _place_name(loaders.visible(actor(), reference), wanted.place)
+        name = _column_name(loaders.visible(actor(), reference), wanted.place)
     same_place = before.place == wanted.place
     toast = render(
         "tickets/_moved.html",
@@ -113,7 +113,7 @@ def _moved(reference: str, wanted: BoardCell, before: BoardCell) -> Response:
     return html(shown + toast)
 
 
-def _place_name(ticket: Ticket, place: str) -> str:
+def _column_name(ticket: Ticket, place: str) -> str:
     """What a column is called."""
     if place in CATEGORIES:
         return place.capitalize()
@@ -140,7 +140,7 @@ def _refused(reference: str, wanted: BoardCell, now: BoardCell) -> Response:
             .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
             .limit(1)
         ).first()
-        place = _place_name(ticket, now.place)
+        place = _column_name(ticket, now.place)
     who = last.display_name if last else "Someone"
     moved = now.place != request.form["from_state_id"]
     toast = render(
