@@ -2,7 +2,7 @@
 
 FTS5 only keeps the terms and finds them: they are made in ``documents.py``, and its tokenizer just
 splits at spaces, since it takes every character outside ASCII for part of a word. Documents that
-were put a moment ago may be pending (``outbox.py``); a search stores those first.
+were put a moment ago may be pending (``pending.py``); a search stores those first.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""REST endpoints of tickets. What hangs on a ticket is in ``api.py``."""
+"""REST endpoints of tickets, and of their relations, watchers and comments."""
 
 from functools import partial
 

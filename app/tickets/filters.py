@@ -1,6 +1,6 @@
 """What tickets are filtered by, each filter once: REST, tools, pages and exports go by this table.
 
-Their forms stand in ``api.py`` (REST), ``tools/ticket_list.py`` and ``pages/filters.py``.
+Their forms stand in ``schemas.py`` (REST), ``tools/ticket_list.py`` and ``pages/filters.py``.
 """
 
 from collections.abc import Callable, Iterable

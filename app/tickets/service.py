@@ -1,4 +1,4 @@
-"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``layout.py`` reads."""
+"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``read.py`` reads."""
 
 from typing import Any
 

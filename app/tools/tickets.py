@@ -1,4 +1,4 @@
-"""Tools of tickets. What hangs on a ticket is in ``ticket_parts.py`` and ``ticket_parts.py``."""
+"""Tools of tickets. What hangs on a ticket is in ``ticket_parts.py``."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""New tickets: the full form; the quick one of the board is in ``new.py``."""
+"""New tickets: the full form, and quick add on the board."""
 
 from typing import Any
 from urllib.parse import urlencode
