@@ -12,7 +12,8 @@ from app.core.context import FAILED, STREAMED
 from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
 from app.serving import asgi
-from app.serving.asgi import Application, environ_of
+from app.serving.asgi import Application
+from app.serving.environ import environ_of
 
 LIMIT = 65_536
 

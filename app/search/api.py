@@ -1,9 +1,101 @@
 """The REST endpoint of search."""
 
+from marshmallow import Schema
+from marshmallow.fields import Float
+
+from app.rest import examples
 from app.rest.answers import Answer
+from app.rest.examples import Nested, Stamp, Union, like
+from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
 from app.rest.routing import Api, Call
 from app.search import service
-from app.search.schemas import SearchHitOut, SearchQuery
+from app.search.documents import DocumentKind
+
+
+class SearchQuery(PageQuery):
+    """What is looked for, and where."""
+
+    q = Text(
+        required=True,
+        metadata={
+            "examples": ["certificates"],
+            "description": "Words that all must occur, in the form given or another of the same "
+            'stem; the last one may be the beginning of a word. `"a phrase"` must occur as it is, '
+            "`-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
+            "No input is a syntax error.",
+            "minLength": 1,
+            "maxLength": 500,
+        },
+    )
+    type = Choice(
+        DocumentKind, load_default=None, metadata={"description": "Only hits of this kind."}
+    )
+    project_id = Identifier(
+        load_default=None, metadata={"description": "Only what belongs to this project."}
+    )
+
+
+class HitOut(Schema):
+    """What all hits have."""
+
+    type = Choice(DocumentKind, required=True, metadata=like(DocumentKind.TICKET))
+    id = Identifier(required=True, metadata=like(examples.TICKET))
+    title = Text(required=True, metadata=like("Rotate the certificates"))
+    snippet = Text(
+        required=True,
+        metadata=like(
+            "All certificates end on 30 November.",
+            "About 200 characters of the body, as plain text on one line.",
+        ),
+    )
+    highlights = Items(
+        Items(Whole(), metadata={"minItems": 2, "maxItems": 2}),
+        required=True,
+        metadata=like(
+            [[4, 16]], "Where the words stand in `snippet`: `[start, end]` in code points."
+        ),
+    )
+    score = Float(
+        required=True,
+        metadata={
+            "examples": [4],
+            "description": "6: the display id. 5: the title is what was looked for. 4: all of it "
+            "is in the title, 3: some of it. 2: all of it is in headings or the first words. "
+            "1: all others. Hits of one score stand newest first.",
+        },
+    )
+    project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
+    updated_at = Stamp(required=True)
+
+
+class StateOfHitOut(Schema):
+    """The workflow state of a ticket that was found."""
+
+    id = Identifier(required=True, metadata=like(examples.STATE))
+    name = Text(required=True, metadata=like("In progress"))
+    category = Text(required=True, metadata=like("active"))
+
+
+class TicketHitOut(HitOut):
+    """A ticket that was found."""
+
+    display_id = Text(required=True, metadata=like("OPS-12"))
+    state = Nested(StateOfHitOut, required=True)
+    priority = Text(required=True, metadata=like("high", enum=["low", "medium", "high", "urgent"]))
+
+
+class WikiPageHitOut(HitOut):
+    """A wiki page that was found."""
+
+    slug = Text(required=True, metadata=like("certificates"))
+
+
+class SearchHitOut(Union):
+    """A ticket or a wiki page."""
+
+    discriminator = "type"
+    members = {DocumentKind.TICKET: TicketHitOut, DocumentKind.WIKI_PAGE: WikiPageHitOut}
+
 
 api = Api("search")
 

@@ -15,6 +15,7 @@ they cannot fail and no dictionary of the server matters. Three things are done 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 
 from sqlalchemy import BigInteger, Integer, Text, bindparam, column, select, table, text
@@ -24,11 +25,94 @@ from app.database.columns import Id
 from app.database.locks import Lock, acquire
 from app.database.session import AnySelect, Prepared, discard, run_write, session
 from app.search.document_ids import ADD
-from app.search.documents import SearchDoc, Terms, analyzed, with_display_id
-from app.search.expressions import Expression
-from app.search.pg_block_scan import BLOCK_BITS, Search, search_for
-from app.search.pg_query import rendered, without_phrases
+from app.search.documents import SearchDoc, Terms, analyzed, beginning, with_display_id
+from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
 from app.search.ranking import END, Tier, Wanted
+
+BLOCK_BITS = 12
+
+# How many times as many blocks each look takes in than the one before, up to so many: it asks for
+# each block by its term, so a look at sixteen takes as long as one at all of a million documents
+# where four thousand of them fit, and a look at sixty-four ten times as long (PERFORMANCE.md).
+WIDER = 4
+WIDEST = 16
+# Where no more documents than these are expected to fit in all, the next look is the last; expected
+# by no fewer documents than those, as the newest block may hold any number.
+FEW = 4000
+SAMPLE = 1 << (BLOCK_BITS - 1)
+
+
+@dataclass(slots=True)
+class Search:
+    """How far one tier was looked for: from the block ``left`` on, to the newest of ``blocks``."""
+
+    tier: Tier
+    expression: Expression
+    # All document ids looked for are under this one.
+    below: int
+    blocks: int
+    left: int
+    size: int = 1
+    found: list[int] = field(default_factory=list)
+
+    @property
+    def first(self) -> int:
+        """The oldest block of the next look."""
+        return max(self.left - self.size, 0)
+
+    def went_on(self, document_ids: list[int]) -> None:
+        """Note what the look at the next blocks found."""
+        self.found += sorted(document_ids, reverse=True)
+        self.left = self.first
+        # If they lie as densely as among those looked at.
+        looked_at = self.below - (self.left << BLOCK_BITS)
+        are_few = looked_at >= SAMPLE and len(self.found) * self.below <= FEW * looked_at
+        self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
+
+
+def search_for(asked: Wanted, newest_id: int) -> Search:
+    """One that has not begun."""
+    below = min(asked.below, newest_id + 1)
+    blocks = ((below - 1) >> BLOCK_BITS) + 1
+    return Search(asked.tier, asked.expression, below, blocks, blocks)
+
+
+def without_phrases(expression: Expression) -> Expression:
+    """What fits whatever order words are in; all that fits the expression fits this as well."""
+    match expression:
+        case Phrase(words, is_open):
+            *closed, last = words
+            mark = beginning("", last) if is_open else last
+            return All((*map(Term, closed), Prefix(last) if mark is None else Term(mark)))
+        case All(parts):
+            return All(tuple(map(without_phrases, parts)))
+        case Any(parts):
+            return Any(tuple(map(without_phrases, parts)))
+        case Without(wanted, unwanted):
+            likely = without_phrases(wanted)
+            parts = unwanted.parts if isinstance(unwanted, Any) else (unwanted,)
+            certain = [part for part in parts if without_phrases(part) == part]
+            return without(likely, certain)
+    return expression
+
+
+def rendered(expression: Expression) -> str:
+    """The expression in the language of tsquery; every term is quoted."""
+    match expression:
+        case Term(term):
+            return f"'{term}'"
+        case Prefix():
+            return f"'{expression.text}':*"
+        case Phrase(words, is_open):
+            *closed, last = (f"'{word}'" for word in words)
+            return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"
+        case All(parts):
+            return "(" + " & ".join(rendered(part) for part in parts) + ")"
+        case Any(parts):
+            return "(" + " | ".join(rendered(part) for part in parts) + ")"
+        case Without(wanted, unwanted):
+            return f"({rendered(wanted)} & !{rendered(unwanted)})"
+
 
 # How long after a change its document stays in the pending list of the index.
 FLUSH_DELAY_SECONDS = 1.0

@@ -1,25 +1,104 @@
 """Searching: which documents fit, which of them the actor may see, and how they are shown."""
 
+import base64
+import binascii
+import hashlib
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
 from sqlalchemy import column, select, table
 
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
 from app.core.errors import InvalidField
+from app.core.ids import UUID_PATTERN
 from app.database.columns import Id, Moment
-from app.database.pagination import Page
+from app.database.pagination import CURSOR_LENGTH, Page
 from app.database.session import AnySelect, Prepared
-from app.search import cursors, index
-from app.search.cursors import SearchCursor
+from app.search import index
 from app.search.documents import GLOBAL, DocumentKind, kind_mark, project_mark
 from app.search.expressions import Expression, Term, every, some, without
 from app.search.parsing import Query, parse
 from app.search.ranking import Tier, all_tiers, some_of_all_tiers, tiers, wanted
 from app.search.snippets import Highlighter, Snippet
 from app.search.sources import FoundDocument, source
+
+KIND = "search"
+_LATEST = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCursor:
+    """The last row of a page."""
+
+    id: str
+    created_at: int
+    tier: Tier
+    filter_hash: str
+
+
+def filter_hash(**filters: str | None) -> str:
+    """The first 16 hex digits of the sha256 of the filters that are set, as sorted JSON."""
+    given = {name: value for name, value in filters.items() if value is not None}
+    canonical = json.dumps(given, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def encode(cursor: SearchCursor) -> str:
+    """The opaque form: base64url of compact JSON, unpadded."""
+    content = {
+        "kind": KIND,
+        "id": cursor.id,
+        "created_at": cursor.created_at,
+        "tier": int(cursor.tier),
+        "filter_hash": cursor.filter_hash,
+    }
+    return base64.urlsafe_b64encode(orjson.dumps(content)).rstrip(b"=").decode()
+
+
+def decode(sent: str, expected_hash: str) -> SearchCursor:
+    """Read a cursor back.
+
+    Raises InvalidField (400) unless it is exactly one of ours, and with the reason
+    ``cursor_filter_mismatch`` where it is one of another search.
+    """
+    try:
+        if len(sent) > CURSOR_LENGTH:
+            raise ValueError("too long")
+        raw = sent.encode("ascii")
+        padded = raw + b"=" * (-len(raw) % 4)
+        cursor = _verified(orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True)))
+        if encode(cursor) != sent:
+            raise ValueError("not the canonical form")
+    except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
+        raise InvalidField("cursor", "malformed", "The cursor is not valid.", status=400) from error
+    if cursor.filter_hash != expected_hash:
+        raise InvalidField(
+            "cursor",
+            "cursor_filter_mismatch",
+            "The cursor belongs to a search with other filters.",
+            status=400,
+        )
+    return cursor
+
+
+def _verified(found: Any) -> SearchCursor:
+    if found["kind"] != KIND:
+        raise ValueError("a cursor of another list")
+    identifier, moment, tier, digest = (
+        found[key] for key in ("id", "created_at", "tier", "filter_hash")
+    )
+    if not isinstance(identifier, str) or not UUID_PATTERN.fullmatch(identifier):
+        raise ValueError("not an id")
+    if type(moment) is not int or not 0 <= moment < _LATEST or type(tier) is not int:
+        raise ValueError("not a time or a tier")
+    if not isinstance(digest, str):
+        raise TypeError("not a hash")
+    return SearchCursor(identifier, moment, Tier(tier), digest)
+
 
 QUERY_LENGTH = 500
 
@@ -75,8 +154,8 @@ def find(
     belongs to a search with other filters.
     """
     _check(q)
-    digest = cursors.filter_hash(q=q, type=type, project_id=project_id)
-    after = cursors.decode(cursor, digest) if cursor is not None else None
+    digest = filter_hash(q=q, type=type, project_id=project_id)
+    after = decode(cursor, digest) if cursor is not None else None
     parsed = parse(q)
     scope = _scope(actor, type, project_id)
     if scope is None:
@@ -87,7 +166,7 @@ def find(
         return Results(hits, None)
     last = hits[-1]
     ended = SearchCursor(last.found.id, last.found.created_at, last.tier, digest)
-    return Results(hits, cursors.encode(ended))
+    return Results(hits, encode(ended))
 
 
 def _check(q: str) -> None:

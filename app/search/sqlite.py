@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import orjson
-from sqlalchemy import BigInteger, bindparam, column, delete, select, table, text
+from sqlalchemy import BigInteger, String, bindparam, column, delete, select, table, text
 
 from app.core.lanes import Lane, require
 from app.database.session import (
@@ -23,9 +23,73 @@ from app.database.session import (
 from app.search import pending
 from app.search.document_ids import added
 from app.search.documents import SearchDoc, Terms, analyzed
-from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without
-from app.search.prefix_expansion import Vocabulary
+from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, some
 from app.search.ranking import END, Tier, Wanted
+from app.search.stemming import stem
+
+# Each further word is looked for in every tier, and finding it out takes another look.
+MOST = 4
+
+# No word holds the one character, nor does any come after the other.
+_BEFORE = "\x01"
+_AFTER = "\U0010ffff"
+# Of each word the index is asked for one occurrence, and then for what comes behind that word.
+_LONGER = Prepared(
+    text(
+        "WITH RECURSIVE longer(term) AS ("
+        "SELECT (SELECT term FROM search_fts_vocabulary WHERE term >= :after AND term < :end "
+        "ORDER BY term LIMIT 1) UNION ALL "
+        "SELECT (SELECT term FROM search_fts_vocabulary "
+        "WHERE term >= longer.term || :before AND term < :end "
+        "ORDER BY term LIMIT 1) "
+        "FROM longer WHERE longer.term IS NOT NULL LIMIT :limit) "
+        "SELECT term FROM longer WHERE term IS NOT NULL"
+    ).columns(term=String)
+)
+
+
+class Vocabulary:
+    """The words of the index as one search sees them, each beginning looked up once."""
+
+    def __init__(self) -> None:
+        self._longer: dict[str, list[str] | None] = {}
+
+    def closed(self, expression: Expression) -> Expression:
+        """What finds the same documents of the index, with few beginnings or none in it."""
+        match expression:
+            case Prefix():
+                return some(self._terms(expression) or [expression])
+            case All(parts):
+                return All(tuple(map(self.closed, parts)))
+            case Any(parts):
+                return some(one for part in parts for one in self._parts(part))
+            case Without(wanted, unwanted):
+                return Without(self.closed(wanted), self.closed(unwanted))
+        return expression
+
+    def _parts(self, part: Expression) -> list[Expression]:
+        """What a part of several becomes, of which others find what it covers."""
+        terms = self._terms(part) if isinstance(part, Prefix) else None
+        return [self.closed(part)] if terms is None else terms
+
+    def _terms(self, prefix: Prefix) -> list[Expression] | None:
+        """The words that begin so, but for those of its stem; None where they are many."""
+        if prefix.letters not in self._longer:
+            self._longer[prefix.letters] = _longer(prefix.letters)
+        longer = self._longer[prefix.letters]
+        if longer is None:
+            return None
+        words = [prefix.letters, *longer]
+        return [Term(prefix.mark + word) for word in words if stem(word) != prefix.stem]
+
+
+def _longer(letters: str) -> list[str] | None:
+    """The words that begin so and are longer, in order; None where they are many."""
+    rows = _LONGER.all(
+        after=letters + _BEFORE, before=_BEFORE, end=letters + _AFTER, limit=MOST + 1
+    )
+    return [row.term for row in rows] if len(rows) <= MOST else None
+
 
 # How long after a change its document stays pending, for others to be stored with it.
 FLUSH_DELAY_SECONDS = 0.2

@@ -8,7 +8,6 @@ import asyncio
 import io
 import logging
 import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -17,7 +16,6 @@ from contextlib import asynccontextmanager
 from contextvars import Context
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import unquote_to_bytes
 
 import orjson
 from flask import Flask, Request
@@ -35,10 +33,10 @@ from app.core.errors import (
 )
 from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
 from app.jobs.scheduler import Jobs
+from app.serving.environ import Environ, Message, environ_of, has_body
 
 # For the first byte of a body, and for its last.
-FIRST_BYTE_SECONDS = 15.0
-LAST_BYTE_SECONDS = 60.0
+FIRST_BYTE_SECONDS, LAST_BYTE_SECONDS = 15.0, 60.0
 # A body that is not whole by then is slow; a client address has so many at a time.
 PROMPT_SECONDS = 1.0
 SLOW_BODIES = 32
@@ -65,10 +63,8 @@ STOPPING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 CLOSE = ("Connection", "close")
 
-Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Environ = dict[str, Any]
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -325,47 +321,6 @@ class Application:
         """The address behind the trusted proxies, or its network."""
         with self._app.app_context():
             return throttle.network_of(identity.client(Request(environ)).address)
-
-
-def environ_of(scope: Message) -> Environ:
-    """The WSGI environment of a request, without its body.
-
-    A header whose name has an underscore is left out: it would look like the one with a hyphen.
-    """
-    host, port = scope["server"]
-    environ = {
-        "REQUEST_METHOD": scope["method"],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
-        "QUERY_STRING": scope["query_string"].decode("latin-1"),
-        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        "SERVER_NAME": host,
-        "SERVER_PORT": str(port),
-        "REMOTE_ADDR": scope["client"][0],
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope["scheme"],
-        "wsgi.errors": sys.stderr,
-        "wsgi.input_terminated": True,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-    for raw_name, raw_value in scope["headers"]:
-        if b"_" in raw_name:
-            continue
-        name = raw_name.decode("latin-1").upper().replace("-", "_")
-        key = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
-        value = raw_value.decode("latin-1")
-        if key in environ:
-            value = f"{environ[key]}{'; ' if name == 'COOKIE' else ','}{value}"
-        environ[key] = value
-    return environ
-
-
-def has_body(environ: Environ) -> bool:
-    """Whether the headers announce one."""
-    length = environ.get("CONTENT_LENGTH", "0")
-    return length.strip("0") != "" or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def _alone(lane: Lane, work: Callable[[], T]) -> T:

@@ -55,11 +55,11 @@ def _plain(line: str) -> str:
             line = _CLOSING.sub("", line)
     literal: list[str] = []
 
-    def hold(found: re.Match[str]) -> str:
+    def set_aside(found: re.Match[str]) -> str:
         literal.append(found["sign"] or found["code"].strip() or found["code"])
         return f"\x00{len(literal) - 1}\x00"
 
-    line = _LITERAL.sub(hold, line)
+    line = _LITERAL.sub(set_aside, line)
     for _ in range(3):
         line = _EMPHASIS.sub(r"\2", line)
     return _HELD.sub(lambda found: literal[int(found[1])], line).strip()

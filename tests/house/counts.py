@@ -26,6 +26,13 @@ OUTSIDE = re.compile(
     r"\b(interface|decisions|architecture|reliability|mcp|ui|dependencies|house|pages-review)\.md"
 )
 LONG_TEMPLATE_LINE = 140
+LONG_FILE = 400
+# Words with other meanings in the field, or none.
+BANNED = {
+    *("asked", "bell", "bells", "door", "doors", "eras", "furniture", "hasty", "hold", "leaving"),
+    *("lent", "looks", "matter", "namesakes", "nearest", "playing", "pulse", "quiet", "sealing"),
+    *("settle", "settled", "soon", "still", "told", "turn", "turns"),
+}
 
 
 @cache
@@ -163,9 +170,32 @@ def class_names_twice() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path, tree in modules().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
+            # marshmallow names the options of a schema Meta.
+            if isinstance(node, ast.ClassDef) and node.name != "Meta":
                 found.setdefault(node.name, []).append(path)
     return {name: paths for name, paths in sorted(found.items()) if len(paths) > 1}
+
+
+def banned_names() -> list[str]:
+    """Modules, classes and functions whose name has a word that is not the field's."""
+    found = []
+    for path, tree in modules().items():
+        if _words(Path(path).stem) & BANNED:
+            found.append(path)
+        for node in ast.walk(tree):
+            is_named = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            if is_named and _words(node.name) & BANNED:
+                found.append(f"{path}:{node.lineno} {node.name}")
+    return found
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", re.sub(r"([A-Z])", r"_\1", name).lower()))
+
+
+def long_files() -> list[str]:
+    """Files of more than 400 lines."""
+    return [path for path in modules() if len((ROOT / path).read_text().splitlines()) > LONG_FILE]
 
 
 def long_template_lines() -> list[str]:
@@ -189,6 +219,8 @@ def counts() -> dict[str, int]:
         "outside citations": len(outside_citations()),
         "undeclared imports": len(undeclared_imports()),
         "class names twice": len(class_names_twice()),
+        "banned names": len(banned_names()),
+        "files over 400 lines": len(long_files()),
         "template lines over 140 columns": len(long_template_lines()),
     }
 
@@ -196,7 +228,13 @@ def counts() -> dict[str, int]:
 if __name__ == "__main__":
     for about, number in counts().items():
         print(f"{number:>7,}  {about}")
-    for finding in (*private_names(), *outside_citations(), *undeclared_imports()):
+    for finding in (
+        *private_names(),
+        *outside_citations(),
+        *undeclared_imports(),
+        *banned_names(),
+        *long_files(),
+    ):
         print(finding)
     by_name = Counter({name: len(paths) for name, paths in class_names_twice().items()})
     print(*(f"{name} {number}" for name, number in by_name.most_common()), sep=", ")

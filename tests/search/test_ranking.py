@@ -10,7 +10,7 @@ from app.database.session import is_postgresql
 from app.search import postgres, ranking, sqlite
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
-from app.search.pg_block_scan import BLOCK_BITS
+from app.search.postgres import BLOCK_BITS
 from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
 from tests.support.story import ok
 
