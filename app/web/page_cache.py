@@ -20,17 +20,16 @@ from typing import Any
 
 import orjson
 from flask import Flask
-from isal.isal_zlib import decompress
 from markupsafe import Markup
 
 from app.core.cache import Cache
 from app.core.clock import iso, now_ms
 from app.http.current import application
-from app.web.compression import GZIP, gzipped
+from app.web.compression import Segment, joined, segment
 
 # Bytes. A page of a ticket takes some 30 KB.
 CAPACITY = 20 * 1024 * 1024
-_OVERHEAD = 500
+_OVERHEAD, _SEGMENT_OVERHEAD = 500, 200
 _EXTENSION = "docket_page_cache"
 
 LateValue = Callable[[], str]
@@ -51,23 +50,28 @@ _late_values: ContextVar[LateValues | None] = ContextVar("late_values", default=
 
 @dataclass(frozen=True, slots=True)
 class CachedPage:
-    """A page in parts. One without late values is kept compressed, as it never changes."""
+    """A page in parts: compressed segments, and the late values between them."""
 
-    parts: tuple[bytes | LateValue, ...]
-    gzip: bytes = b""
+    parts: tuple[Segment | LateValue, ...]
 
     @property
     def size(self) -> int:
         """The memory that it takes, in bytes."""
-        texts = sum(len(part) for part in self.parts if isinstance(part, bytes))
-        return _OVERHEAD + texts + len(self.gzip)
+        segments = [part for part in self.parts if isinstance(part, Segment)]
+        return _OVERHEAD + sum(len(one.deflated) + _SEGMENT_OVERHEAD for one in segments)
 
     def html(self) -> bytes:
         """The page as it is now."""
-        if self.gzip:
-            plain: bytes = decompress(self.gzip, GZIP)
-            return plain
-        return b"".join(part if isinstance(part, bytes) else part().encode() for part in self.parts)
+        return b"".join(
+            part.plain if isinstance(part, Segment) else part().encode() for part in self.parts
+        )
+
+    def gzip(self) -> bytes:
+        """The page as it is now, compressed."""
+        return joined(
+            part if isinstance(part, Segment) else segment(part().encode(), compressed=False)
+            for part in self.parts
+        )
 
 
 def install(app: Flask) -> None:
@@ -120,11 +124,11 @@ def _rendered(render: Callable[[], str], values: LateValues) -> CachedPage:
         text = render()
     finally:
         _late_values.reset(token)
-    if not values:
-        return CachedPage((), gzipped(text.encode()))
     # Every second part is the number of a late value.
     parts = enumerate(_MARKS.split(text))
-    return CachedPage(tuple(values[int(one)] if at % 2 else one.encode() for at, one in parts))
+    return CachedPage(
+        tuple(values[int(one)] if at % 2 else segment(one.encode()) for at, one in parts)
+    )
 
 
 def _key(template: str, shown: dict[str, Any]) -> bytes:

@@ -139,9 +139,9 @@ def cached_page(
         return current_app.jinja_env.get_template(template).render(shown)
 
     found = page_cache.cached(template, by_all | key, rendered)
-    if not found.gzip or not accepts_gzip(request.headers.get("Accept-Encoding", "")):
+    if not accepts_gzip(request.headers.get("Accept-Encoding", "")):
         return html(found.html())
-    answer = html(found.gzip)
+    answer = html(found.gzip())
     answer.headers["Content-Encoding"] = "gzip"
     return answer
 

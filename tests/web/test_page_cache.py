@@ -12,6 +12,7 @@ from app.core.actor import ANONYMOUS
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from app.http.current import current_g
 from app.web import filters, page_cache
+from app.web.compression import segment
 from app.web.render import cached_page
 from tests.web.templates_of_tests import COMPRESSED, NOON, without_keys
 
@@ -117,6 +118,16 @@ def test_what_a_page_is_made_of_is_its_key(app, env):
             shown = cached_page("page.html", values, made).get_data(as_text=True)
             assert shown == f"{values['a']}{values['b']}"
     assert given == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]
+
+
+@pytest.mark.parametrize("text", ["", "ä", "<p>One.</p>" * 9_000])
+def test_a_page_of_segments_and_late_values_is_one_gzip_stream(text):
+    late = [lambda: "", lambda: "two minutes ago", lambda: "x" * 70_000]
+    parts = [part for one in late for part in (segment(text.encode()), one)]
+    page = page_cache.CachedPage((*parts, segment(b"end")))
+    plain = "".join(text + one() for one in late) + "end"
+    assert page.html().decode() == plain
+    assert gzip.decompress(page.gzip()).decode() == plain
 
 
 def test_safe_html_is_another_page_than_the_same_text(env, shown):
