@@ -1,4 +1,4 @@
-"""Passwords: the rules of a new one, hashing with Argon2id, and verifying without telling tales.
+"""Passwords: which are refused, hashing with Argon2id, and verifying in constant time.
 
 Hashing is slow on purpose, so it runs outside every unit of work, and at most two at once: more
 would only take memory and processors from everyone else.

@@ -1,4 +1,4 @@
-"""A bot at work, for its page: what it wrote and called, what it was refused, and how much."""
+"""What a bot did, called and was refused, and what it may see and change."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reading the audit log: all of it for humans, the activity of what they see for everyone."""
+"""Reading the audit log: everything for people, the activity of visible things for everyone."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a bot's allowlist and rate limit may be."""
+"""What a bot's allowlist and rate limit may be, and the words for what a bot may do."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""flask tools and flask openapi: what bots and clients are offered."""
+"""flask tools, flask openapi and flask projects."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""flask restore-backup FILE and flask copy-to DATABASE_URL: back in time, or over to PostgreSQL."""
+"""flask backup FILE, flask restore-backup FILE and flask copy-to DATABASE_URL."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""flask users list|create|reset-password|deactivate|activate."""
+"""flask users, and flask login-limits."""
 
 import json
 

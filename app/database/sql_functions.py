@@ -1,4 +1,4 @@
-"""The beginning of a text, as each database has it at hand; SQLAlchemy has no name for both."""
+"""SQL that the two databases spell differently and SQLAlchemy has no name for."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The format's fixed points: which tables go where, and how a row is a line of JSON."""
+"""The dump of an installation: its layout, reading it, and writing it."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The answers that most requests get: whole ones, whose headers stand."""
+"""Responses that are sent as they stand, and headers that every response has."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Writing planned issues as tickets, through the verbs, in batches; again is harmless.
+"""Importing planned issues as tickets, in batches, or trying it; running it again is harmless.
 
 An issue, its labels and its comments are one savepoint, so each is there whole or not at all; what
 was imported before is known by its external id and passed over. Each batch holds the project and

@@ -1,4 +1,4 @@
-"""CSV of any tracker, by a mapping of our fields to its columns."""
+"""CSV: reading its cells, and issues by a mapping of fields to columns."""
 
 import csv
 import hashlib

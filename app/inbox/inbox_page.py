@@ -1,4 +1,4 @@
-"""The inbox, and what the header of every page shows of it."""
+"""Home, the inbox, and what the header of every page shows of it."""
 
 from dataclasses import dataclass
 from typing import Any

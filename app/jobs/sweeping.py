@@ -1,4 +1,4 @@
-"""Running sweepers: in small transactions, one run at a time over all processes."""
+"""What sweepers delete, and running them: in small transactions, one run at a time."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""JSON-RPC messages: what a POST may hold, and the answers' envelope."""
+"""JSON-RPC messages: what a POST may hold, and the results of tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The methods of the protocol besides ``tools/call``, in both eras."""
+"""The methods of the protocol, in both versions."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""The REST endpoint of search."""
+"""The REST endpoint of search, and its forms."""
 
 from marshmallow import Schema
 from marshmallow.fields import Float

@@ -1,4 +1,4 @@
-"""One change to many tickets: through the verbs that change one, each ticket for itself.
+"""One change to many tickets, merging labels, and emptying states, each ticket by its own verb.
 
 What a rule forbids for a ticket is skipped and said; the others are changed all the same.
 """

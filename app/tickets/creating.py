@@ -1,4 +1,4 @@
-"""Creating tickets."""
+"""Creating tickets, and which parent a ticket may have."""
 
 from dataclasses import dataclass, replace
 from typing import cast

@@ -1,4 +1,4 @@
-"""Epics with what lies below them: how far each one is, and when its stories are due."""
+"""Epics: their progress and due dates, and the cumulative flow of a project's states."""
 
 from collections import defaultdict
 from collections.abc import Sequence

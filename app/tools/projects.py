@@ -1,4 +1,4 @@
-"""Tools of projects."""
+"""get_self, and the tools of projects."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tickets and wiki pages as resources: listed by newest change, read as Markdown."""
+"""Tickets, wiki pages and house rules as resources, read as Markdown."""
 
 from typing import Any
 from urllib.parse import unquote

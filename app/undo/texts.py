@@ -1,4 +1,4 @@
-"""Undoing what was written: comments and wiki pages."""
+"""Reverting changes of comments, wiki pages and sticky notes."""
 
 from sqlalchemy import select
 

@@ -1,4 +1,4 @@
-"""The delivery log: reading it, and adding the row of an attempt that was made."""
+"""The delivery log, and the health of webhooks that it shows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Wiki page verbs. Every save that changes something is a revision."""
+"""Wiki page verbs, revisions, and restoring. Every save that changes something is a revision."""
 
 from typing import Any
 

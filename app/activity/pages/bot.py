@@ -1,4 +1,4 @@
-"""The page of a bot: what it does, holds and was refused, and what it may see."""
+"""The page of a bot, and what other pages show of bots."""
 
 from typing import Any
 

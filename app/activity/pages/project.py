@@ -1,4 +1,4 @@
-"""The first page of a project, and all that happened in it."""
+"""The overview of a project, and its activity."""
 
 from dataclasses import dataclass
 from typing import Any

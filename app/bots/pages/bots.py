@@ -1,4 +1,4 @@
-"""The bots of this installation: making them, their tokens, switching them off."""
+"""The bots of this installation: creating them, tokens, activity, and taking tickets from them."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field

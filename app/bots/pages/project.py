@@ -1,4 +1,4 @@
-"""Which bots work in a project, and how: a page of its settings."""
+"""Which bots see a project: a page of its settings."""
 
 from typing import Any
 

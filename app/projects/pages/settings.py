@@ -1,4 +1,4 @@
-"""A project's general settings, and deleting it."""
+"""A project's settings: general, labels, states, and deleting it."""
 
 from collections.abc import Callable
 from typing import Any

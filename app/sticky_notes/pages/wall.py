@@ -1,4 +1,4 @@
-"""The two walls: one's own, which nobody else sees, and a project's."""
+"""The walls, a personal one and one per project, and the pages of one note."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Adding what lies below a ticket, without leaving its page."""
+"""Children, relations and watchers on the ticket page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Merging labels, on the page of a project's settings that lists them."""
+"""Merging labels and deleting states that hold tickets, in a project's settings."""
 
 from flask import Response, request
 

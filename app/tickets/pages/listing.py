@@ -1,4 +1,4 @@
-"""The lists of tickets: of a project and of all, flat or as a tree."""
+"""Lists of tickets, flat or as a tree; their columns, saved views, and files."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Moving a ticket to another state or lane: by drag, by key, or by the plain form."""
+"""Changing a card on the board: its state or lane, assignee, priority and labels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One ticket: all of it on one page."""
+"""One ticket on one page; copying from it, deleting and restoring it."""
 
 import re
 import unicodedata

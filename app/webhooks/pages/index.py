@@ -1,4 +1,4 @@
-"""The list of webhooks, and making one."""
+"""The list of webhooks; creating, changing and deleting them."""
 
 import secrets
 from typing import Any

@@ -1,4 +1,4 @@
-"""One webhook: how it does, its delivery log, and how a receiver verifies it."""
+"""One webhook with its deliveries, one delivery, and how a receiver verifies it."""
 
 from typing import Any
 from urllib.parse import urlencode, urlsplit

@@ -1,4 +1,4 @@
-"""The index of a wiki: as a tree, by title, by last change, or pages nobody links to."""
+"""The index of a wiki, and the links that mean no page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
