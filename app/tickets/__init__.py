@@ -1,4 +1,4 @@
-"""Tickets and what hangs on them: relations, watchers and comments.
+"""Tickets with their relations, watchers and comments.
 
-Comments live here because a transition can carry one, and every comment is found by its ticket.
+Comments belong here because a transition can carry one, and every comment is found by its ticket.
 """

@@ -1,6 +1,6 @@
-"""The fields of a ticket that can be changed: what each is called, and what is done with it.
+"""The fields of a ticket that can be changed.
 
-Editors, sentences, live updates, duplicates and undoing go by this table.
+Editors, activity sentences, live updates, duplicates and undo use this table.
 """
 
 from dataclasses import dataclass
@@ -8,27 +8,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that can be changed."""
-
-    # Of requests, and of the changes in events.
+    # In requests, and in the changes of events.
     name: str
-    # As pages name its part of a ticket.
+    # In the addresses and templates of pages.
     part: str
     label: str
-    # In a line of several changes.
+    # In a summary of several changes.
     short: str
-    # Whether it may be emptied.
     is_optional: bool = False
-    # Whether its value is the id of a user or a ticket.
+    # The value is the id of a user or a ticket.
     is_reference: bool = False
-    # Whether a duplicate of the ticket has the same.
+    # A duplicate of the ticket gets the same value.
     is_copied: bool = False
 
 
 FIELDS = (
     Field("title", "title", "Title", "title", is_copied=True),
     Field("body", "body", "Description", "description", is_copied=True),
-    # It changes by transition alone.
+    # Changes only by transition.
     Field("state_id", "state", "State", "state"),
     Field(
         "assignee_user_id",
@@ -45,6 +42,6 @@ FIELDS = (
     Field("parent_ticket_id", "parent", "Parent", "parent", is_optional=True, is_reference=True),
     Field("reporter_user_id", "reporter", "Reporter", "reporter", is_reference=True),
 )
-BY_PART = {one.part: one for one in FIELDS}
+BY_PART = {field.part: field for field in FIELDS}
 # The fields of ``update_ticket``.
-UPDATED = tuple(one for one in FIELDS if one.name != "state_id")
+UPDATED = tuple(field for field in FIELDS if field.name != "state_id")

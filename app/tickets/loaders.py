@@ -1,19 +1,24 @@
-"""Finding tickets and comments: ``visible_*`` is what an actor can see, ``writable_*`` may touch.
+"""Finding tickets and comments: ``visible*`` for what an actor sees, ``writable*`` for changes.
 
-Whatever lies in a deleted project answers 410 for the project.
+Both raise Gone for the project if the project is deleted.
 """
 
-from sqlalchemy import bindparam, select
+from typing import Any
+
+from sqlalchemy import bindparam, func, or_, select
 
 from app.audit.service import Target
-from app.core.actor import Actor
+from app.core.actor import Access, Actor, operation
 from app.core.errors import Gone, NotFound
 from app.core.ids import as_uuid, is_display_id
 from app.database.session import session
 from app.projects import loaders as projects
+from app.projects.models import Project
 from app.tickets.models import Comment, Ticket
 
-# Made once: making a statement costs more than running it.
+COMPLETIONS = 8
+
+# Built once: building a statement costs more than running it.
 _BY_ID = select(Ticket).where(Ticket.id == bindparam("reference"))
 _BY_DISPLAY_ID = select(Ticket).where(Ticket.display_id == bindparam("reference"))
 _LOCKED = {
@@ -22,19 +27,19 @@ _LOCKED = {
 
 
 def find(reference: str, *, lock: bool = False) -> Ticket | None:
-    """The ticket of a UUID or display id, deleted or not; ``lock`` keeps others off it."""
-    statement, named = _BY_ID, as_uuid(reference)
+    """The ticket with a UUID or display id, deleted or not; ``lock`` locks its row."""
+    statement, value = _BY_ID, as_uuid(reference)
     if is_display_id(reference):
-        statement, named = _BY_DISPLAY_ID, reference
-    if named is None:
+        statement, value = _BY_DISPLAY_ID, reference
+    if value is None:
         return None
     if lock:
         statement = _LOCKED[statement]
-    return session.scalars(statement, {"reference": named}).first()
+    return session.scalars(statement, {"reference": value}).first()
 
 
 def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> Ticket:
-    """The ticket, if the actor can see it; raises NotFound or Gone."""
+    """The ticket that the actor sees; raises NotFound or Gone."""
     ticket = find(reference)
     if ticket is None or not actor.sees_project(ticket.project_id):
         raise NotFound("ticket", reference)
@@ -46,9 +51,9 @@ def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> T
 
 
 def writable(actor: Actor, reference: str | Ticket) -> Ticket:
-    """The ticket, locked, if the actor may change it or what hangs on it.
+    """The ticket, locked, for a change of it or its comments, relations and watchers.
 
-    One that this gave before, in the same unit of work, is not read again. Raises NotFound,
+    A ``Ticket`` that the same unit of work has already locked is not read again. Raises NotFound,
     OutsideAllowlist or Gone.
     """
     if isinstance(reference, Ticket):
@@ -65,7 +70,7 @@ def writable(actor: Actor, reference: str | Ticket) -> Ticket:
 
 
 def named_in_body(actor: Actor, reference: str) -> Ticket | None:
-    """A live ticket that a body names and the actor can see; None counts as missing."""
+    """The ticket that a request body names; None unless it is live and the actor sees it."""
     ticket = find(reference)
     if ticket is None or ticket.is_deleted or not actor.sees_project(ticket.project_id):
         return None
@@ -74,7 +79,7 @@ def named_in_body(actor: Actor, reference: str) -> Ticket | None:
 
 
 def visible_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
-    """The comment and its ticket, if the actor can see them; raises NotFound or Gone."""
+    """The comment and its ticket; raises NotFound or Gone."""
     canonical = as_uuid(comment_id)
     comment = session.get(Comment, canonical) if canonical else None
     if comment is None:
@@ -86,10 +91,7 @@ def visible_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
 
 
 def writable_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
-    """The comment and its ticket, if the actor may write there.
-
-    Raises NotFound, OutsideAllowlist or Gone.
-    """
+    """The comment and its ticket, both locked; raises NotFound, OutsideAllowlist or Gone."""
     canonical = as_uuid(comment_id)
     comment = None
     if canonical is not None:
@@ -106,3 +108,27 @@ def writable_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
 def target(ticket: Ticket) -> Target:
     """The ticket as an event's target."""
     return Target("ticket", ticket.id, project_id=ticket.project_id, ticket_id=ticket.id)
+
+
+@operation(Access.READ)
+def tickets_like(actor: Actor, project_id: str | None, typed: str) -> list[dict[str, Any]]:
+    """Completions by start of number or part of title: the project's first, then the newest."""
+    query = typed.strip()
+    statement = (
+        select(Ticket.display_id, Ticket.title)
+        .join(Project, Project.id == Ticket.project_id)
+        .where(
+            Ticket.deleted_at.is_(None),
+            Project.deleted_at.is_(None),
+            or_(
+                Ticket.display_id.startswith(query.upper(), autoescape=True),
+                func.lower(Ticket.title).contains(query.lower(), autoescape=True),
+            ),
+        )
+        .order_by((Ticket.display_id == query.upper()).desc())
+        .order_by((Ticket.project_id == project_id).desc(), Ticket.created_at.desc(), Ticket.id)
+        .limit(COMPLETIONS)
+    )
+    if actor.allowlist:
+        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    return [dict(row._mapping) for row in session.execute(statement)]

@@ -3,7 +3,16 @@
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    Text,
+    TextClause,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.etag import etag
@@ -12,16 +21,12 @@ from app.database.session import Base
 
 
 class TicketType(StrEnum):
-    """The three levels of the hierarchy."""
-
     EPIC = "epic"
     STORY = "story"
     SUBTASK = "subtask"
 
 
 class Priority(StrEnum):
-    """How urgent a ticket is."""
-
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"
@@ -29,36 +34,33 @@ class Priority(StrEnum):
 
 
 class RelationType(StrEnum):
-    """What one ticket is to another."""
-
     BLOCKS = "blocks"
     RELATES_TO = "relates_to"
     DUPLICATES = "duplicates"
 
 
-# What boards order by, word for word as an index has it: databases match no parameters.
+# The order of a board, with the exact text of the index: databases do not match parameters.
 RANK_SQL = (
     "CASE priority WHEN 'urgent' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2"
     " WHEN 'low' THEN 3 ELSE 9 END"
 )
 DUE_SQL = "coalesce(due_date, '9999-99-99')"
+_LIVE = "deleted_at IS NULL"
+# Most tickets have no parent, and those are found by other columns.
+_HAS_PARENT = "parent_ticket_id IS NOT NULL"
 
 
-# Most tickets have none, and those are found by other columns.
-HAS_PARENT = "parent_ticket_id IS NOT NULL"
+def _partial_index(
+    name: str | None, where: str, *columns: str | TextClause, unique: bool = False
+) -> Index:
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 def _live_index(name: str, *columns: str, only: str = "") -> Index:
     """An index over live tickets in list order, newest first by (created_at, id)."""
-    live = text("deleted_at IS NULL" + (f" AND {only}" if only else ""))
-    return Index(
-        f"ix_tickets_live_{name}",
-        *columns,
-        "created_at",
-        "id",
-        sqlite_where=live,
-        postgresql_where=live,
-    )
+    where = f"{_LIVE} AND {only}" if only else _LIVE
+    return _partial_index(f"ix_tickets_live_{name}", where, *columns, "created_at", "id")
 
 
 class Ticket(Base):
@@ -74,21 +76,14 @@ class Ticket(Base):
         _live_index("state", "state_id"),
         _live_index("assignee", "assignee_user_id"),
         _live_index("reporter", "reporter_user_id"),
-        _live_index("parent", "parent_ticket_id", only=HAS_PARENT),
-        # Of a hundred tickets a few are epics. The type is a column of it, too, for the planner to
-        # prefer it to the project's.
-        Index(
-            "ix_tickets_live_epics",
-            "project_id",
-            "type",
-            "created_at",
-            "id",
-            sqlite_where=text("deleted_at IS NULL AND type = 'epic'"),
-            postgresql_where=text("deleted_at IS NULL AND type = 'epic'"),
-        ),
-        # All by which a board counts and orders, so that it reads no ticket that it does not show.
-        Index(
+        _live_index("parent", "parent_ticket_id", only=_HAS_PARENT),
+        # Few tickets are epics. The type is also a column, or the planner prefers the project's
+        # index.
+        _live_index("epics", "project_id", "type", only="type = 'epic'"),
+        # Covers what a board counts and orders by, so that it reads only the tickets it shows.
+        _partial_index(
             "ix_tickets_board",
+            _LIVE,
             "project_id",
             "state_id",
             "type",
@@ -96,38 +91,23 @@ class Ticket(Base):
             "due_date",
             "updated_at",
             "id",
-            # Always null here; without it SQLite would read the ticket to see that.
+            # Always null here; without it SQLite reads the ticket to check that.
             "deleted_at",
-            sqlite_where=text("deleted_at IS NULL"),
-            postgresql_where=text("deleted_at IS NULL"),
         ),
-        # The order of a board's columns.
-        Index(
+        # The order inside a board's column.
+        _partial_index(
             "ix_tickets_board_order",
+            _LIVE,
             "project_id",
             "state_id",
             text(f"({RANK_SQL})"),
             text(DUE_SQL),
             text("updated_at DESC"),
             text("id DESC"),
-            sqlite_where=text("deleted_at IS NULL"),
-            postgresql_where=text("deleted_at IS NULL"),
         ),
         # For the list of a project by latest change.
-        Index(
-            "ix_tickets_live_updated",
-            "project_id",
-            "updated_at",
-            "id",
-            sqlite_where=text("deleted_at IS NULL"),
-            postgresql_where=text("deleted_at IS NULL"),
-        ),
-        Index(
-            None,
-            "parent_ticket_id",
-            sqlite_where=text(HAS_PARENT),
-            postgresql_where=text(HAS_PARENT),
-        ),
+        _partial_index("ix_tickets_live_updated", _LIVE, "project_id", "updated_at", "id"),
+        _partial_index(None, _HAS_PARENT, "parent_ticket_id"),
     )
 
     id: Mapped[str] = id_key()
@@ -137,7 +117,7 @@ class Ticket(Base):
     type: Mapped[str] = mapped_column(short_text(8))
     title: Mapped[str] = mapped_column(short_text())
     body: Mapped[str] = mapped_column(Text)
-    # Null only where a deleted ticket's state was deleted since.
+    # Null only for a deleted ticket whose state was deleted, too.
     state_id: Mapped[str | None] = mapped_column(
         Id, ForeignKey("workflow_states.id", ondelete="SET NULL")
     )
@@ -154,18 +134,14 @@ class Ticket(Base):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the ticket was deleted."""
         return self.deleted_at is not None
 
     @property
     def etag(self) -> str:
-        """The weak ETag of this version."""
         return etag(self.updated_at, self.id)
 
 
 class TicketLabel(Base):
-    """A label on a ticket."""
-
     __tablename__ = "ticket_labels"
     __table_args__ = (Index(None, "label_id"),)
 
@@ -178,8 +154,6 @@ class TicketLabel(Base):
 
 
 class TicketRelation(Base):
-    """A typed edge from one ticket to another."""
-
     __tablename__ = "ticket_relations"
     __table_args__ = (
         one_of("type", RelationType),
@@ -197,8 +171,6 @@ class TicketRelation(Base):
 
 
 class TicketWatcher(Base):
-    """A user's subscription to a ticket."""
-
     __tablename__ = "ticket_watchers"
     __table_args__ = (Index(None, "user_id"),)
 
@@ -227,12 +199,11 @@ class Comment(Base):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the comment was deleted."""
         return self.deleted_at is not None
 
 
 class ImportedIssue(Base):
-    """Which ticket an imported issue became, so that importing again adds nothing twice."""
+    """The ticket that an imported issue became, so that a second import adds no duplicate."""
 
     __tablename__ = "imported_issues"
     __table_args__ = (UniqueConstraint("project_id", "external_id"),)
@@ -245,26 +216,20 @@ class ImportedIssue(Base):
 
 
 class SavedView(Base):
-    """A person's named filter of a board or list: the query string, of a project or of all."""
+    """A person's named query string for a board or list, of one project or (null) of all."""
 
     __tablename__ = "saved_views"
     __table_args__ = (
-        Index(
+        _partial_index(
             "uq_saved_views_in_project",
+            "project_id IS NOT NULL",
             "user_id",
             "project_id",
             "name",
             unique=True,
-            sqlite_where=text("project_id IS NOT NULL"),
-            postgresql_where=text("project_id IS NOT NULL"),
         ),
-        Index(
-            "uq_saved_views_everywhere",
-            "user_id",
-            "name",
-            unique=True,
-            sqlite_where=text("project_id IS NULL"),
-            postgresql_where=text("project_id IS NULL"),
+        _partial_index(
+            "uq_saved_views_everywhere", "project_id IS NULL", "user_id", "name", unique=True
         ),
     )
 

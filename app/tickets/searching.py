@@ -1,4 +1,4 @@
-"""Tickets as the search knows them: what is indexed, and how a hit is shown."""
+"""Tickets in the search index: what is indexed, and how a hit is shown."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from app.tickets.read import state_summary
 
 
 def document(ticket: Ticket | Any) -> SearchDoc:
-    """What of a ticket is searched: display id, title and body; comments are not."""
+    """The search document of a ticket. Comments are not indexed."""
     return SearchDoc(
         kind=DocumentKind.TICKET,
         id=ticket.id,
@@ -28,12 +28,12 @@ def document(ticket: Ticket | Any) -> SearchDoc:
 
 
 def put(ticket: Ticket) -> None:
-    """Index the ticket as it is now, in the transaction of its change."""
+    """Index the ticket in the transaction of its change."""
     index.put(document(ticket))
 
 
 def remove(ticket: Ticket) -> None:
-    """Take the ticket out of the index, in the transaction of its deletion."""
+    """Remove the ticket from the index in the transaction of its deletion."""
     index.remove(ticket.id)
 
 

@@ -1,7 +1,6 @@
-"""Quiet bots: those that hold an open ticket and have been silent on it for half an hour.
+"""Stalled bots: those that hold an open ticket and have been silent on it for half an hour.
 
-Nothing is stored and nobody renews anything: the audit log knows when a bot last did something to a
-ticket, or was given it.
+Nothing is stored for this: the audit log has the bot's last event on the ticket, or its assignment.
 """
 
 from collections.abc import Sequence
@@ -19,23 +18,21 @@ from app.tickets.models import Ticket
 from app.tickets.read import in_live_projects
 
 QUIET_MS = 30 * MINUTE_MS
-# How a ticket comes to its holder.
-_GIVEN = ("ticket.assigned", "ticket.created")
-
-# What a holder did to its ticket, and its being given it.
+_ASSIGNING = ("ticket.assigned", "ticket.created")
+# The holder's own events on its ticket, and the assignment.
 SIGN_OF_HOLDER = and_(
     AuditEvent.ticket_id == Ticket.id,
-    or_(AuditEvent.actor_user_id == Ticket.assignee_user_id, AuditEvent.event_type.in_(_GIVEN)),
+    or_(AuditEvent.actor_user_id == Ticket.assignee_user_id, AuditEvent.event_type.in_(_ASSIGNING)),
 )
 
 
 def last_signs() -> AnySelect:
-    """Each open ticket that a bot holds: its ``id``, the bot as ``who``, its last sign ``at``."""
+    """Each open ticket that a bot holds: ``id``, the bot as ``who``, its last event ``at`` (ms)."""
     return (
         select(
             Ticket.id,
             Ticket.assignee_user_id.label("who"),
-            # An imported ticket has no event of being given.
+            # An imported ticket has no event of its assignment.
             func.coalesce(func.max(AuditEvent.created_at), Ticket.updated_at).label("at"),
         )
         .join(User, and_(User.id == Ticket.assignee_user_id, User.type == UserType.BOT.value))
@@ -51,20 +48,20 @@ def last_signs() -> AnySelect:
 
 
 def is_stalled(at: int) -> bool:
-    """Whether a last sign at this time (milliseconds) is half an hour ago."""
+    """Whether a bot whose last event was at this time (ms) counts as stalled."""
     return now_ms() - at >= QUIET_MS
 
 
 @operation(Access.READ)
 def silent_since(actor: Actor, ticket_id: str) -> int | None:
-    """Since when the bot that holds this ticket has been silent, where it counts as quiet."""
+    """When (ms) a stalled bot last did something to the ticket; None if its holder is not one."""
     row = session.execute(last_signs().where(Ticket.id == ticket_id)).first()
     return row.at if row is not None and is_stalled(row.at) else None
 
 
 @operation(Access.READ)
 def held_by(actor: Actor, bot_id: str, limit: int) -> Sequence[Any]:
-    """The open tickets that a bot holds, the longest silent first, with ``at`` and the state."""
+    """The open tickets that a bot holds, longest silent first, with ``at`` (ms) and the state."""
     signs = last_signs().where(Ticket.assignee_user_id == bot_id).subquery()
     return session.execute(
         select(

@@ -16,20 +16,19 @@ def label_ids_of(ticket: Ticket) -> list[str]:
 
 
 def replace_labels(ticket: Ticket, label_ids: list[str]) -> None:
-    """Make these the ticket's labels."""
     before = set(label_ids_of(ticket))
-    gone = before - set(label_ids)
-    if gone:
+    removed = before - set(label_ids)
+    if removed:
         session.execute(
             delete(TicketLabel).where(
-                TicketLabel.ticket_id == ticket.id, TicketLabel.label_id.in_(gone)
+                TicketLabel.ticket_id == ticket.id, TicketLabel.label_id.in_(removed)
             )
         )
     add_labels(ticket.id, [label_id for label_id in label_ids if label_id not in before])
 
 
 def add_labels(ticket_id: str, label_ids: list[str]) -> None:
-    """Add labels that the ticket does not have."""
+    """Add labels; the ticket must not have any of them."""
     if label_ids:
         session.execute(
             insert(TicketLabel),

@@ -18,7 +18,7 @@ from app.database.session import reading
 from app.projects import service as projects
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.tickets import board_sidebar, listing, views
+from app.tickets import board_sidebar, listing
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Row, Sort
 from app.tickets.models import Ticket
@@ -45,7 +45,9 @@ def save_view() -> Response:
     saved: list[str] = []
 
     def work(present: Actor) -> None:
-        view = views.save_view(present, project, name=form.value("name"), query=form.value("query"))
+        view = board_sidebar.save_view(
+            present, project, name=form.value("name"), query=form.value("query")
+        )
         saved[:] = [view.query]
 
     back = safe_next(form.value("back")).partition("?")[0]
@@ -57,7 +59,7 @@ def save_view() -> Response:
 @pages.post("/views/<view_id>/delete")
 def delete_view(view_id: str) -> Response:
     """Delete one of one's own views."""
-    write(lambda present: views.delete_view(present, view_id))
+    write(lambda present: board_sidebar.delete_view(present, view_id))
     return go(safe_next(request.form.get("back")))
 
 

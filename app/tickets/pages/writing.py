@@ -1,4 +1,4 @@
-"""What helps while writing: the preview of a text, and completion of names and numbers."""
+"""Help for writing Markdown: previews, and completion of user names and ticket numbers."""
 
 import orjson
 from flask import Response, request
@@ -7,13 +7,13 @@ from app.accounts import user_refs
 from app.core.text import unified
 from app.database.session import reading
 from app.projects.loaders import visible_by_key
-from app.tickets import completion
+from app.tickets import loaders
 from app.tickets.pages.blueprint import pages
 from app.web.guard import actor
 from app.web.render import html
 from app.web.texts import laid_out
 
-# Of what was typed; nobody's name is longer.
+# Characters of the typed text that count; no name is longer.
 LENGTH = 100
 NAMES = 8
 NOTHING = '<p class="faint">Nothing to preview.</p>'
@@ -21,30 +21,31 @@ NOTHING = '<p class="faint">Nothing to preview.</p>'
 
 @pages.post("/tickets/preview")
 def preview() -> Response:
-    """A text as a ticket of this project would show it."""
     body = unified(request.form.get("body", ""))
     with reading():
         project = visible_by_key(actor(), request.form.get("project", ""))
-        shown = laid_out({"preview": body}, project.id, project.key)["preview"]
-    return html(str(shown.html) or NOTHING)
+        rendered = laid_out({"preview": body}, project.id, project.key)["preview"]
+    return html(str(rendered.html) or NOTHING)
 
 
 @pages.get("/tickets/complete")
 def complete() -> Response:
-    """Whom an ``@`` may mean (``of=people``), or which ticket a number or word."""
+    """Completions of a user name (``of=people``), or of a ticket number or title, as JSON."""
     typed = request.args.get("q", "")[:LENGTH]
     with reading():
         project = visible_by_key(actor(), request.args.get("project", ""))
         if request.args.get("of") == "people":
-            found = [
+            completions = [
                 {"insert": f"@{row['username']}", "title": row["display_name"], "note": row["type"]}
                 for row in user_refs.named_like(typed, project.id, NAMES)
             ]
         else:
-            found = [
+            completions = [
                 {"insert": row["display_id"], "title": row["title"], "note": ""}
-                for row in completion.tickets_like(actor(), project.id, typed)
+                for row in loaders.tickets_like(actor(), project.id, typed)
             ]
     return Response(
-        orjson.dumps(found), mimetype="application/json", headers={"Cache-Control": "no-store"}
+        orjson.dumps(completions),
+        mimetype="application/json",
+        headers={"Cache-Control": "no-store"},
     )

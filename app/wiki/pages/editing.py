@@ -19,7 +19,7 @@ from app.database.session import reading, session
 from app.markdown import Html
 from app.text.diff import compare
 from app.text.merge3 import merge
-from app.tickets.completion import tickets_like
+from app.tickets.loaders import tickets_like
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor, write
 from app.web.render import go, html, page, partial
