@@ -1,8 +1,7 @@
-"""Carrying a card: to another column moves the ticket, to another lane changes it.
+"""Dragging a card: another column is a transition, another lane an update of the ticket.
 
-Both are one change to whoever carries it, so they happen in one transaction. The board says where
-it saw the card: if it is elsewhere by now, nothing is written. Fields that the board does not go by
-may change meanwhile without harm.
+Both happen in one transaction. The board sends the cell in which it showed the card; if the card
+has left that cell, nothing is written. Changes to other fields do not prevent the move.
 """
 
 from dataclasses import dataclass
@@ -12,30 +11,29 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
 from app.database.session import session
 from app.projects import states
-from app.projects.models import StateCategory, WorkflowState
+from app.projects.models import WorkflowState
 from app.tickets import cards, loaders, read, service
+from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket, TicketType
 from app.tickets.ticket_labels import label_ids_of
-
-CATEGORIES = frozenset(str(one) for one in StateCategory)
 
 
 @dataclass(frozen=True, slots=True)
 class BoardCell:
-    """Where a card is: its column (a state, or a category on the board of all) and its lane."""
+    """A column (a state, or a category on the cross-project board) and a lane of it."""
 
     place: str
-    # Empty where lanes do not matter.
+    # Empty if lanes are irrelevant.
     lane: str = ""
 
     def fits(self, other: "BoardCell") -> bool:
-        """Whether the other one is here; without a lane, any lane is."""
+        """Whether the other cell is in this one; without a lane, any lane matches."""
         return self.place == other.place and self.lane in ("", other.lane)
 
 
 @dataclass(frozen=True, slots=True)
 class MovedCard:
-    """Where a card was, and whether it was moved; it was not if it had left where it was seen."""
+    """The cell before, and whether the card was moved; False if it had left the cell seen."""
 
     before: BoardCell
     is_moved: bool
@@ -45,9 +43,10 @@ class MovedCard:
 def move_card(
     actor: Actor, reference: str, *, to: BoardCell, seen: BoardCell | None, grouping: str = ""
 ) -> MovedCard:
-    """Put a card into a column and a lane; without ``seen``, wherever it is by now.
+    """Move a card to a cell, if it is in the cell ``seen``; None means wherever it is.
 
-    Raises what the verbs that change a ticket do, and InvalidField for what no lane can change.
+    Raises the errors of ``update_ticket`` and ``transition_ticket``, and InvalidField for a lane
+    into which the ticket cannot move.
     """
     ticket = loaders.writable(actor, reference)
     by_category = to.place in CATEGORIES
@@ -71,22 +70,22 @@ def _column_of(ticket: Ticket, *, by_category: bool) -> str:
 
 
 def _first_of(project_id: str, category: str) -> str:
-    """The first state of a category; raises InvalidField where the project has none."""
-    found = [one.id for one in states.ordered(project_id) if one.category == category]
-    if not found:
-        raise InvalidField("state_id", "not_found", f"This project has no {category} state.")
-    return found[0]
+    """The first state of a category; raises InvalidField if the project has none."""
+    for state in states.ordered(project_id):
+        if state.category == category:
+            return state.id
+    raise InvalidField("state_id", "not_found", f"This project has no {category} state.")
 
 
 def _lane(ticket: Ticket, grouping: str) -> str:
-    """The lane that a ticket is in, as ``cards.lane_of`` says of its card."""
+    """The lane of a ticket, by the same rule as ``cards.lane_of`` of its card."""
     if grouping == "assignee":
         return ticket.assignee_user_id or cards.NONE
     if grouping == "priority":
         return ticket.priority
     if grouping == "label":
-        carried = read.labels_of(ticket.id)
-        return carried[0]["id"] if carried else cards.NONE
+        labels = read.labels_of(ticket.id)
+        return labels[0]["id"] if labels else cards.NONE
     if grouping == "epic":
         parent = session.get(Ticket, ticket.parent_ticket_id) if ticket.parent_ticket_id else None
         above = parent.parent_ticket_id if parent and parent.type == TicketType.STORY else None
@@ -96,7 +95,7 @@ def _lane(ticket: Ticket, grouping: str) -> str:
 
 
 def _lane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict[str, Any]:
-    """What a ticket gets by being carried into a lane."""
+    """The fields that a move to a lane changes; raises InvalidField."""
     value = None if after == cards.NONE else after
     if grouping == "assignee":
         return {"assignee_user_id": value}
@@ -105,7 +104,7 @@ def _lane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict
             raise InvalidField("priority", "invalid_choice", "There is no such priority.")
         return {"priority": after}
     if grouping == "label":
-        kept = [one for one in label_ids_of(ticket) if one != before]
+        kept = [label_id for label_id in label_ids_of(ticket) if label_id != before]
         return {"label_ids": [*kept, value] if value else kept}
     if ticket.type == TicketType.SUBTASK:
         raise InvalidField(

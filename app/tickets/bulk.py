@@ -1,6 +1,6 @@
-"""One change to many tickets, merging labels, and emptying states, each ticket by its own verb.
+"""One change to many tickets, merging of labels, and replacement of states.
 
-What a rule forbids for a ticket is skipped and said; the others are changed all the same.
+Each ticket is changed by its own verb. A ticket whose change is refused is skipped and reported.
 """
 
 from collections.abc import Sequence
@@ -15,32 +15,32 @@ from app.tickets import board_moves, loaders, service
 from app.tickets.models import Ticket
 from app.tickets.ticket_labels import label_ids_of
 
-# Each writes an event, and the deletion one more: no more than are undone at once.
+# Each ticket and the deletion write an event; a request can be undone only up to this many.
 MOST_RELABELLED = labels.MOST_NAMED - 1
 
 
 @operation(Access.HUMAN)
 def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: str) -> int:
-    """Give the tickets of a label another one instead, and delete it; how many there were.
+    """Replace a label by another on its tickets, and delete it; return the number of tickets.
 
-    Deleted tickets lose it, as they do when a label is deleted. Raises NotFound for the label,
-    InvalidField for the other one, and Conflict ``invariant_violation`` for too many tickets.
+    Deleted tickets lose the label. Raises NotFound for the label, InvalidField for the other one,
+    and Conflict ``invariant_violation`` for too many tickets.
     """
-    # A change of nothing: it knows whether the project is there and has this label.
+    # An update without changes checks the project and the label.
     label = labels.update_label(actor, project_id, label_id)
     into = labels.named_in_body(project_id, [into_label_id])[0]
     if into is label:
         raise InvalidField("into_label_id", "same", "Choose another label to merge into.")
     labels.lock_label(label)
-    carried = ticket_rows.labelled(label.id, MOST_RELABELLED + 1)
-    if len(carried) > MOST_RELABELLED:
+    ticket_ids = ticket_rows.labelled(label.id, MOST_RELABELLED + 1)
+    if len(ticket_ids) > MOST_RELABELLED:
         raise Conflict(
             "invariant_violation",
             f"More than {MOST_RELABELLED} tickets carry {label.name}, which could not be undone at "
             "once. Change some of them in the list first.",
         )
     changed = 0
-    for ticket_id in carried:
+    for ticket_id in ticket_ids:
         ticket = loaders.find(ticket_id, lock=True)
         if ticket is not None and not ticket.is_deleted:
             service.update_ticket(actor, ticket.id, label_ids=[*label_ids_of(ticket), into.id])
@@ -51,28 +51,27 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
 
 @operation(Access.HUMAN)
 def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id: str) -> int:
-    """Move the tickets of a state to another one, and delete it; how many there were.
+    """Move the tickets of a state to another one, and delete it; return the number of tickets.
 
-    Deleted tickets are left in no state, as they are when a state is deleted. Raises NotFound for
-    the state, InvalidField for the other one, and Conflict ``invariant_violation`` for too many
-    tickets.
+    Deleted tickets are left without a state. Raises NotFound for the state, InvalidField for the
+    other one, and Conflict ``invariant_violation`` for too many tickets.
     """
-    # A change of nothing: it knows whether the project is there and has this state.
+    # An update without changes checks the project and the state.
     state = states.update_state(actor, project_id, state_id)
     into = states.named_in_body(project_id, into_state_id)
     if into is state:
         raise InvalidField("into_state_id", "same", "Choose another state to move the tickets to.")
-    held = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)
-    if len(held) > states.MOST_MOVED:
+    ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)
+    if len(ticket_ids) > states.MOST_MOVED:
         raise Conflict(
             "invariant_violation",
             f"More than {states.MOST_MOVED} tickets are in {state.name}, which could not be undone "
             "at once. Move some of them in the list first.",
         )
     moved = 0
-    for ticket_id in held:
+    for ticket_id in ticket_ids:
         ticket = loaders.find(ticket_id, lock=True)
-        # Others may have moved or deleted it until it was locked.
+        # A concurrent request may have moved or deleted it before the lock.
         if ticket is not None and not ticket.is_deleted and ticket.state_id == state.id:
             service.transition_ticket(actor, ticket.id, state_id=into.id)
             moved += 1
@@ -80,19 +79,19 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     return moved
 
 
-# Of one request. Undoing takes back as many events at once (undo/service.py).
+# Per request; one undo takes back as many events (undo/service.py).
 MOST_TICKETS = 500
-# Of one transaction: others wait no longer than for these.
+# Per transaction, which limits how long other writers wait.
 BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to become of each ticket."""
+    """The change to each ticket."""
 
     # Fields of ``update_ticket``.
     fields: dict[str, Any] = field(default_factory=dict)
-    # A state, or a category: the first state of it in the ticket's project.
+    # A state, or a category, which means its first state in the ticket's project.
     place: str | None = None
     add_label: str | None = None
     remove_label: str | None = None
@@ -100,13 +99,12 @@ class Changes:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was asked for."""
         return self == Changes()
 
 
 @dataclass(frozen=True, slots=True)
 class BulkOutcome:
-    """What became of one ticket; ``why`` it was skipped."""
+    """The result for one ticket; ``why`` is the reason that it was skipped."""
 
     reference: str
     is_changed: bool
@@ -118,39 +116,37 @@ UNCHANGED = "It was so already."
 
 @operation(Access.WRITE)
 def change(actor: Actor, ticket_ids: Sequence[str], changes: Changes) -> list[BulkOutcome]:
-    """Change these tickets; one whose change is refused is left as it was."""
+    """Change these tickets; a refused ticket keeps all its values."""
     return [_one(actor, ticket_id, changes) for ticket_id in ticket_ids]
 
 
 def _one(actor: Actor, ticket_id: str, changes: Changes) -> BulkOutcome:
-    found = loaders.find(ticket_id, lock=True)
-    if found is None:
+    ticket = loaders.find(ticket_id, lock=True)
+    if ticket is None:
         return BulkOutcome("", is_changed=False, why="There is no such ticket.")
-    before = found.updated_at
+    before = ticket.updated_at
     try:
         with savepoint():
-            after = _change(actor, found, changes)
+            _change(actor, ticket, changes)
+            after = ticket.updated_at
     except DomainError as error:
-        return BulkOutcome(found.display_id, is_changed=False, why=error.message)
+        return BulkOutcome(ticket.display_id, is_changed=False, why=error.message)
     if after == before:
-        return BulkOutcome(found.display_id, is_changed=False, why=UNCHANGED)
-    return BulkOutcome(found.display_id, is_changed=True)
+        return BulkOutcome(ticket.display_id, is_changed=False, why=UNCHANGED)
+    return BulkOutcome(ticket.display_id, is_changed=True)
 
 
-def _change(actor: Actor, ticket: Ticket, changes: Changes) -> int:
-    """Call the verbs; the ticket's version afterwards."""
-    reference = ticket.id
+def _change(actor: Actor, ticket: Ticket, changes: Changes) -> None:
     if changes.delete:
-        service.delete_ticket(actor, reference)
-        return ticket.updated_at
+        service.delete_ticket(actor, ticket.id)
+        return
     fields = dict(changes.fields)
     if changes.add_label or changes.remove_label:
-        held = [one for one in label_ids_of(ticket) if one != changes.remove_label]
-        if changes.add_label and changes.add_label not in held:
-            held.append(changes.add_label)
-        fields["label_ids"] = held
+        label_ids = [item for item in label_ids_of(ticket) if item != changes.remove_label]
+        if changes.add_label and changes.add_label not in label_ids:
+            label_ids.append(changes.add_label)
+        fields["label_ids"] = label_ids
     if fields:
-        service.update_ticket(actor, reference, **fields)
+        service.update_ticket(actor, ticket.id, **fields)
     if changes.place:
-        board_moves.move_card(actor, reference, to=board_moves.BoardCell(changes.place), seen=None)
-    return ticket.updated_at
+        board_moves.move_card(actor, ticket.id, to=board_moves.BoardCell(changes.place), seen=None)

@@ -1,7 +1,7 @@
-"""Cards: what the board shows of a ticket, in two statements however many there are."""
+"""Cards: what the board shows of tickets, read in two statements for any number of them."""
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,14 +24,14 @@ from app.tickets.models import (
     TicketRelation,
     TicketType,
 )
-from app.tickets.read import LABELS, LabelSummary, in_live_projects, labels_in
+from app.tickets.read import LABELS, in_live_projects, labels_in
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
-# After every date, for cards without one.
+# Sorts after every date.
 NO_DATE = "9999-99-99"
-# For so long a card shows that a bot touched it.
+# How long a card shows that a bot touched its ticket.
 TOUCH_MS = 15 * MINUTE_MS
-# The lane of cards that have none of what lanes go by.
+# The lane of cards without an assignee, epic or label.
 NONE = "none"
 
 GROUPINGS = ("assignee", "epic", "priority", "label")
@@ -68,7 +68,7 @@ Card = dict[str, Any]
 
 @dataclass(slots=True)
 class Parts:
-    """What hangs on a ticket."""
+    """Counts and times of a ticket's children, blockers, comments and bot events."""
 
     children: int = 0
     done: int = 0
@@ -76,50 +76,42 @@ class Parts:
     comments: int = 0
     touched_at: int = 0
     touched_by: str | None = None
-    # The last sign of the bot that holds it.
+    # The last event (ms) of the bot that holds the ticket.
     silent_since: int = 0
 
 
 def build(
     rows: Sequence[AnyRow], users: dict[str, UserSummary], *, grouping: str, by_category: bool
 ) -> list[Card]:
-    """The cards of rows of ``SOURCE``."""
-    identifiers = [row.id for row in rows]
-    parts = parts_of(identifiers)
-    return [
-        _card(
-            row,
-            users,
-            labels_in(row.labels),
-            parts.get(row.id, Parts()),
-            grouping,
-            row.category if by_category else row.state_id,
-        )
-        for row in rows
-    ]
+    """The cards of rows of ``SOURCE``; their column is a state, or a category."""
+    parts = parts_of([row.id for row in rows])
+    cards = []
+    for row in rows:
+        card = _card(row, users, parts.get(row.id, Parts()))
+        card["place"] = row.category if by_category else row.state_id
+        card["lane"] = lane_of(card, grouping)
+        card["look"] = repr(card)
+        # Browsers compare cards by this, and leave an unchanged card alone.
+        card["version"] = f"{zlib.crc32(card['look'].encode()):08x}"
+        cards.append(card)
+    return cards
 
 
-def _card(
-    row: AnyRow,
-    users: dict[str, UserSummary],
-    labels: list[LabelSummary],
-    parts: Parts,
-    grouping: str,
-    place: str,
-) -> Card:
+def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts) -> Card:
     is_done = row.category == StateCategory.DONE
-    overdue = bool(row.due_date and row.due_date < iso(now_ms())[:10] and not is_done)
-    made: Card = {
+    is_overdue = bool(row.due_date and row.due_date < iso(now_ms())[:10] and not is_done)
+    is_stalled = parts.silent_since and stalled_bots.is_stalled(parts.silent_since)
+    return {
         "id": row.id,
         "display_id": row.display_id,
         "type": row.type,
         "title": row.title,
         "priority": row.priority,
         "due_date": row.due_date,
-        "overdue": overdue,
-        "place": place,
+        "overdue": is_overdue,
+        "place": None,
         "assignee": users.get(row.assignee_user_id or ""),
-        "labels": labels,
+        "labels": labels_in(row.labels),
         "epic_id": row.epic_id,
         "epic": row.epic_title,
         "children": parts.children,
@@ -128,26 +120,13 @@ def _card(
         "comments": parts.comments,
         "touched_at": parts.touched_at,
         "touched_by": users.get(parts.touched_by or ""),
-        "quiet_since": _stalled_since(parts),
+        "quiet_since": parts.silent_since if is_stalled else 0,
         "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
     }
-    made["lane"] = lane_of(made, grouping)
-    made["look"] = repr(made)
-    # Browsers compare cards by this: one that looks as before is left alone.
-    made["version"] = f"{zlib.crc32(made['look'].encode()):08x}"
-    return made
-
-
-def _stalled_since(parts: Parts) -> int:
-    return (
-        parts.silent_since
-        if parts.silent_since and stalled_bots.is_stalled(parts.silent_since)
-        else 0
-    )
 
 
 def lane_of(card: Card, grouping: str) -> str:
-    """The lane of a card: with several labels, that of the first by name."""
+    """The lane of a card; of several labels, the first by name counts."""
     if grouping == "assignee":
         return card["assignee"]["id"] if card["assignee"] else NONE
     if grouping == "epic":
@@ -160,7 +139,7 @@ def lane_of(card: Card, grouping: str) -> str:
 
 
 def _all_parts() -> Prepared:
-    """One row for each thing that hangs on one of ``ticket_ids``."""
+    """A union whose rows each fill a part of ``Parts`` of one of ``ticket_ids``."""
     ticket_ids: Any = bindparam("ticket_ids", expanding=True)
     is_done = WorkflowState.category == StateCategory.DONE.value
     nobody = cast(null(), Id)
@@ -219,13 +198,13 @@ _PARTS = _all_parts()
 
 
 def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
-    """What lies below each ticket, blocks it, was said on it, and which bot touched it last."""
+    """The parts by ticket id, in one statement; a ticket without any is missing."""
     if not ticket_ids:
         return {}
-    found: dict[str, Parts] = {}
+    parts_by_id: dict[str, Parts] = {}
     values = {"ticket_ids": list(ticket_ids), "touched_since": now_ms() - TOUCH_MS}
     for row in _PARTS.all(**values):
-        parts = found.setdefault(row.id, Parts())
+        parts = parts_by_id.setdefault(row.id, Parts())
         if row.kind == "below":
             parts.children, parts.done = row.many, row.some
         elif row.kind == "blocking":
@@ -236,9 +215,4 @@ def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
             parts.silent_since = row.many
         elif row.many > parts.touched_at:
             parts.touched_at, parts.touched_by = row.many, row.who
-    return found
-
-
-def colors_of(cards: Iterable[Card]) -> list[LabelSummary]:
-    """The labels that these cards show, for the sheet of their colours."""
-    return [label for card in cards for label in card["labels"][:3]]
+    return parts_by_id

@@ -1,9 +1,7 @@
-"""What happened since a viewer last asked, for boards and lists that stay fresh by themselves.
+"""What changed after a viewer's last request, for boards and lists that update themselves.
 
-The audit log says what changed: one indexed look answers a viewer for whom nothing did. On
-PostgreSQL a transaction that began earlier may commit later, so every look reaches back
-``OVERLAP_MS`` before the newest event that the viewer has seen, and the viewer brings along which
-of those it knows.
+The source is the audit log. On PostgreSQL an earlier transaction may commit later, so each request
+looks back ``OVERLAP_MS`` before the newest event seen. The token marks the events already known.
 """
 
 import re
@@ -18,64 +16,64 @@ from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.errors import Gone, NotFound
-from app.database.session import AnyRow, Prepared, session
+from app.database.session import AnyRow, AnySelect, Prepared, session
 from app.projects.models import Project
 from app.tickets.models import RelationType, Ticket, TicketRelation
 
 OVERLAP_MS = 10_000
-# More events than this are not worth telling apart.
+# More events than this are reported as a whole.
 MOST_EVENTS = 200
-# What a viewer knows of the overlap: the last letters of each event's id.
+# A token marks each known event of the overlap by the last letters of its id.
 _MARK = 6
 _MARKS_KEPT = 64
 _TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MARKS_KEPT}}})")
 
-# Events of a project that change its columns, its labels, or whether it is there.
+# Events that change the columns or labels of a project, or its existence.
 _OF_FRAME = ("workflow_state.", "label.", "project.")
-# Events that change what people and bots are called.
+# Events that change names of users.
 _OF_NAMES = ("user.", "bot.updated")
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What is new: the tickets that may look different, and the token to ask with next."""
+    """The tickets that may look different, and the token of the next request."""
 
     token: str
     ticket_ids: frozenset[str]
-    # Columns or labels changed: what is shown cannot be mended piece by piece.
+    # Columns or labels changed, so the whole page must be loaded again.
     is_frame: bool
-    # There were more events than were looked at.
+    # There are more than MOST_EVENTS events.
     is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a viewer has seen: from when to look, and the events that it knows from then on."""
+    """A parsed token: the time (ms) to look from, and the marks of known events after it."""
 
     start: int
     marks: frozenset[str]
 
 
 def first_token() -> str:
-    """The token of a page that is being made now."""
+    """The token of a page that is rendered now."""
     return f"{now_ms() - OVERLAP_MS}."
 
 
 def _read(token: str) -> Seen:
-    """The token that a viewer brought; one that is none of ours counts as a new viewer's."""
-    found = _TOKEN.fullmatch(token)
-    if found is None:
+    """Parse a token; a malformed one counts as that of a new viewer."""
+    match = _TOKEN.fullmatch(token)
+    if match is None:
         return Seen(now_ms() - OVERLAP_MS, frozenset())
-    marks = found[2]
-    pieces = (marks[at : at + _MARK] for at in range(0, len(marks), _MARK))
-    return Seen(int(found[1]), frozenset(pieces))
+    letters = match[2]
+    marks = (letters[start : start + _MARK] for start in range(0, len(letters), _MARK))
+    return Seen(int(match[1]), frozenset(marks))
 
 
 def _next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
-    """The token after these events, the newest first.
+    """The token after these events, which are ordered newest first.
 
-    Where the overlap holds more of them than a token can name, it is made shorter: an event that is
-    neither named nor too old would be news for ever.
+    The overlap is cut to the events that a token can mark: an event inside it without a mark would
+    be reported in every answer.
     """
     start = max(seen.start, rows[0].created_at - OVERLAP_MS if rows else 0)
     if len(rows) > _MARKS_KEPT:
@@ -92,11 +90,19 @@ _EVENT = (
     AuditEvent.created_at,
 )
 _TOUCHES = or_(
-    AuditEvent.ticket_id.is_not(None), *(AuditEvent.event_type.startswith(one) for one in _OF_FRAME)
+    AuditEvent.ticket_id.is_not(None),
+    *(AuditEvent.event_type.startswith(prefix) for prefix in _OF_FRAME),
 )
 _SINCE = AuditEvent.created_at >= bindparam("start", type_=BigInteger)
-# The project comes along, so that one statement also says whether it is there.
-_OF_PROJECT = Prepared(
+
+
+def _newest(statement: AnySelect) -> Prepared:
+    order = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    return Prepared(statement.order_by(*order).limit(MOST_EVENTS))
+
+
+# The project is selected, too, so that one statement also checks that it exists.
+_OF_PROJECT = _newest(
     select(*_EVENT, Project.id.label("project_id"), Project.deleted_at)
     .select_from(Project)
     .outerjoin(
@@ -109,27 +115,19 @@ _OF_PROJECT = Prepared(
         ),
     )
     .where(Project.key == bindparam("key"))
-    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    .limit(MOST_EVENTS)
 )
-_OF_ALL = Prepared(
-    select(*_EVENT)
-    .where(_SINCE, _TOUCHES)
-    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    .limit(MOST_EVENTS)
-)
-_OF_ALL_AND_NAMES = Prepared(
-    select(AuditEvent.id, AuditEvent.created_at)
-    .where(_SINCE, or_(_TOUCHES, *(AuditEvent.event_type.startswith(one) for one in _OF_NAMES)))
-    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    .limit(MOST_EVENTS)
+_OF_ALL = _newest(select(*_EVENT).where(_SINCE, _TOUCHES))
+_OF_ALL_AND_NAMES = _newest(
+    select(AuditEvent.id, AuditEvent.created_at).where(
+        _SINCE, or_(_TOUCHES, *(AuditEvent.event_type.startswith(prefix) for prefix in _OF_NAMES))
+    )
 )
 
 
 def since(token: str | None) -> tuple[bool, str]:
-    """Whether who holds this token has seen all that boards show, and the token of who has now.
+    """Whether the holder of this token has seen everything that boards show, and the next token.
 
-    Stricter than ``news``: what happens to any ticket of any project counts, and to any name.
+    Stricter than ``news``: a change to any ticket of any project counts, and to any user name.
     """
     seen = _read(token or "")
     rows = _OF_ALL_AND_NAMES.all(start=seen.start)
@@ -139,9 +137,9 @@ def since(token: str | None) -> tuple[bool, str]:
 
 @operation(Access.READ)
 def news(actor: Actor, key: str | None, token: str) -> News | None:
-    """What happened in a project (in all, without a key); None if nothing did.
+    """What happened in a project, or in all; None if nothing did, after a single statement.
 
-    One statement where nothing did. Raises NotFound or Gone for the project.
+    Raises NotFound or Gone for the project.
     """
     seen = _read(token)
     if key is None:
@@ -159,7 +157,7 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
     return News(
         token=_next_token(rows, seen),
         ticket_ids=_touched(fresh),
-        # A new viewer has no marks, and already sees what is older than its page.
+        # A new viewer has no marks, and its page already shows everything older than itself.
         is_frame=any(
             row.event_type.startswith(_OF_FRAME)
             and (seen.marks or row.created_at > seen.start + OVERLAP_MS)
@@ -170,7 +168,7 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
 
 
 def _touched(rows: Sequence[AnyRow]) -> frozenset[str]:
-    """The tickets of these events, and those whose cards speak of them."""
+    """The tickets of these events, and the tickets whose cards show something of them."""
     own = {row.ticket_id for row in rows if row.ticket_id is not None}
     if not own:
         return frozenset()
@@ -182,7 +180,7 @@ def _touched(rows: Sequence[AnyRow]) -> frozenset[str]:
     }
     child = aliased(Ticket)
     around = [
-        # A story counts its subtasks, a ticket knows what blocks it, a story names its epic.
+        # Cards show the number of children, the blockers, and the title of the epic.
         select(Ticket.parent_ticket_id).where(
             Ticket.id.in_(own), Ticket.parent_ticket_id.is_not(None)
         ),
@@ -197,11 +195,11 @@ def _touched(rows: Sequence[AnyRow]) -> frozenset[str]:
 
 
 def _named_in(event_type: str, payload: dict[str, Any]) -> set[str]:
-    """Other tickets that an event names: the far end of a relation, parents before and after."""
-    found = {payload.get("parent_ticket_id")}
+    """The other tickets in an event: the ends of a relation, the parents before and after."""
+    ids = {payload.get("parent_ticket_id")}
     if event_type.startswith("ticket.relation_"):
-        found |= {payload.get("source_ticket_id"), payload.get("target_ticket_id")}
+        ids |= {payload.get("source_ticket_id"), payload.get("target_ticket_id")}
     if event_type == "ticket.updated":
         parent = payload.get("changes", {}).get("parent_ticket_id", {})
-        found |= {parent.get("from"), parent.get("to")}
-    return {one for one in found if one}
+        ids |= {parent.get("from"), parent.get("to")}
+    return {ticket_id for ticket_id in ids if ticket_id}

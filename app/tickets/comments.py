@@ -19,30 +19,30 @@ from app.tickets.models import Comment, Ticket
 
 
 def comment_json(comment: Comment, author: UserSummary) -> dict[str, Any]:
-    """A comment with the bodies it had before, oldest first."""
     return {
         "id": comment.id,
         "ticket_id": comment.ticket_id,
         "author_user_id": comment.author_user_id,
         "author": author,
         "body": comment.body,
-        "edit_history": [
-            {"body": entry["body"], "edited_at": iso(entry["edited_at"])}
-            for entry in comment.edit_history
-        ],
+        "edit_history": _history_json(comment),
         "created_at": iso(comment.created_at),
         "updated_at": iso(comment.updated_at),
         "deleted_at": iso_or_none(comment.deleted_at),
     }
 
 
+def _history_json(comment: Comment) -> list[dict[str, Any]]:
+    return [
+        {"body": entry["body"], "edited_at": iso(entry["edited_at"])}
+        for entry in comment.edit_history
+    ]
+
+
 def described(comment: Comment) -> dict[str, Any]:
-    """The JSON of one comment."""
-    return comment_json(comment, _author(comment))
-
-
-def _author(comment: Comment) -> UserSummary:
-    return user_refs.summaries([comment.author_user_id])[comment.author_user_id]
+    """The JSON of one comment; its author is looked up."""
+    author_id = comment.author_user_id
+    return comment_json(comment, user_refs.summaries([author_id])[author_id])
 
 
 @operation(Access.READ)
@@ -82,14 +82,14 @@ def list_comments(
 def create_comment(
     actor: Actor, reference: str, *, body: str, written_at: int | None = None
 ) -> Comment:
-    """Comment on a ticket; ``written_at`` (ms) is the original time of an imported one."""
+    """Comment on a ticket; ``written_at`` (ms) is the original time of an imported comment."""
     ticket = loaders.writable(actor, reference)
     text.filled_body(body)
     return add(actor, ticket, body, written_at)
 
 
 def add(actor: Actor, ticket: Ticket, body: str, written_at: int | None = None) -> Comment:
-    """Add a checked comment to a ticket that may be written to, and record it."""
+    """Add a comment whose body is valid to a ticket that is locked, and record it."""
     identifier = ids.new_id()
     created_at = written_at or ids.created_ms(identifier)
     comment = Comment(
@@ -109,9 +109,9 @@ def add(actor: Actor, ticket: Ticket, body: str, written_at: int | None = None) 
 
 @operation(Access.WRITE)
 def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) -> Comment:
-    """Edit one's own comment; the previous body goes to ``edit_history``.
+    """Edit the actor's own comment; the previous body goes to ``edit_history``.
 
-    Raises Forbidden ``not_author``, for humans too. An edit that changes nothing records nothing.
+    Raises Forbidden ``not_author``, even for humans. An edit without a change records nothing.
     """
     comment, ticket = loaders.writable_comment(actor, comment_id)
     if comment.author_user_id != actor.user_id:
@@ -136,7 +136,7 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
 
 @operation(Access.WRITE)
 def delete_comment(actor: Actor, comment_id: str) -> None:
-    """Soft-delete a comment; the event keeps its body and history."""
+    """Soft-delete a comment; the event keeps its body and history. Raises Forbidden."""
     comment, ticket = loaders.writable_comment(actor, comment_id)
     if not actor.is_human and comment.author_user_id != actor.user_id:
         raise Forbidden("not_author")
@@ -149,8 +149,5 @@ def delete_comment(actor: Actor, comment_id: str) -> None:
         comment_id=comment.id,
         author_user_id=comment.author_user_id,
         body=comment.body,
-        edit_history=[
-            {"body": entry["body"], "edited_at": iso(entry["edited_at"])}
-            for entry in comment.edit_history
-        ],
+        edit_history=_history_json(comment),
     )

@@ -1,4 +1,4 @@
-"""Creating tickets, and which parent a ticket may have."""
+"""Creating tickets, and the rule which parent a ticket may have."""
 
 from dataclasses import dataclass, replace
 from typing import cast
@@ -23,11 +23,12 @@ from app.tickets.ticket_labels import add_labels
 
 FIELD = "parent_ticket_id"
 
-PARENT_TYPE = {TicketType.STORY: TicketType.EPIC, TicketType.SUBTASK: TicketType.STORY}
+CHILD_TYPE = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
+PARENT_TYPE = {child: parent for parent, child in CHILD_TYPE.items()}
 
 
 def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> Ticket | None:
-    """The parent that a ticket of this type may have; raises InvalidField ``parent_ticket_id``."""
+    """The parent of a ticket of this type; raises InvalidField ``parent_ticket_id``."""
     if parent_ticket_id is None:
         if kind == TicketType.SUBTASK:
             raise InvalidField(FIELD, "parent_required", "A subtask needs a story as its parent.")
@@ -37,21 +38,18 @@ def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> 
     parent = by_id(Ticket, parent_ticket_id)
     if parent is None or parent.is_deleted or parent.project_id != project_id:
         raise InvalidField(FIELD, "not_found", "The parent is a live ticket of the same project.")
-    wanted = PARENT_TYPE[TicketType(kind)]
-    if parent.type != wanted:
-        raise InvalidField(FIELD, "wrong_type", f"The parent of a {kind} is a {wanted}.")
+    parent_type = PARENT_TYPE[TicketType(kind)]
+    if parent.type != parent_type:
+        raise InvalidField(FIELD, "wrong_type", f"The parent of a {kind} is a {parent_type}.")
     return parent
 
 
-# Of all verbs the one that agents call most, and SQLite has one writer: no object is made of a row
-# that nobody changes.
+# Agents call this verb most, and SQLite has one writer, so the insert bypasses the ORM.
 _INSERT = Prepared(insert(cast("Table", Ticket.__table__)))
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedTicket:
-    """What names a ticket that was just created."""
-
     id: str
     project_id: str
     display_id: str
@@ -59,7 +57,6 @@ class CreatedTicket:
 
     @property
     def etag(self) -> str:
-        """The weak ETag of its first version."""
         return etag(self.updated_at, self.id)
 
 
@@ -81,10 +78,10 @@ def create_ticket(
     reporter_user_id: str | None = None,
     written_at: tuple[int, int] | None = None,
 ) -> CreatedTicket:
-    """Create a ticket with the next number of a project: of an id, or one that was just read.
+    """Create a ticket with the next number of a project, which is an id or a project just read.
 
-    ``reporter_user_id`` and ``written_at``, (created_at, updated_at) in milliseconds, are those of
-    an imported ticket. Raises InvalidField for a reference or rule that does not hold.
+    Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. Raises
+    InvalidField for an invalid value or reference.
     """
     project = projects.writable(actor, into)
     title = text.line(title, "title", text.NAME_LENGTH)
@@ -154,11 +151,11 @@ _TAKE_NUMBER = Prepared(
 
 
 def _next_number(project_id: str) -> int:
-    """Take the next number in one statement: none is given twice, and a rollback gives it back.
+    """Take the next number in one statement; a rollback returns it.
 
-    The statement also meets a deletion of the project that came in between.
+    Raises Gone if the project was deleted after it was read.
     """
-    taken = _TAKE_NUMBER.first(project_id=project_id)
-    if taken is None:
+    row = _TAKE_NUMBER.first(project_id=project_id)
+    if row is None:
         raise Gone("project", project_id)
-    return int(taken.ticket_counter)
+    return int(row.ticket_counter)

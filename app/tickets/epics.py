@@ -28,19 +28,18 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The days (``2026-11-21``), the oldest first, and the states by position."""
+    """The days (``2026-11-21``), oldest first, and the states by position."""
 
     days: tuple[str, ...]
     bands: tuple[Band, ...]
 
     @property
     def totals(self) -> list[int]:
-        """All tickets of each day."""
-        return [sum(counts) for counts in zip(*(one.counts for one in self.bands), strict=True)]
+        return [sum(counts) for counts in zip(*(band.counts for band in self.bands), strict=True)]
 
 
 def flow(project_id: str, days: int) -> Flow:
-    """The flow of the last days, today among them."""
+    """The flow of the last days, today included."""
     rows = session.execute(
         select(
             WorkflowState.id,
@@ -60,26 +59,25 @@ def flow(project_id: str, days: int) -> Flow:
     for row in rows:
         counts = [row.now]
         for day in range(today, first, -1):
-            # A ticket that was deleted and restored may have moved in between: never below none.
+            # Moves of a deleted ticket can distort the sum, so it is kept from going negative.
             counts.append(max(0, counts[-1] - changes[row.id, day]))
         bands.append(Band(row.name, row.category, tuple(reversed(counts))))
-    return _begun(
-        Flow(tuple(iso(day * DAY_MS)[:10] for day in range(first, today + 1)), tuple(bands))
-    )
+    names = tuple(iso(day * DAY_MS)[:10] for day in range(first, today + 1))
+    return _trimmed(Flow(names, tuple(bands)))
 
 
-def _begun(whole: Flow) -> Flow:
-    """Without the days before the first ticket, but for the last of them, and at least a week."""
-    empty = next((at for at, total in enumerate(whole.totals) if total), 0)
-    start = max(0, min(empty - 1, len(whole.days) - FEWEST_DAYS))
+def _trimmed(flow: Flow) -> Flow:
+    """Without the days before the first ticket, except the last, but ``FEWEST_DAYS`` at least."""
+    empty = next((index for index, total in enumerate(flow.totals) if total), 0)
+    start = max(0, min(empty - 1, len(flow.days) - FEWEST_DAYS))
     return Flow(
-        whole.days[start:],
-        tuple(Band(one.name, one.category, one.counts[start:]) for one in whole.bands),
+        flow.days[start:],
+        tuple(Band(band.name, band.category, band.counts[start:]) for band in flow.bands),
     )
 
 
 def _changes(project_id: str, since: int) -> dict[tuple[str, int], int]:
-    """By how many each state grew on each day, in one statement that the database sums up."""
+    """The net growth by (state id, day), summed up by the database."""
     kind, payload = AuditEvent.event_type, AuditEvent.payload
     day = (AuditEvent.created_at - AuditEvent.created_at % DAY_MS).label("day")
     came = case(
@@ -98,16 +96,15 @@ def _changes(project_id: str, since: int) -> dict[tuple[str, int], int]:
         )
         .group_by(day, came, left, gone)
     )
-    found: dict[tuple[str, int], int] = defaultdict(int)
+    changes: dict[tuple[str, int], int] = defaultdict(int)
     for row in rows:
-        at = row.day // DAY_MS
-        for state_id, by in ((row.came, 1), (row.left, -1), (row.gone, -1)):
+        for state_id, sign in ((row.came, 1), (row.left, -1), (row.gone, -1)):
             if state_id is not None:
-                found[state_id, at] += by * row.events
-    return found
+                changes[state_id, row.day // DAY_MS] += sign * row.events
+    return changes
 
 
-# Of a project, the open ones first, then the newest; the rest is in the list.
+# The list of tickets has the rest.
 EPICS_SHOWN = 50
 
 _is_done = WorkflowState.category == StateCategory.DONE.value
@@ -115,8 +112,6 @@ _is_done = WorkflowState.category == StateCategory.DONE.value
 
 @dataclass(slots=True)
 class Epic:
-    """An epic: how many of its stories are done, and when they are due."""
-
     id: str
     display_id: str
     title: str
@@ -130,7 +125,7 @@ class Epic:
 
 
 def of_project(project_id: str) -> tuple[list[Epic], bool]:
-    """The project's epics, open ones first, then the newest; and whether there are more."""
+    """The project's epics, open ones first, then newest first; and whether there are more."""
     rows = session.execute(
         select(
             Ticket.id,
@@ -158,9 +153,9 @@ def of_project(project_id: str) -> tuple[list[Epic], bool]:
 
 
 def _count(epics: Sequence[Epic]) -> None:
-    """How many stories each epic has, how many are done, and when they are due."""
-    known = {one.id: one for one in epics}
-    if not known:
+    """Fill in the numbers of stories and the due dates."""
+    epics_by_id = {epic.id: epic for epic in epics}
+    if not epics_by_id:
         return
     rows = session.execute(
         select(
@@ -170,11 +165,11 @@ def _count(epics: Sequence[Epic]) -> None:
             func.sum(case((_is_done, 1), else_=0)).label("done"),
         )
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(Ticket.parent_ticket_id.in_(known), Ticket.deleted_at.is_(None))
+        .where(Ticket.parent_ticket_id.in_(epics_by_id), Ticket.deleted_at.is_(None))
         .group_by(Ticket.parent_ticket_id, Ticket.due_date)
     )
     for parent_id, due_date, stories, done in rows:
-        epic = known[parent_id]
+        epic = epics_by_id[parent_id]
         epic.stories += stories
         epic.stories_done += done
         if due_date:

@@ -1,6 +1,6 @@
-"""What tickets are filtered by, each filter once: REST, tools, pages and exports go by this table.
+"""The table of ticket filters, which REST, tools, pages and exports share.
 
-Their forms stand in ``schemas.py`` (REST), ``tools/ticket_list.py`` and ``pages/filters.py``.
+Their input is parsed in ``schemas.py`` (REST), ``tools/ticket_list.py`` and ``pages/filters.py``.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,17 +29,17 @@ Condition = Callable[[Any], ColumnElement[bool]]
 
 
 def _is_many(value: Any) -> bool:
-    """Whether any of several values fits: a list, a query, or the parameter of a list."""
+    """Whether a value means any of several: a list, a query, or a list parameter."""
     return isinstance(value, list | Select) or bool(getattr(value, "expanding", False))
 
 
 def _is(column: Any) -> Condition:
-    """The column has this value, or any of these; None among them stands for none."""
+    """The column has this value, or any of a list; None in the list matches null."""
 
     def condition(value: Any) -> ColumnElement[bool]:
         if isinstance(value, list) and None in value:
-            some = [one for one in value if one is not None]
-            return or_(column.in_(some), column.is_(None)) if some else column.is_(None)
+            values = [item for item in value if item is not None]
+            return or_(column.in_(values), column.is_(None)) if values else column.is_(None)
         fits: ColumnElement[bool] = column.in_(value) if _is_many(value) else column == value
         return fits
 
@@ -52,7 +52,7 @@ def _is_labelled(value: Any) -> ColumnElement[bool]:
 
 
 def is_blocked() -> ColumnElement[bool]:
-    """An open ticket blocks it, one that can be seen: not deleted, nor its project."""
+    """An open, live ticket of a live project blocks the ticket."""
     blocker = aliased(Ticket, name="blocker")
     blocker_state = aliased(WorkflowState, name="blocker_state")
     return exists(
@@ -70,7 +70,7 @@ def is_blocked() -> ColumnElement[bool]:
 
 
 def is_ready() -> ColumnElement[bool]:
-    """Work that may be started: not done, nobody's, not an epic, and not blocked."""
+    """Work that can be started: a live, open, unassigned story or subtask without a blocker."""
     return (
         Ticket.type.in_([TicketType.STORY.value, TicketType.SUBTASK.value])
         & Ticket.assignee_user_id.is_(None)
@@ -81,7 +81,7 @@ def is_ready() -> ColumnElement[bool]:
 
 
 def is_stalled() -> ColumnElement[bool]:
-    """An open ticket of a bot that has been silent on it, as ``quiet`` says."""
+    """An open ticket of a stalled bot."""
     signs = exists(
         select(AuditEvent.id).where(
             stalled_bots.SIGN_OF_HOLDER, AuditEvent.created_at > now_ms() - stalled_bots.QUIET_MS
@@ -97,20 +97,20 @@ def is_stalled() -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a filter asks of a ticket that is joined with its state."""
+    """A condition on a ticket joined with its state, and its form in menus."""
 
-    # Of a value, or of a list of which any may fit.
+    # Takes a value, or a list of which any may match.
     condition: Condition
-    # How menus of pages name it; without a name they do not have it.
+    # Its name in menus of pages; menus omit filters without one.
     label: str = ""
-    # The words that it takes, in the order of menus; else it takes an id.
+    # Its allowed words, in the order of menus; without any, its values are ids.
     words: tuple[str, ...] = ()
     is_flag: bool = False
 
 
-PRIORITIES = tuple(str(one) for one in reversed(Priority))
+PRIORITIES = tuple(str(level) for level in reversed(Priority))
 KINDS = (TicketType.STORY.value, TicketType.SUBTASK.value, TicketType.EPIC.value)
-CATEGORIES = tuple(str(one) for one in StateCategory)
+CATEGORIES = tuple(str(category) for category in StateCategory)
 
 FILTERS = {
     "project_id": Filter(_is(Ticket.project_id), "Project"),
@@ -126,11 +126,10 @@ FILTERS = {
     "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
     "quiet": Filter(lambda _: is_stalled(), "Quiet bots", is_flag=True),
-    # The tickets of these ids, or of a query for ids.
+    # A list of ids, or a query for ids.
     "among": Filter(Ticket.id.in_),
 }
 
 
 def conditions(given: Iterable[tuple[str, Any]]) -> list[ColumnElement[bool]]:
-    """The conditions of these filters and values."""
     return [FILTERS[name].condition(value) for name, value in given]

@@ -1,7 +1,7 @@
-"""Quick add: one line becomes a ticket, with a small grammar for what is said of it.
+"""Quick add: the grammar of a line that becomes a ticket.
 
-``Fix the login !high @bo #bug ^OPS-3 due:2026-12-01``: a priority, an assignee, labels, the parent,
-the due date. A piece that names nothing known stays in the title: ``Fix #123`` means what it says.
+``Fix the login !high @bo #bug ^OPS-3 due:2026-12-01`` sets the priority, the assignee, a label, the
+parent and the due date. A word with no known meaning stays in the title, as in ``Fix #123``.
 """
 
 import re
@@ -15,33 +15,33 @@ from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.core.ids import is_display_id
 from app.tickets import loaders
+from app.tickets.creating import CHILD_TYPE
 from app.tickets.models import Priority, TicketType
 
 _PIECE = re.compile(
     r"(?<!\S)(?:(?P<sign>[!@#^])(?:\"(?P<quoted>[^\"]+)\"|(?P<word>[^\s\"]+))|due:(?P<due>\S+))(?!\S)",
     re.IGNORECASE,
 )
-_BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
 
 
 @dataclass(slots=True)
 class QuickTicket:
-    """What a line says: the title that is left, the fields, and what was understood, in words."""
+    """A parsed line: the rest as title, the fields, and what was understood."""
 
     title: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
-    # (what it is, how it reads) of each piece that was understood.
+    # (label, text) of each word that was understood, for chips.
     understood: list[tuple[str, str]] = field(default_factory=list)
 
     def take(self, name: str, value: Any, label: str, words: str) -> None:
-        """Note a field and how to show it; a later piece replaces an earlier one."""
+        """Set a field and its chip; a later value replaces an earlier one, labels add up."""
         if name == "label_ids":
-            held = self.fields.setdefault(name, [])
-            if value in held:
+            label_ids = self.fields.setdefault(name, [])
+            if value in label_ids:
                 return
-            held.append(value)
+            label_ids.append(value)
         else:
-            self.understood = [one for one in self.understood if one[0] != label]
+            self.understood = [chip for chip in self.understood if chip[0] != label]
             self.fields[name] = value
         self.understood.append((label, words))
 
@@ -54,53 +54,54 @@ def read(
     users: Iterable[Any],
     labels: Iterable[Mapping[str, str]],
 ) -> QuickTicket:
-    """Read a line. ``users`` are those that may be assigned, ``labels`` those of the project."""
-    people = {user.username.lower(): user for user in users}
-    named = {_plain(label["name"]): label for label in labels}
+    """Parse a line. ``users`` can be assigned, and ``labels`` are those of the project."""
+    users_by_name = {user.username.lower(): user for user in users}
+    labels_by_name = {_plain(label["name"]): label for label in labels}
     draft = QuickTicket()
 
-    def taken(found: re.Match[str]) -> str:
-        word = found["quoted"] or found["word"] or ""
-        if found["due"]:
-            known = _due(draft, found["due"])
-        elif found["sign"] == "!":
-            known = _priority(draft, word)
-        elif found["sign"] == "@":
-            user = people.get(word.lower())
-            known = user is not None
+    def replacement(match: re.Match[str]) -> str:
+        word = match["quoted"] or match["word"] or ""
+        if match["due"]:
+            is_known = _due(draft, match["due"])
+        elif match["sign"] == "!":
+            is_known = _priority(draft, word)
+        elif match["sign"] == "@":
+            user = users_by_name.get(word.lower())
+            is_known = user is not None
             if user is not None:
                 draft.take("assignee_user_id", user.id, "Assignee", user.display_name)
-        elif found["sign"] == "#":
-            label = named.get(_plain(word))
-            known = label is not None
+        elif match["sign"] == "#":
+            label = labels_by_name.get(_plain(word))
+            is_known = label is not None
             if label is not None:
                 draft.take("label_ids", label["id"], "Label", label["name"])
         else:
-            known = _parent(actor, project_id, draft, word)
-        return " " if known else found[0]
+            is_known = _parent(actor, project_id, draft, word)
+        return " " if is_known else match[0]
 
-    draft.title = " ".join(_PIECE.sub(taken, line).split())
+    draft.title = " ".join(_PIECE.sub(replacement, line).split())
     return draft
 
 
 def _plain(name: str) -> str:
-    """A label's name for comparing: spaces may be written as hyphens."""
+    """A label's name for comparison; hyphens may stand for spaces."""
     return text.same_name(name).replace(" ", "-")
 
 
 def _priority(draft: QuickTicket, word: str) -> bool:
-    found = [level for level in Priority if level.value == word.lower()]
-    for level in found:
-        draft.take("priority", level.value, "Priority", level.value.capitalize())
-    return bool(found)
+    value = word.lower()
+    if value not in set(Priority):
+        return False
+    draft.take("priority", value, "Priority", value.capitalize())
+    return True
 
 
 def _due(draft: QuickTicket, word: str) -> bool:
     today = datetime.fromtimestamp(now_ms() / 1000, UTC).date()
-    known = {"today": today, "tomorrow": today + timedelta(days=1)}
-    day = known.get(word.lower())
+    named = {"today": today, "tomorrow": today + timedelta(days=1)}
+    day = named.get(word.lower())
     if day is None:
-        # Only the long form is a date: Python would also take 20261201.
+        # Python also parses 20261201, which is not a date here.
         if not re.fullmatch(r"\d{4}-\d\d-\d\d", word, re.ASCII):
             return False
         try:
@@ -113,10 +114,9 @@ def _due(draft: QuickTicket, word: str) -> bool:
 
 def _parent(actor: Actor, project_id: str, draft: QuickTicket, word: str) -> bool:
     number = word.upper()
-    found = loaders.named_in_body(actor, number) if is_display_id(number) else None
-    if found is None or found.project_id != project_id or found.type not in _BELOW:
+    parent = loaders.named_in_body(actor, number) if is_display_id(number) else None
+    if parent is None or parent.project_id != project_id or parent.type not in CHILD_TYPE:
         return False
-    kind = _BELOW[TicketType(found.type)]
-    draft.take("parent_ticket_id", found.id, "Parent", f"{found.display_id} {found.title}")
-    draft.fields["type"] = kind.value
+    draft.take("parent_ticket_id", parent.id, "Parent", f"{parent.display_id} {parent.title}")
+    draft.fields["type"] = CHILD_TYPE[TicketType(parent.type)].value
     return True

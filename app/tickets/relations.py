@@ -1,4 +1,4 @@
-"""Relations: typed edges between two tickets, of any two projects that the actor sees."""
+"""Relations: typed edges between two tickets, which may belong to different projects."""
 
 from functools import lru_cache
 from typing import Any
@@ -27,7 +27,7 @@ TARGET_FIELD = "target_ticket_id"
 
 
 def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
-    """A relation, seen from the ticket with this id."""
+    """A row of ``_rows``, seen from the ticket with this id."""
     outgoing = row.source_ticket_id == ticket_id
     return {
         "id": row.id,
@@ -49,7 +49,7 @@ def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
 
 @lru_cache
 def _rows(fenced: bool) -> AnySelect:
-    """A ticket's relations whose other end is live and visible (``_values``)."""
+    """A ticket's relations to live tickets that the actor sees, by the values of ``_values``."""
     ticket_id: BindParameter[str] = bindparam("ticket_id", type_=Id())
     other_id = case(
         (TicketRelation.source_ticket_id == ticket_id, TicketRelation.target_ticket_id),
@@ -99,7 +99,7 @@ def _all(fenced: bool) -> Prepared:
 
 
 def of_ticket(actor: Actor, ticket_id: str) -> list[dict[str, Any]]:
-    """All relations of a ticket that was found before, oldest first."""
+    """All relations of a ticket, oldest first. The caller has checked access to the ticket."""
     rows = _all(bool(actor.allowlist)).all(**_values(actor, ticket_id))
     return [relation_json(row, ticket_id) for row in rows]
 
@@ -122,13 +122,9 @@ def list_relations(actor: Actor, reference: str, *, limit: int, cursor: str | No
 
 @operation(Access.WRITE)
 def create_relation(
-    actor: Actor,
-    reference: str,
-    *,
-    type: str,
-    target_ticket_id: str,
+    actor: Actor, reference: str, *, type: str, target_ticket_id: str
 ) -> tuple[Ticket, dict[str, Any]]:
-    """Relate a ticket to another one: the ticket and the relation as seen from it.
+    """Relate a ticket to another; return the ticket, and the relation as seen from it.
 
     Raises InvalidField, and Conflict ``duplicate_key`` or ``invariant_violation`` (a cycle).
     """
@@ -155,8 +151,8 @@ def create_relation(
     with duplicate_is_conflict(TARGET_FIELD, "This relation exists."):
         session.flush()
     _record(actor, "ticket.relation_added", source, relation, source, target)
-    made = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
-    row = session.execute(made, _values(actor, source.id)).one()
+    statement = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
+    row = session.execute(statement, _values(actor, source.id)).one()
     return source, relation_json(row, source.id)
 
 
@@ -169,17 +165,15 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
     )
     either = or_(same, reverse) if kind == RelationType.RELATES_TO else same
     if kind == RelationType.RELATES_TO:
-        # Both directions are one relation, which no unique index knows.
+        # Both directions are the same relation, which no unique index can say.
         acquire(Lock.RELATIONS)
-    found = session.scalar(
-        select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
-    )
-    if found is not None:
+    statement = select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
+    if session.scalar(statement) is not None:
         raise Conflict("duplicate_key", "This relation exists.", field=TARGET_FIELD)
 
 
 def _check_no_cycle(source: Ticket, target: Ticket) -> None:
-    """Raise Conflict where the target already blocks the source, directly or through others."""
+    """Raise Conflict if the target already blocks the source, directly or through others."""
     blocks = TicketRelation.type == RelationType.BLOCKS.value
     reached = (
         select(TicketRelation.target_ticket_id.label("id"))
@@ -197,7 +191,7 @@ def _check_no_cycle(source: Ticket, target: Ticket) -> None:
 
 @operation(Access.WRITE)
 def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
-    """Remove a relation through either of its ends; raises NotFound."""
+    """Remove a relation by either of its two tickets; raises NotFound."""
     ticket = loaders.writable(actor, reference)
     canonical = as_uuid(relation_id)
     relation = session.get(TicketRelation, canonical, with_for_update=True) if canonical else None

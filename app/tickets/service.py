@@ -1,4 +1,4 @@
-"""Ticket verbs: change, move and delete. ``creating.py`` creates, ``read.py`` reads."""
+"""Ticket verbs: change, move, delete and restore. ``creating.py`` creates, ``read.py`` reads."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ from app.tickets.ticket_labels import label_ids_of, replace_labels
 
 @operation(Access.HUMAN)
 def restore_ticket(actor: Actor, reference: str) -> Ticket:
-    """Bring a deleted ticket back, with its comments, relations and number.
+    """Restore a deleted ticket with its comments, relations and number.
 
-    If its state was deleted since, it goes into the project's first one. Raises NotFound, Gone for
-    a deleted project, and Conflict where the ticket is not deleted.
+    If its state is deleted, the ticket gets the project's first state. Raises NotFound, Gone
+    for a deleted project, and Conflict if the ticket is not deleted.
     """
     ticket = loaders.find(reference, lock=True)
     if ticket is None:
@@ -51,7 +51,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
 
 @operation(Access.HUMAN)
 def restore_comment(actor: Actor, comment_id: str) -> Comment:
-    """Bring a deleted comment back; raises NotFound, Gone for a deleted ticket, Conflict."""
+    """Restore a deleted comment; raises NotFound, Gone for a deleted ticket, Conflict."""
     comment = by_id(Comment, comment_id)
     if comment is None:
         raise NotFound("comment", comment_id)
@@ -65,7 +65,7 @@ def restore_comment(actor: Actor, comment_id: str) -> Comment:
     return comment
 
 
-# "Not given", where null means something.
+# The default of arguments for which None is a value.
 ABSENT: Any = object()
 
 
@@ -79,7 +79,7 @@ def update_ticket(
     expected_assignee_user_id: str | None = ABSENT,
     **fields: Any,
 ) -> Ticket:
-    """Change fields of a ticket; unchanged ones record nothing.
+    """Change fields of a ticket; a field that keeps its value is not recorded.
 
     Raises Conflict ``etag_mismatch`` or ``assignee_mismatch``, Forbidden, InvalidField.
     """
@@ -87,14 +87,14 @@ def update_ticket(
     check_if_match(if_match, ticket.etag)
     check_assignee(ticket, expected_assignee_user_id)
     _check_fields(actor, ticket, fields)
-    wanted_labels = fields.pop("label_ids", None)
+    label_ids = fields.pop("label_ids", None)
     assignee_before = ticket.assignee_user_id
     changed = apply_changes(ticket, fields)
-    if wanted_labels is not None:
+    if label_ids is not None:
         before = label_ids_of(ticket)
-        if set(before) != set(wanted_labels):
-            replace_labels(ticket, wanted_labels)
-            changed["label_ids"] = {"from": before, "to": sorted(wanted_labels)}
+        if set(before) != set(label_ids):
+            replace_labels(ticket, label_ids)
+            changed["label_ids"] = {"from": before, "to": sorted(label_ids)}
             if len(changed) == 1:
                 touch(ticket)
     if changed:
@@ -106,10 +106,10 @@ def update_ticket(
 
 
 def check_assignee(ticket: Ticket, expected: str | None) -> None:
-    """Raise Conflict ``assignee_mismatch`` unless the ticket is held by whom the caller expects.
+    """Raise Conflict ``assignee_mismatch`` unless the ticket has the expected assignee.
 
-    The row is locked, and its version is compared in the UPDATE, so of two that claim a ticket at
-    once exactly one succeeds.
+    The row is locked, and the UPDATE compares its version. So exactly one of two concurrent claims
+    succeeds.
     """
     if expected is ABSENT or ticket.assignee_user_id == expected:
         return
@@ -122,7 +122,7 @@ def check_assignee(ticket: Ticket, expected: str | None) -> None:
 
 
 def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
-    """Check what a change asks for; in place, the title is stripped and ids are as stored."""
+    """Check the new values, and normalize them in place: titles stripped, ids as stored."""
     if "reporter_user_id" in fields:
         if not actor.is_human:
             raise Forbidden("humans_only")
@@ -178,9 +178,9 @@ def transition_ticket(
     comment: str | None = None,
     expected_assignee_user_id: str | None = ABSENT,
 ) -> Ticket:
-    """Move a ticket to any state of its project, with a comment if one is given.
+    """Move a ticket to any state of its project, optionally with a comment.
 
-    To the state it is in: nothing changes and nothing is recorded, the comment is still added.
+    A move to its present state changes and records nothing, but adds the comment.
     """
     ticket = loaders.writable(actor, reference)
     check_assignee(ticket, expected_assignee_user_id)
@@ -195,7 +195,6 @@ def transition_ticket(
 
 
 def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
-    """Put the ticket into another state of its project and record it."""
     before = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
     apply_changes(ticket, {"state_id": after.id})
     session.flush()
@@ -212,7 +211,7 @@ def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
 
 @operation(Access.WRITE)
 def delete_ticket(actor: Actor, reference: str | Ticket, *, if_match: str | None = None) -> None:
-    """Soft-delete a ticket; its children stay."""
+    """Soft-delete a ticket; its children are not deleted."""
     ticket = loaders.writable(actor, reference)
     check_if_match(if_match, ticket.etag)
     ticket.deleted_at = ticket.updated_at = next_version(ticket.updated_at)

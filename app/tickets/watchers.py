@@ -19,7 +19,6 @@ from app.tickets.models import Ticket, TicketWatcher
 
 
 def watcher_json(user: UserSummary, created_at: int) -> dict[str, Any]:
-    """A watcher of a ticket."""
     return {"user_id": user["id"], "user": user, "created_at": iso(created_at)}
 
 
@@ -49,7 +48,7 @@ def list_watchers(actor: Actor, reference: str, *, limit: int, cursor: str | Non
 
 
 def of_ticket(ticket_id: str, *, limit: int, cursor: str | None) -> Page:
-    """The watchers of a ticket that was found before, newest first."""
+    """A ticket's watchers, newest first. The caller has checked access to the ticket."""
     return page(
         _rows(ticket_id),
         kind="watcher",
@@ -62,7 +61,6 @@ def of_ticket(ticket_id: str, *, limit: int, cursor: str | None) -> Page:
 
 
 def is_watching(user_id: str, ticket: Ticket) -> bool:
-    """Whether this user watches the ticket."""
     return session.get(TicketWatcher, (ticket.id, user_id)) is not None
 
 
@@ -70,9 +68,10 @@ def is_watching(user_id: str, ticket: Ticket) -> bool:
 def add_watcher(
     actor: Actor, reference: str, *, user_id: str | None = None
 ) -> tuple[Ticket, dict[str, Any], bool]:
-    """Let a user (the caller, if none is named) watch a ticket: ticket, watcher, whether it is new.
+    """Add a watcher, the actor by default; return the ticket, the watcher, and if it is new.
 
-    Raises Forbidden ``humans_only`` where a bot names another, InvalidField for an unfit user.
+    Raises Forbidden ``humans_only`` if a bot names another user, and InvalidField for a user that
+    is inactive or does not see the project.
     """
     ticket = loaders.writable(actor, reference)
     watcher_id = user_id or actor.id
@@ -84,20 +83,15 @@ def add_watcher(
         session.execute(
             insert(TicketWatcher).values(ticket_id=ticket.id, user_id=user.id, created_at=now_ms())
         )
-        record(
-            actor,
-            "ticket.watcher_added",
-            loaders.target(ticket),
-            user_id=user.id,
-            username=user.username,
-        )
+        target = loaders.target(ticket)
+        record(actor, "ticket.watcher_added", target, user_id=user.id, username=user.username)
     row = session.execute(_rows(ticket.id).where(TicketWatcher.user_id == user.id)).one()
     return ticket, _json(row), is_new
 
 
 @operation(Access.WRITE)
 def remove_watcher(actor: Actor, reference: str, user_id: str) -> None:
-    """Stop a user from watching; raises Forbidden for a bot that names another, NotFound."""
+    """Remove a watcher; raises NotFound, and Forbidden if a bot names another user."""
     ticket = loaders.writable(actor, reference)
     watcher_id = as_uuid(user_id)
     if actor.is_bot and watcher_id != actor.user_id:
@@ -110,10 +104,5 @@ def remove_watcher(actor: Actor, reference: str, user_id: str) -> None:
             TicketWatcher.ticket_id == ticket.id, TicketWatcher.user_id == user.id
         )
     )
-    record(
-        actor,
-        "ticket.watcher_removed",
-        loaders.target(ticket),
-        user_id=user.id,
-        username=user.username,
-    )
+    target = loaders.target(ticket)
+    record(actor, "ticket.watcher_removed", target, user_id=user.id, username=user.username)

@@ -18,9 +18,8 @@ from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, listing, loaders
-from app.tickets.board_moves import CATEGORIES
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
-from app.tickets.filters import PRIORITIES
+from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.pages.blueprint import pages, user_options
 from app.tickets.pages.filters import words
 from app.tickets.pages.listing import conditions_of, read_request

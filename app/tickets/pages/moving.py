@@ -16,9 +16,9 @@ from app.projects.models import WorkflowState
 from app.rest.fields import load
 from app.tickets import board, board_moves, board_sidebar, loaders, page_queries, service
 from app.tickets.board import Shape
-from app.tickets.board_moves import CATEGORIES, BoardCell
+from app.tickets.board_moves import BoardCell
 from app.tickets.cards import GROUPINGS
-from app.tickets.filters import PRIORITIES
+from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import may_be_assigned, pages
 from app.tickets.read import labels_of
