@@ -1,8 +1,8 @@
-"""What the board shows: columns with their cards, in few statements however many tickets there are.
+"""What a board shows: its columns and their cards, in a fixed number of statements.
 
-A project's columns are its states; the board of all projects has one column a category. Order
-inside a column: priority, then due date, then newest change. A column shows at most
-``CARDS_PER_COLUMN``; of what is done, only the last ``DONE_DAYS``.
+The columns of a project are its states; the cross-project board has one per category. Inside, cards
+are ordered by priority, due date and latest change. A column shows at most ``CARDS_PER_COLUMN``,
+and done tickets only if they changed in the last ``DONE_DAYS``.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ from app.tickets.models import DUE_SQL, RANK_SQL, Ticket, TicketType
 from app.tickets.read import LabelSummary, in_live_projects
 
 CARDS_PER_COLUMN = 100
-_CARDS = [TicketType.STORY.value, TicketType.SUBTASK.value]
 DONE_DAYS = 14
-# A column's tickets are counted up to here, so that a board costs the same however long it is used.
+# Counts of a column stop here, so that the cost of a board does not grow without limit.
 COUNTED = 10_000
 
-# Of tickets alone; where other tables have such columns, the table is named.
+_CARD_TYPES = [TicketType.STORY.value, TicketType.SUBTASK.value]
+# The table is named, because joined tables have columns of the same names.
 _rank: ColumnElement[int] = literal_column(RANK_SQL.replace("priority", "tickets.priority"))
 _due: ColumnElement[str] = literal_column(DUE_SQL.replace("due_date", "tickets.due_date"))
 _MOST: ColumnElement[int] = literal_column(str(CARDS_PER_COLUMN))
@@ -49,7 +49,7 @@ _order = (_rank, _due, Ticket.updated_at.desc(), Ticket.id.desc())
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a board's statements depend on, so that each is made once."""
+    """The part of a ``Shape`` that determines its statements, which are cached by it."""
 
     everywhere: bool
     with_epics: bool
@@ -57,23 +57,22 @@ class Outline:
 
     @property
     def within(self) -> ColumnElement[bool]:
-        """Which tickets are on the board at all; takes ``project_id`` unless of all projects."""
+        """The tickets that can be on the board; takes ``project_id`` unless ``everywhere``."""
         where = (
             in_live_projects() if self.everywhere else Ticket.project_id == bindparam("project_id")
         )
-        # Epics are not cards unless they are asked for.
-        kind = literal(value=True) if self.with_epics else Ticket.type.in_(_CARDS)
-        return and_(where, Ticket.deleted_at.is_(None), kind)
+        types = literal(value=True) if self.with_epics else Ticket.type.in_(_CARD_TYPES)
+        return and_(where, Ticket.deleted_at.is_(None), types)
 
     @property
     def place(self) -> Any:
-        """What decides on a ticket's column."""
+        """The id of a ticket's column."""
         return WorkflowState.category if self.everywhere else Ticket.state_id
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a board shows: of which project (None: of all), grouped how, and how much."""
+    """Which board to show: of a project or (None) of all, its grouping, and its options."""
 
     project_id: str | None
     grouping: str = ""
@@ -82,12 +81,11 @@ class Shape:
 
     @property
     def outline(self) -> Outline:
-        """What its statements are made of."""
         return Outline(self.project_id is None, self.with_epics, self.all_done)
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values that those statements take."""
+        """The parameters of the statements of ``outline``."""
         project = {} if self.project_id is None else {"project_id": self.project_id}
         recent = {} if self.all_done else {"done_since": now_ms() - DONE_DAYS * DAY_MS}
         return {**project, **recent}
@@ -95,89 +93,85 @@ class Shape:
 
 @dataclass(slots=True)
 class Column:
-    """One state of the project (or one category), its cards and how many tickets it holds."""
+    """One state of the project, or one category, with its cards."""
 
     id: str
     name: str
     category: str
-    # Live tickets in the column, whatever the filters; one more than COUNTED stands for any more.
+    # Live tickets in the column without any filter; COUNTED + 1 means that or more.
     total: int
     cards: list[Card] = field(default_factory=list)
-    # Cards that fit the filters, shown or not; of what is done, recent ones alone.
+    # Tickets that match the filters, shown or not; of done ones, only the recent.
     fitting: int = 0
 
     @property
     def shown(self) -> int:
-        """How many cards there are."""
         return len(self.cards)
 
     @property
     def is_many(self) -> bool:
-        """Whether there are more tickets than are counted."""
         return self.total > COUNTED
 
     @property
     def older(self) -> int:
-        """How many tickets that fit are left to the list."""
+        """The number of matching tickets without a card."""
         return self.fitting - self.shown
 
 
 @dataclass(frozen=True, slots=True)
 class BoardLane:
-    """A row of a grouped board: what its cards have in common, and the cards by column."""
+    """A row of a grouped board, with its cards by column."""
 
     key: str
     name: str
-    # The user, priority, epic or label that it stands for.
+    # The user, priority, epic or label that its cards share.
     mark: Any
     cells: list[tuple[Column, list[Card]]]
 
     @property
     def shown(self) -> int:
-        """How many cards there are."""
-        return sum(len(held) for _, held in self.cells)
+        return sum(len(cards) for _, cards in self.cells)
 
 
 def columns(
     shape: Shape, conditions: Sequence[ColumnElement[bool]], users: dict[str, UserSummary]
 ) -> list[Column]:
-    """The board's columns in order, each with the cards that fit."""
-    found = {column.id: column for column in empty_columns(shape)}
+    """The board's columns in order, each with the cards that match the conditions."""
+    by_id = {column.id: column for column in empty_columns(shape)}
     rows: Sequence[AnyRow]
     if conditions or shape.project_id is None:
         rows = session.execute(_first_of_each(shape.outline, *conditions), shape.values).all()
         fitting = {row.place: row.fitting for row in rows}
     else:
-        rows = _first(shape, list(found.values()))
-        fitting = {column.id: column.total for column in found.values()}
+        rows = _first_unfiltered(shape, list(by_id.values()))
+        fitting = {column.id: column.total for column in by_id.values()}
     for card in _build(shape, rows, users):
-        found[card["place"]].cards.append(card)
-    for column in found.values():
+        by_id[card["place"]].cards.append(card)
+    for column in by_id.values():
         column.fitting = fitting.get(column.id, 0)
         if column.category == StateCategory.DONE and not conditions and not shape.all_done:
             column.fitting = column.total
-    return list(found.values())
+    return list(by_id.values())
 
 
 def empty_columns(shape: Shape) -> list[Column]:
-    """The board's columns in order, with how many tickets each holds, and no cards yet."""
+    """The board's columns in order with their totals, without cards."""
     rows = _totals(shape.outline).all(**shape.values)
     if shape.project_id is None:
-        counted = {row.category: min(row.total, COUNTED + 1) for row in rows}
+        totals = {row.category: min(row.total, COUNTED + 1) for row in rows}
         return [
-            Column(str(one), str(one).capitalize(), str(one), counted.get(str(one), 0))
-            for one in StateCategory
+            Column(name, name.capitalize(), name, totals.get(name, 0))
+            for name in map(str, StateCategory)
         ]
     return [Column(row.id, row.name, row.category, row.total) for row in rows]
 
 
 @lru_cache
 def _totals(outline: Outline) -> Prepared:
-    """The columns, and how many tickets each holds."""
-    # A count for each along the index of boards: grouping a join takes five times as long.
+    # One count per column along the index of boards; a grouped join takes five times as long.
     within = and_(Ticket.state_id == WorkflowState.id, outline.within)
-    some = select(Ticket.id).where(within).correlate(WorkflowState).limit(COUNTED + 1).subquery()
-    total = select(func.count()).select_from(some).scalar_subquery().label("total")
+    tickets = select(Ticket.id).where(within).correlate(WorkflowState).limit(COUNTED + 1).subquery()
+    total = select(func.count()).select_from(tickets).scalar_subquery().label("total")
     if outline.everywhere:
         by_state = select(WorkflowState.category, total).subquery()
         return Prepared(
@@ -195,7 +189,7 @@ def _totals(outline: Outline) -> Prepared:
 def _fitting(
     outline: Outline, conditions: Sequence[ColumnElement[bool]], statement: AnySelect
 ) -> AnySelect:
-    """Of a statement over tickets and their states, what is on the board and fits."""
+    """A statement over tickets and their states, limited to matching tickets of the board."""
     statement = statement.where(outline.within, *conditions)
     if outline.all_done:
         return statement
@@ -204,9 +198,10 @@ def _fitting(
 
 
 def _first_of_each(outline: Outline, *conditions: ColumnElement[bool]) -> AnySelect:
-    """The first cards of every column, and how many there are in all.
+    """The first cards of every column, and the number of matching tickets.
 
-    What a card shows is fetched only for those: sorting whole rows takes three times as long.
+    Only ids are sorted, and the rest is joined afterwards: sorting whole rows takes three times as
+    long.
     """
     number = func.row_number().over(partition_by=outline.place, order_by=_order).label("number")
     fitting = func.count().over(partition_by=outline.place).label("fitting")
@@ -222,24 +217,24 @@ def _first_of_each(outline: Outline, *conditions: ColumnElement[bool]) -> AnySel
     )
 
 
-def _first(shape: Shape, found: Sequence[Column]) -> list[Any]:
-    """The first cards of every column of a project's board that nothing filters."""
-    cut = tuple(column.category == StateCategory.DONE and not shape.all_done for column in found)
-    places = {f"place_{number}": column.id for number, column in enumerate(found)}
+def _first_unfiltered(shape: Shape, columns: Sequence[Column]) -> list[Any]:
+    """The first cards of every column of a project's board without filters."""
+    cut = tuple(column.category == StateCategory.DONE and not shape.all_done for column in columns)
+    places = {f"place_{number}": column.id for number, column in enumerate(columns)}
     values = shape.values if any(cut) else {"project_id": shape.project_id}
     return _firsts(shape.outline, cut).all(**values, **places)
 
 
 @lru_cache
 def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
-    """The first cards of so many states, each read along the index; ``cut`` ones recent alone."""
+    """The first cards of each state along the index; where ``cut``, only recent ones."""
     columns = []
     for number, is_cut in enumerate(cut):
         column = select(Ticket.id).where(
             outline.within, Ticket.state_id == bindparam(f"place_{number}")
         )
         if is_cut:
-            # Along the order of the column until there are enough, not through all that is recent.
+            # Keeps the index of the column's order; that of ``updated_at`` would read all recent.
             recent = Unindexed(Ticket.updated_at) >= bindparam("done_since", type_=BigInteger)
             column = column.where(recent)
         columns.append(select(column.order_by(*_order).limit(_MOST).subquery().c.id))
@@ -256,53 +251,54 @@ def cards_among(
     ticket_ids: Sequence[str],
     users: dict[str, UserSummary],
 ) -> list[Card]:
-    """Of these tickets, the cards that the board shows."""
+    """The cards of those of these tickets that the board shows."""
     among = Ticket.id.in_(ticket_ids)
     statement = _fitting(shape.outline, [*conditions, among], cards.SOURCE).order_by(*_order)
     return _build(shape, session.execute(statement, shape.values).all(), users)
 
 
 def card(shape: Shape, ticket_id: str, users: dict[str, UserSummary]) -> Card:
-    """One card, as the board shows it, whether it fits or not."""
+    """The card of a ticket, even if it does not match the filters of the board."""
     rows = session.execute(cards.SOURCE.where(Ticket.id == ticket_id)).all()
     return _build(shape, rows, users)[0]
 
 
 def lanes(
     shape: Shape,
-    found: Sequence[Column],
+    columns: Sequence[Column],
     users: dict[str, UserSummary],
     labels: Sequence[LabelSummary],
 ) -> list[BoardLane]:
-    """The cards of these columns by lane; lanes in a fixed order, what has none of it last."""
-    marks = _marks(shape.grouping, found, users, labels)
-    held: dict[tuple[str, str], list[Card]] = {}
-    for column in found:
-        for one in column.cards:
-            held.setdefault((one["lane"], column.id), []).append(one)
+    """The cards of these columns by lane, in a fixed order; the lane ``cards.NONE`` is last."""
+    cells: dict[tuple[str, str], list[Card]] = {}
+    for column in columns:
+        for card in column.cards:
+            cells.setdefault((card["lane"], column.id), []).append(card)
     return [
-        BoardLane(key, name, mark, [(column, held.get((key, column.id), [])) for column in found])
-        for key, (name, mark) in marks.items()
+        BoardLane(
+            key, name, mark, [(column, cells.get((key, column.id), [])) for column in columns]
+        )
+        for key, (name, mark) in _marks(shape.grouping, columns, users, labels).items()
     ]
 
 
 def _marks(
     grouping: str,
-    found: Sequence[Column],
+    columns: Sequence[Column],
     users: dict[str, UserSummary],
     labels: Sequence[LabelSummary],
 ) -> dict[str, tuple[str, Any]]:
-    """The lanes that are shown, by key: priorities all, of the rest those that hold a card."""
+    """Name and mark of each lane by key: all priorities, otherwise only lanes with a card."""
     if grouping == "priority":
         return {str(level): (str(level).capitalize(), str(level)) for level in cards.RANKS}
-    used = {one["lane"]: one for column in found for one in column.cards}
-    made: dict[str, tuple[str, Any]] = {}
+    used = {card["lane"]: card for column in columns for card in column.cards}
+    marks: dict[str, tuple[str, Any]] = {}
     if grouping == "assignee":
-        made = {key: (user["display_name"], user) for key, user in users.items() if key in used}
+        marks = {key: (user["display_name"], user) for key, user in users.items() if key in used}
     elif grouping == "label":
-        made = {one["id"]: (one["name"], one) for one in labels if one["id"] in used}
+        marks = {label["id"]: (label["name"], label) for label in labels if label["id"] in used}
     elif grouping == "epic":
-        epics = sorted((one["epic"], key) for key, one in used.items() if key != cards.NONE)
-        made = {key: (title, title) for title, key in epics}
+        epics = sorted((card["epic"], key) for key, card in used.items() if key != cards.NONE)
+        marks = {key: (title, title) for title, key in epics}
     missing = {"assignee": "Nobody", "label": "No label", "epic": "No epic"}[grouping]
-    return {**made, cards.NONE: (missing, None)}
+    return {**marks, cards.NONE: (missing, None)}

@@ -87,8 +87,8 @@ def build(
     parts = parts_of([row.id for row in rows])
     cards = []
     for row in rows:
-        card = _card(row, users, parts.get(row.id, Parts()))
-        card["place"] = row.category if by_category else row.state_id
+        column = row.category if by_category else row.state_id
+        card = _card(row, users, parts.get(row.id, Parts()), column)
         card["lane"] = lane_of(card, grouping)
         card["look"] = repr(card)
         # Browsers compare cards by this, and leave an unchanged card alone.
@@ -97,7 +97,7 @@ def build(
     return cards
 
 
-def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts) -> Card:
+def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts, column: str) -> Card:
     is_done = row.category == StateCategory.DONE
     is_overdue = bool(row.due_date and row.due_date < iso(now_ms())[:10] and not is_done)
     is_stalled = parts.silent_since and stalled_bots.is_stalled(parts.silent_since)
@@ -109,7 +109,7 @@ def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts) -> Card:
         "priority": row.priority,
         "due_date": row.due_date,
         "overdue": is_overdue,
-        "place": None,
+        "place": column,
         "assignee": users.get(row.assignee_user_id or ""),
         "labels": labels_in(row.labels),
         "epic_id": row.epic_id,

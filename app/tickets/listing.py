@@ -1,9 +1,8 @@
-"""Lists of tickets by filter: keyset pages over an index; nothing here grows with the table.
+"""Filtered lists of tickets: keyset pages along an index, whose cost does not grow with the table.
 
-REST and tools list newest first. People sort: by when tickets were made, in one project or all
-(``ix_tickets_live_project``, ``ix_tickets_live_all``), and in a project by when they last changed
-(``ix_tickets_live_updated``), forwards and back, flat or as a tree. Those are the orders that an
-index gives; by anything else a page would read every ticket.
+REST and tools list newest first. Pages also sort, in both directions, by the orders of an index: by
+creation in one project or all (``ix_tickets_live_project``, ``ix_tickets_live_all``), and by latest
+change in a project (``ix_tickets_live_updated``).
 """
 
 from collections.abc import Sequence
@@ -35,32 +34,32 @@ from app.tickets.filters import FILTERS
 from app.tickets.models import Ticket, TicketLabel, TicketType
 from app.tickets.read import BODILESS, TICKETS, in_live_projects, tickets_json
 
-# -- for REST and tools: one statement for each set of filters -----------------------------------
+# -- REST and tools: one cached statement per set of filters -------------------------------------
 
-# Which tickets a list may hold at all, whatever it is filtered by.
+# The tickets that a list can hold, independent of its filters.
 _BOUNDS: dict[str, ColumnElement[bool]] = {
     "live": Ticket.deleted_at.is_(None),
     "in_live_projects": in_live_projects(),
     "allowlist": Ticket.project_id.in_(bindparam("allowlist", expanding=True)),
     "nothing": false(),
 }
-# Filters in the words that an index or a planner needs; ``_worded`` chooses them.
-_WORDED: dict[str, ColumnElement[bool]] = {
-    # Of epics there is an index.
+# Rewritten filters for an index or a planner; ``_rewritten`` chooses them.
+_REWRITTEN: dict[str, ColumnElement[bool]] = {
+    # Matches the partial index of epics.
     "epics": Ticket.type == literal_column("'epic'"),
-    # Asked of one ticket after another, for a label that many have.
+    # Checked per ticket, for a label that many tickets carry.
     "common_label_id": exists().where(
         TicketLabel.ticket_id == Ticket.id, TicketLabel.label_id == bindparam("common_label_id")
     ),
     "unassigned": Ticket.assignee_user_id.is_(None),
-    # Asked once of the one state whose tickets are wanted.
+    # Checked once, for the state of the filter ``state_id``.
     "category_of_state": select(WorkflowState.category)
     .where(WorkflowState.id == bindparam("state_id"))
     .correlate(None)
     .scalar_subquery()
     == bindparam("category_of_state"),
 }
-# The filters that an index in list order answers, the one that leaves the fewest tickets first.
+# The filters with an index in list order, the most selective one first.
 _INDEXED = {
     "parent_ticket_id": Ticket.parent_ticket_id,
     "assignee_user_id": Ticket.assignee_user_id,
@@ -68,8 +67,8 @@ _INDEXED = {
     "state_id": Ticket.state_id,
     "project_id": Ticket.project_id,
 }
-# A label on fewer tickets than this is looked up first; with another, one of its tickets is soon
-# met on the way through the list.
+# The tickets of a label on fewer tickets than this are looked up first. Those of any other label
+# are frequent enough to be found along the list.
 _COMMON = 2000
 _LAST_OF_FEW = Prepared(
     select(TicketLabel.label_id)
@@ -90,7 +89,7 @@ def list_tickets(
     with_body: bool = True,
     **filters: Any,
 ) -> Page:
-    """Tickets of all projects that the actor can see, newest first; the body can be None."""
+    """Tickets of all projects that the actor sees, newest first; their body can be None."""
     bounds: dict[str, Any] = {"allowlist": list(actor.allowlist)} if actor.allowlist else {}
     if not include_deleted:
         bounds |= {"live": True, "in_live_projects": True}
@@ -122,18 +121,19 @@ def ticket_page(
     cursor: str | None,
     with_body: bool = True,
 ) -> Page:
-    """A page of tickets, newest first, by values of ``FILTERS``; a list of values means any.
+    """A page of tickets, newest first, by values of ``FILTERS``; a list matches any of its values.
 
-    None and False filter nothing. A query for ids costs a statement made for this page alone.
+    None and False are no filters. With a query as a value, the statement cannot be cached.
     """
     values = {
         name: value for name, value in filters.items() if value is not None and value is not False
     }
-    queried = {name: value for name, value in values.items() if isinstance(value, Select)}
-    values = _worded({name: one for name, one in values.items() if name not in queried}) | bounds
+    queries = {name: value for name, value in values.items() if isinstance(value, Select)}
+    values = {name: value for name, value in values.items() if name not in queries}
+    values = _rewritten(values) | bounds
     lists = frozenset(name for name, value in values.items() if isinstance(value, list))
     statement = _filtered(with_body, frozenset(values), lists)
-    special = [FILTERS[name].condition(value) for name, value in queried.items()]
+    special = [FILTERS[name].condition(value) for name, value in queries.items()]
     return page(
         statement.where(*special).params(values) if special else statement,
         kind="ticket",
@@ -146,8 +146,8 @@ def ticket_page(
     )
 
 
-def _worded(values: dict[str, Any]) -> dict[str, Any]:
-    """The same filters, some in words that databases answer better."""
+def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
+    """The same filters, with those of ``_REWRITTEN`` where a database answers them faster."""
     values = {
         name: value[0] if isinstance(value, list) and len(value) == 1 and value[0] else value
         for name, value in values.items()
@@ -156,7 +156,7 @@ def _worded(values: dict[str, Any]) -> dict[str, Any]:
         values["unassigned"] = values.pop("assignee_user_id")
     is_epic = values.get("ticket_type") == TicketType.EPIC
     if values.get("ready") and (is_epic or values.get("state_category") == StateCategory.DONE):
-        # No such ticket is ready, so none has to be looked at.
+        # Such tickets are never ready, so no ticket is read.
         values["nothing"] = True
     if is_epic:
         del values["ticket_type"]
@@ -165,7 +165,7 @@ def _worded(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(label_id, str) and _is_common(label_id):
         values["common_label_id"] = values.pop("label_id")
     if {"state_id", "state_category"} <= values.keys() and is_postgresql():
-        # It would ask each of the state's tickets; SQLite looks at the state first.
+        # PostgreSQL would check each ticket of the state; SQLite reads the state first.
         values["category_of_state"] = values.pop("state_category")
     return values
 
@@ -176,19 +176,19 @@ def _is_common(label_id: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _filtered(with_body: bool, names: frozenset[str], lists: frozenset[str]) -> AnySelect:
-    """The query of these filters. It is made once: making it costs more than running it."""
+    """The statement of these filters. Cached, because building it costs more than running it."""
     statement: AnySelect = TICKETS if with_body else BODILESS
     if "nothing" in names:
         return statement.where(false())
     first = next((name for name in _INDEXED if name in names - lists), None)
     if names >= {"epics", "project_id"} and first != "parent_ticket_id":
-        # Epics of a project are fewer than what anybody has in it.
+        # A project has fewer epics than an assignee has tickets.
         first = "project_id"
     for name in sorted(names):
         if name in _BOUNDS:
             statement = statement.where(_BOUNDS[name])
-        elif name in _WORDED:
-            statement = statement.where(_WORDED[name])
+        elif name in _REWRITTEN:
+            statement = statement.where(_REWRITTEN[name])
         elif name in _INDEXED and name != first and name not in lists:
             statement = statement.where(Unindexed(_INDEXED[name]) == bindparam(name))
         else:
@@ -197,14 +197,14 @@ def _filtered(with_body: bool, names: frozenset[str], lists: frozenset[str]) -> 
     return statement
 
 
-# -- for people: sorted, forwards and back -------------------------------------------------------
+# -- pages: sorted, in both directions -----------------------------------------------------------
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order: by which column, and whether the smallest comes first."""
+    """An order of a list by one column."""
 
     name: str
     column: InstrumentedAttribute[int]
@@ -212,13 +212,13 @@ class Sort:
 
     @property
     def kind(self) -> str:
-        """What cursors of this order are called: those of another one do not fit."""
+        """The kind of its cursors; a cursor of another kind is refused."""
         return f"ticket.{self.name}"
 
 
 SORTS = {
-    one.name: one
-    for one in (
+    sort.name: sort
+    for sort in (
         Sort("created", Ticket.created_at),
         Sort("oldest", Ticket.created_at, ascending=True),
         Sort("updated", Ticket.updated_at),
@@ -231,7 +231,7 @@ _LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
 
 @dataclass(frozen=True, slots=True)
 class FoundTickets:
-    """A page of tickets without bodies, and the cursors of the pages around it."""
+    """A page of tickets without bodies, and the cursors of the neighbouring pages."""
 
     rows: list[Row]
     before: str | None
@@ -246,7 +246,7 @@ def find(
     cursor: str | None,
     backwards: bool = False,
 ) -> FoundTickets:
-    """The page after a cursor, or ``backwards`` the one before it; raises InvalidField."""
+    """The page after a cursor, or if ``backwards`` the page before it; raises InvalidField."""
     found = page(
         _LIVE.where(*conditions),
         kind=sort.kind,
@@ -266,14 +266,14 @@ def find(
     )
 
 
-def _cursor(rows: Sequence[AnyRow], at: int, sort: Sort) -> str | None:
+def _cursor(rows: Sequence[AnyRow], index: int, sort: Sort) -> str | None:
     if not rows:
         return None
-    return encode(Cursor(sort.kind, rows[at].id, getattr(rows[at], sort.column.key)))
+    return encode(Cursor(sort.kind, rows[index].id, getattr(rows[index], sort.column.key)))
 
 
 def ids(conditions: Sequence[ColumnElement[bool]], limit: int) -> list[str]:
-    """The ids of the tickets that fit, newest first, at most so many."""
+    """The ids of matching tickets, newest first."""
     statement = (
         select(Ticket.id)
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
@@ -284,31 +284,23 @@ def ids(conditions: Sequence[ColumnElement[bool]], limit: int) -> list[str]:
     return list(session.scalars(statement))
 
 
-# -- as a tree: epics, below them their stories, below those their subtasks ----------------------
+# -- pages: trees of epics, stories and subtasks -------------------------------------------------
 
 LEVELS = 3
-# Of one page of trees; more would be no page.
+# Per level of one page.
 MOST_BELOW = 1000
 
 
 @dataclass(slots=True)
 class Branch:
-    """A ticket with what lies below it."""
+    """A ticket with its descendants."""
 
     row: Row
     level: int
-    # Whether it fits the filters itself.
+    # Whether the ticket itself matches the filters.
     fits: bool
     parts: Parts
     below: list["Branch"] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """A page of trees, flat and in order, and the cursors around it."""
-
-    branches: list[Branch]
-    found: FoundTickets
 
 
 def find_trees(
@@ -319,34 +311,34 @@ def find_trees(
     limit: int,
     cursor: str | None,
     backwards: bool = False,
-) -> Forest:
-    """A page of the project's trees, newest first, with all that lies below; raises InvalidField.
+) -> tuple[list[Branch], FoundTickets]:
+    """A page of the project's trees: all branches, depth first, and the page of their roots.
 
-    What does not fit the conditions stays only where something below it does.
+    A ticket that does not match stays only if one of its descendants matches. Raises InvalidField.
     """
     inside = Ticket.project_id == project_id
     shown = _with_ancestors(inside, conditions)
-    top = [inside, Ticket.parent_ticket_id.is_(None)]
+    roots = [inside, Ticket.parent_ticket_id.is_(None)]
     if conditions:
-        top.append(Ticket.id.in_(shown))
-    found = find(top, sort, limit=limit, cursor=cursor, backwards=backwards)
+        roots.append(Ticket.id.in_(shown))
+    found = find(roots, sort, limit=limit, cursor=cursor, backwards=backwards)
     rows = list(found.rows)
-    layer = [row["id"] for row in rows]
+    parent_ids = [row["id"] for row in rows]
     for _ in range(LEVELS - 1):
-        if not layer:
+        if not parent_ids:
             break
-        under = [Ticket.parent_ticket_id.in_(layer)]
+        conditions_below = [Ticket.parent_ticket_id.in_(parent_ids)]
         if conditions:
-            under.append(Ticket.id.in_(shown))
-        statement = _LIVE.where(*under).order_by(Ticket.created_at, Ticket.id)
+            conditions_below.append(Ticket.id.in_(shown))
+        statement = _LIVE.where(*conditions_below).order_by(Ticket.created_at, Ticket.id)
         below = tickets_json(session.execute(statement.limit(MOST_BELOW)).all())
         rows += below
-        layer = [row["id"] for row in below]
-    return Forest(_flat(found.rows, rows, _fitting(rows, conditions)), found)
+        parent_ids = [row["id"] for row in below]
+    return _branches(found.rows, rows, _fitting(rows, conditions)), found
 
 
 def _with_ancestors(inside: ColumnElement[bool], conditions: Sequence[ColumnElement[bool]]) -> Any:
-    """A query for the ids of what fits, and of what it lies below."""
+    """A query for the ids of matching tickets and their ancestors."""
     fitting = (
         select(Ticket.id, Ticket.parent_ticket_id.label("above"))
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
@@ -366,27 +358,27 @@ def _with_ancestors(inside: ColumnElement[bool], conditions: Sequence[ColumnElem
 
 
 def _fitting(rows: Sequence[Row], conditions: Sequence[ColumnElement[bool]]) -> set[str]:
-    every = [row["id"] for row in rows]
-    if not conditions or not every:
-        return set(every)
-    return set(ids([Ticket.id.in_(every), *conditions], len(every)))
+    all_ids = [row["id"] for row in rows]
+    if not conditions or not all_ids:
+        return set(all_ids)
+    return set(ids([Ticket.id.in_(all_ids), *conditions], len(all_ids)))
 
 
-def _flat(top: Sequence[Row], rows: Sequence[Row], fitting: set[str]) -> list[Branch]:
+def _branches(top: Sequence[Row], rows: Sequence[Row], fitting: set[str]) -> list[Branch]:
     parts = parts_of([row["id"] for row in rows])
     below: dict[str, list[Row]] = {}
     for row in rows:
         if row["parent_ticket_id"]:
             below.setdefault(row["parent_ticket_id"], []).append(row)
-    made: list[Branch] = []
+    branches: list[Branch] = []
 
     def add(row: Row, level: int) -> Branch:
         identifier = row["id"]
         branch = Branch(row, level, identifier in fitting, parts.get(identifier, Parts()))
-        made.append(branch)
+        branches.append(branch)
         branch.below = [add(child, level + 1) for child in below.get(identifier, [])]
         return branch
 
     for row in top:
         add(row, 1)
-    return made
+    return branches

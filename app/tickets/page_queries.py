@@ -1,7 +1,4 @@
-"""What the ticket page reads, in a fixed number of statements.
-
-The API's lists come one by one; a page shows them all at once, so it joins what it can.
-"""
+"""The queries of the ticket page, in a fixed number of statements."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,10 +38,8 @@ from app.tickets.stream_queries import actor_of
 from app.tickets.watchers import watcher_json
 from app.web.wiki_addresses import address_of
 
-# -- what leads to a ticket: the little that its page knows of the wiki and of notes, which stand
-# above in the stack -----------------------------------------------------------------------------
+# -- backlinks: tables of the wiki and of sticky notes, packages that are higher in the stack -----
 
-# Pages of a project that links itself all over would crowd out the ticket.
 SOURCES_SHOWN = 20
 FIRST_WORDS = 200
 PAGE, NOTE = "page", "note"
@@ -71,19 +66,20 @@ _notes = table(
 
 @dataclass(frozen=True, slots=True)
 class Backlink:
-    """A page or a note, and where it is."""
+    """A wiki page or a sticky note that leads to a ticket."""
 
     kind: str
     title: str
     address: str
-    # The project that it belongs to, or nothing.
+    # The key of its project, if it has one.
     key: str | None
 
 
-def _leading_here() -> list[AnySelect]:
-    """What leads to a ticket and a person sees, in the columns of ``_around``.
+def _backlinks() -> list[AnySelect]:
+    """The pages and notes that lead to a ticket and that a person sees.
 
-    They take ``display_id``, ``ticket_id``, ``project_id`` and ``user_id``.
+    Their columns are those of ``_related``; they take ``display_id``, ``ticket_id``,
+    ``project_id`` and ``user_id``.
     """
     live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
     nothing = (literal(0, BigInteger), literal(""))
@@ -107,7 +103,7 @@ def _leading_here() -> list[AnySelect]:
         .order_by(_pages.c.title, _pages.c.id)
         .limit(_MOST_SHOWN)
     )
-    # A note of a project becomes a ticket of that project; a personal one is its owner's alone.
+    # A note belongs to the project of its ticket; a personal one is visible to its owner only.
     own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
     notes = (
         select(
@@ -129,36 +125,30 @@ def _leading_here() -> list[AnySelect]:
 
 
 def _sources(rows: Iterable[Any]) -> list[Backlink]:
-    """What leads to the ticket, of rows of ``_around``: notes first, then pages by title."""
-    found = [
-        _source(row.kind, row.id, row.name, row.second, row.place)
-        for row in rows
-        if row.kind in (PAGE, NOTE)
-    ]
-    return sorted(found, key=lambda one: (one.kind, one.title.casefold(), one.address))[
-        :SOURCES_SHOWN
-    ]
+    """The backlinks in rows of ``_related``: notes first, then pages by title."""
+    found = []
+    for row in rows:
+        key = row.position or None
+        if row.kind == PAGE:
+            found.append(Backlink(PAGE, row.name, address_of(key, row.second, row.id), key))
+        elif row.kind == NOTE:
+            prefix = f"/projects/{key}" if key else ""
+            found.append(Backlink(NOTE, row.name, f"{prefix}/sticky-notes#note-{row.id}", key))
+    found.sort(key=lambda link: (link.kind, link.title.casefold(), link.address))
+    return found[:SOURCES_SHOWN]
 
 
-def _source(kind: str, identifier: str, title: str, slug: str, key: str) -> Backlink:
-    if kind == PAGE:
-        return Backlink(kind, title, address_of(key or None, slug, identifier), key or None)
-    below = f"/projects/{key}" if key else ""
-    return Backlink(kind, title, f"{below}/sticky-notes#note-{identifier}", key or None)
-
-
-# -- the ticket and what stands around it --------------------------------------------------------
+# -- the ticket and its related rows -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class TicketPageData:
-    """A ticket with its project, all labels of the project by name, and what stands around it."""
+    """A ticket with its project, all labels of the project by name, watchers and backlinks."""
 
     ticket: dict[str, Any]
     project: dict[str, str]
     labels: list[dict[str, str]]
     watchers: list[dict[str, Any]]
-    # What leads to it from elsewhere, for people.
     sources: list[Backlink]
 
 
@@ -171,7 +161,7 @@ _SUBJECT = Prepared(
 
 @operation(Access.READ)
 def subject(actor: Actor, reference: str) -> TicketPageData:
-    """The ticket of a display id; raises NotFound or Gone."""
+    """The page data of the ticket with a display id; raises NotFound or Gone."""
     row = _SUBJECT.first(reference=reference)
     if row is None or not actor.sees_project(row.project_id):
         raise NotFound("ticket", reference)
@@ -179,29 +169,34 @@ def subject(actor: Actor, reference: str) -> TicketPageData:
         raise Gone("project", row.project_id)
     if row.deleted_at is not None:
         raise Gone("ticket", reference)
-    around = _AROUND.all(
-        project_id=row.project_id,
-        ticket_id=row.id,
-        display_id=row.display_id,
-        user_id=actor.id,
+    related = _RELATED.all(
+        project_id=row.project_id, ticket_id=row.id, display_id=row.display_id, user_id=actor.id
     )
-    labels, watchers = _labels_and_watchers(around)
-    ticket = read.ticket_json(row)
-    project = {"id": row.project_id, "key": row.key, "name": row.name}
-    return TicketPageData(ticket, project, labels, watchers, _sources(around))
+    return TicketPageData(
+        ticket=read.ticket_json(row),
+        project={"id": row.project_id, "key": row.key, "name": row.name},
+        labels=[
+            {"id": label.id, "name": label.name, "color": label.second}
+            for label in related
+            if label.kind == "label"
+        ],
+        watchers=[
+            watcher_json(user_summary(user.id, user.type, user.second, user.name), user.created_at)
+            for user in related
+            if user.kind == "watcher"
+        ],
+        sources=_sources(related),
+    )
 
 
-Rows = list[dict[str, Any]]
-
-
-def _around() -> Prepared:
-    """The project's labels, the ticket's watchers, and what leads to it."""
+def _related() -> Prepared:
+    """The project's labels, the ticket's watchers and its backlinks."""
     labels = select(
         literal("label").label("kind"),
         Label.id,
         Label.name,
         Label.color.label("second"),
-        Label.name_key.label("place"),
+        Label.name_key.label("position"),
         literal(0, BigInteger).label("created_at"),
         literal("").label("type"),
     ).where(Label.project_id == bindparam("project_id"))
@@ -218,25 +213,12 @@ def _around() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
     )
-    every = union_all(labels, watchers, *_leading_here())
-    columns = every.selected_columns
-    return Prepared(every.order_by(columns.kind, columns.place, columns.id))
+    rows = union_all(labels, watchers, *_backlinks())
+    columns = rows.selected_columns
+    return Prepared(rows.order_by(columns.kind, columns.position, columns.id))
 
 
-_AROUND = _around()
-
-
-def _labels_and_watchers(rows: Iterable[Any]) -> tuple[Rows, Rows]:
-    """The project's labels, and who watches the ticket."""
-    of_project: Rows = []
-    watching: Rows = []
-    for row in rows:
-        if row.kind == "watcher":
-            user = user_summary(row.id, row.type, row.second, row.name)
-            watching.append(watcher_json(user, row.created_at))
-        elif row.kind == "label":
-            of_project.append({"id": row.id, "name": row.name, "color": row.second})
-    return of_project, watching
+_RELATED = _related()
 
 
 def _all_children() -> Prepared:
@@ -279,7 +261,7 @@ _CHILDREN = _all_children()
 
 
 def children(ticket_id: str) -> list[dict[str, Any]]:
-    """The live tickets below this one, oldest first, with how much lies below each."""
+    """The live children of a ticket, oldest first, each with the progress of its own children."""
     return [
         {
             "id": row.id,
@@ -298,14 +280,14 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
 
 @operation(Access.HUMAN)
 def deleted(actor: Actor, reference: str) -> dict[str, Any]:
-    """What people see of a deleted ticket: who deleted it and when, and what lies below it."""
+    """What people see of a deleted ticket: when it was deleted and by whom, and its children."""
     row = session.execute(
         select(Ticket.id, Ticket.display_id, Ticket.title, Ticket.deleted_at, Project.key)
         .add_columns(Project.name, Project.id.label("project_id"))
         .join(Project, Project.id == Ticket.project_id)
         .where(Ticket.display_id == reference)
     ).one()
-    last = session.execute(
+    deletion = session.execute(
         select(User.id.label("user_id"), User.type, User.username, User.display_name)
         .select_from(AuditEvent)
         .outerjoin(User, User.id == AuditEvent.actor_user_id)
@@ -316,6 +298,6 @@ def deleted(actor: Actor, reference: str) -> dict[str, Any]:
     return {
         "ticket": {"display_id": row.display_id, "title": row.title, "deleted_at": row.deleted_at},
         "project": {"id": row.project_id, "key": row.key, "name": row.name},
-        "by": actor_of(last) if last else None,
+        "by": actor_of(deletion) if deletion else None,
         "children": children(row.id),
     }

@@ -1,6 +1,6 @@
-"""What a ticket shows: its columns, its rows by name, its JSON, and how one is found.
+"""Reading tickets: their columns, their JSON, and the lookup of one.
 
-REST, tools, pages, the list and exports read tickets by these. Lists are in ``listing.py``.
+REST, tools, pages and exports share these. Lists are in ``listing.py``.
 """
 
 from collections.abc import Sequence
@@ -25,25 +25,20 @@ from app.projects.models import Label, Project, WorkflowState
 from app.tickets.models import Ticket, TicketLabel
 
 
+# Short forms of resources, for use inside other resources.
 class StateSummary(TypedDict):
-    """A workflow state where another resource names one."""
-
     id: str
     name: str
     category: str
 
 
 class LabelSummary(TypedDict):
-    """A label where another resource names one."""
-
     id: str
     name: str
     color: str
 
 
 class TicketSummary(TypedDict):
-    """A ticket where another resource names one."""
-
     id: str
     display_id: str
     title: str
@@ -54,21 +49,21 @@ class TicketSummary(TypedDict):
 def state_summary(
     identifier: str | None, name: str | None, category: str | None
 ) -> StateSummary | None:
-    """The summary of a state; None for a deleted ticket whose state is gone."""
+    """The summary of a state; None for a deleted ticket without a state."""
     if identifier is None or name is None or category is None:
         return None
     return {"id": identifier, "name": name, "category": category}
 
 
-def labels_in(found: str | None) -> list[LabelSummary]:
-    """The labels of ``LABELS``, in the order in which they are shown."""
-    return list(_label_summaries(found)) if found else []
+def labels_in(json_rows: str | None) -> list[LabelSummary]:
+    """Parse a value of the column ``LABELS``; labels are ordered by name."""
+    return list(_label_summaries(json_rows)) if json_rows else []
 
 
 @lru_cache(maxsize=1024)
-def _label_summaries(found: str) -> tuple[LabelSummary, ...]:
-    # A project has few labels, and many tickets the same ones: the same text says the same.
-    rows = sorted(orjson.loads(found))
+def _label_summaries(json_rows: str) -> tuple[LabelSummary, ...]:
+    # Cached, because many tickets of a project have the same labels.
+    rows = sorted(orjson.loads(json_rows))
     return tuple(
         {"id": identifier, "name": name, "color": color} for _, identifier, name, color in rows
     )
@@ -79,7 +74,7 @@ _Reporter = aliased(User, name="reporter")
 _Parent = aliased(Ticket, name="parent")
 _ParentState = aliased(WorkflowState, name="parent_state")
 
-# The labels of a ticket, as ``labels_in`` reads them.
+# The labels of a ticket, to be parsed by ``labels_in``.
 LABELS = (
     select(JsonRows(Label.name_key, Label.id, Label.name, Label.color))
     .select_from(TicketLabel)
@@ -90,7 +85,7 @@ LABELS = (
     .label("labels")
 )
 
-# What a ticket shows; ``ticket_json`` reads each by its name.
+# All that ``ticket_json`` reads.
 _COLUMNS = (
     Ticket.id,
     Ticket.display_id,
@@ -127,7 +122,7 @@ _COLUMNS = (
 
 
 def _joined(*columns: Any) -> Any:
-    """Of a ticket and what it names: all by outer joins, so that tickets are read first."""
+    """Select from a ticket and the rows it refers to; outer joins make tickets the first table."""
     return (
         select(*columns)
         .select_from(Ticket)
@@ -140,10 +135,12 @@ def _joined(*columns: Any) -> Any:
 
 
 TICKETS = _joined(*_COLUMNS)
-# The same with None for the body, which is most of a row.
-BODILESS = _joined(*(null().label("body") if one is Ticket.body else one for one in _COLUMNS))
+# The same with null for the body, which is most of the size of a row.
+BODILESS = _joined(
+    *(null().label("body") if column is Ticket.body else column for column in _COLUMNS)
+)
 
-# Of the fields of a ticket; the body in a list without bodies.
+# The fields of a ticket that can be null; the body is in lists without bodies.
 MAY_BE_EMPTY = (
     "body",
     "state_id",
@@ -158,7 +155,7 @@ MAY_BE_EMPTY = (
 
 
 def ticket_json(row: AnyRow) -> dict[str, Any]:
-    """The ticket resource, of a row of ``TICKETS`` or ``BODILESS``."""
+    """The ticket resource of a row of ``TICKETS`` or ``BODILESS``."""
     assignee = parent = None
     if row.assignee_user_id is not None:
         assignee = user_summary(
@@ -208,17 +205,16 @@ def ticket_json(row: AnyRow) -> dict[str, Any]:
 
 
 def tickets_json(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
-    """The ticket resources of these rows."""
     return [ticket_json(row) for row in rows]
 
 
 def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
-    """Tickets of deleted projects are in no list."""
+    """The condition that the project of a ticket is not deleted."""
     deleted = select(Project.id).where(Project.deleted_at.is_not(None))
     return ticket.project_id.not_in(deleted)
 
 
-# When a ticket, and each thing that it shows beside its own row, was changed last.
+# The latest change of a ticket, and of each row that its JSON includes.
 _CHANGED = Prepared(
     _joined(
         Ticket.updated_at,
@@ -239,7 +235,7 @@ _CHANGED = Prepared(
 
 
 def shows_nothing_newer(ticket_id: str) -> bool:
-    """Whether all that the ticket shows of others is as old as its own row, and so its ETag."""
+    """Whether no row that the ticket's JSON includes is newer than the ticket, and its ETag."""
     own, *others = _CHANGED.first(ticket_id=ticket_id)
     return all(other is None or other <= own for other in others)
 
@@ -248,7 +244,7 @@ _BY_ID = Prepared(TICKETS.where(Ticket.id == bindparam("ticket_id")))
 
 
 def ticket_by_id(ticket_id: str) -> dict[str, Any]:
-    """The JSON of one ticket that was found before."""
+    """The JSON of a ticket that exists. The caller has checked access to it."""
     return ticket_json(_BY_ID.all(ticket_id=ticket_id)[0])
 
 
@@ -261,33 +257,29 @@ _FOUND_BY_DISPLAY_ID = Prepared(_WITH_PROJECT.where(Ticket.display_id == bindpar
 
 @dataclass(frozen=True, slots=True)
 class FoundTicket:
-    """A ticket as it was found; its JSON is made when it is wanted."""
+    """A row of ``TICKETS``; its JSON is built on demand."""
 
     row: AnyRow
 
     @property
     def id(self) -> str:
-        """The ticket's UUID."""
         return str(self.row.id)
 
     @property
     def project_id(self) -> str:
-        """The UUID of its project."""
         return str(self.row.project_id)
 
     @property
     def etag(self) -> str:
-        """The ticket's weak ETag."""
         return etag(self.row.updated_at, self.row.id)
 
     def json(self) -> dict[str, Any]:
-        """The ticket resource."""
         return ticket_json(self.row)
 
 
 @operation(Access.READ)
 def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -> FoundTicket:
-    """One ticket, by UUID or display id; raises NotFound or Gone."""
+    """The ticket with a UUID or display id; raises NotFound or Gone."""
     row = None
     if is_display_id(reference):
         row = _FOUND_BY_DISPLAY_ID.first(reference=reference)
@@ -311,7 +303,7 @@ _CHILDREN = Prepared(
 
 
 def children(ticket_id: str) -> list[dict[str, Any]]:
-    """The live tickets below this one, oldest first, without bodies."""
+    """The live children of a ticket, oldest first, without bodies."""
     return tickets_json(_CHILDREN.all(ticket_id=ticket_id))
 
 
@@ -319,5 +311,5 @@ _LABELS_OF = Prepared(select(LABELS).select_from(Ticket).where(Ticket.id == bind
 
 
 def labels_of(ticket_id: str) -> list[LabelSummary]:
-    """The labels of a ticket that was found before, by name."""
+    """The labels of a ticket that exists, by name."""
     return labels_in(_LABELS_OF.all(ticket_id=ticket_id)[0].labels)

@@ -1,4 +1,4 @@
-"""What the stream of a ticket is made of: its newest comments and events, and names in them."""
+"""The newest comments and events of a ticket for its stream, and the names in them."""
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
@@ -19,7 +19,7 @@ COMMENTS_SHOWN = 200
 
 
 @lru_cache
-def _comments(is_some: bool) -> Prepared:
+def _comments(has_ids: bool) -> Prepared:
     statement = (
         select(
             Comment.id,
@@ -39,15 +39,15 @@ def _comments(is_some: bool) -> Prepared:
         .order_by(Comment.created_at.desc(), Comment.id.desc())
         .limit(literal_column(str(COMMENTS_SHOWN), Integer))
     )
-    if is_some:
+    if has_ids:
         statement = statement.where(Comment.id.in_(bindparam("among", expanding=True)))
     return Prepared(statement)
 
 
 def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The newest comments on a ticket (or these of them), oldest first, deleted ones too."""
-    some = {} if among is None else {"among": list(among)}
-    rows = _comments(bool(some)).all(ticket_id=ticket_id, **some)
+    """The newest comments on a ticket, or those ``among`` ids; oldest first, with deleted ones."""
+    values = {} if among is None else {"among": list(among)}
+    rows = _comments(bool(values)).all(ticket_id=ticket_id, **values)
     return [
         comment_json(
             row, user_summary(row.author_user_id, row.type, row.username, row.display_name)
@@ -58,7 +58,7 @@ def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list
 
 @lru_cache
 def _events(narrowed: frozenset[str]) -> Prepared:
-    """The newest events of a ticket, narrowed as the keywords of ``events_of`` say."""
+    """The newest events of a ticket; ``narrowed`` names the optional arguments of ``events_of``."""
     is_comment = AuditEvent.event_type.like("comment.%")
     its_comment = AuditEvent.payload["comment_id"].as_string()
     called = (
@@ -105,9 +105,9 @@ def events_of(
     comment_id: str | None = None,
     among: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest events of a ticket (or of a request, a comment, or of these), oldest first.
+    """The newest events of a ticket, or of a request, a comment or ``among`` ids; oldest first.
 
-    Those of comments name their comment and nothing of its text, which the comment itself has.
+    An event of a comment has the id of the comment instead of a payload.
     """
     narrowed: dict[str, Any] = {
         "request_id": request_id,
@@ -133,7 +133,7 @@ def events_of(
 
 
 def actor_of(row: Any) -> UserSummary | None:
-    """The user of a row that joins one, if there is one."""
+    """The summary of the user that a row joins, if any."""
     if row.user_id is None:
         return None
     return user_summary(row.user_id, row.type, row.username, row.display_name)
@@ -141,16 +141,14 @@ def actor_of(row: Any) -> UserSummary | None:
 
 _NAMES = Prepared(
     select(User.id, User.display_name.label("name"))
-    .where(User.id.in_(bindparam("wanted", expanding=True)))
+    .where(User.id.in_(bindparam("ids", expanding=True)))
     .union_all(
-        select(Ticket.id, Ticket.display_id).where(
-            Ticket.id.in_(bindparam("wanted", expanding=True))
-        )
+        select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(bindparam("ids", expanding=True)))
     )
 )
 
 
 def names_of(identifiers: Iterable[str]) -> dict[str, str]:
-    """What users are called, and the display ids of tickets, by their ids, in one statement."""
-    wanted = list(identifiers)
-    return {row.id: row.name for row in _NAMES.all(wanted=wanted)} if wanted else {}
+    """Display names of users and display ids of tickets, by id."""
+    ids = list(identifiers)
+    return {row.id: row.name for row in _NAMES.all(ids=ids)} if ids else {}

@@ -204,15 +204,9 @@ def _find(
     """The page, and in a tree its branches."""
     if wanted.is_tree and project:
         narrowed = filters.conditions(wanted.chosen, actor())
-        forest = listing.find_trees(
-            project.id,
-            narrowed,
-            wanted.sort,
-            limit=TREES,
-            cursor=cursor,
-            backwards=backwards,
+        return listing.find_trees(
+            project.id, narrowed, wanted.sort, limit=TREES, cursor=cursor, backwards=backwards
         )
-        return forest.branches, forest.found
     found = listing.find(
         conditions_of(wanted, project),
         wanted.sort,
