@@ -1,4 +1,4 @@
-"""The pages of tickets: my work, the board, the list, and one ticket."""
+"""The pages of tickets: boards, lists, epics, and one ticket."""
 
 from app.tickets.pages import (
     board,
@@ -7,7 +7,6 @@ from app.tickets.pages import (
     comments,
     epics,
     fields,
-    labels,
     listing,
     moving,
     new,
@@ -25,7 +24,6 @@ __all__ = [
     "comments",
     "epics",
     "fields",
-    "labels",
     "listing",
     "moving",
     "new",

@@ -1,37 +1,75 @@
-"""The blueprint of these pages, and what several of them need."""
+"""The blueprint of the ticket pages, and helpers that several of them share."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flask import Blueprint
+from flask import Blueprint, Response
 
+from app.core.actor import Actor
+from app.core.errors import InvalidField
+from app.database.session import AnyRow
+from app.projects import service as projects
+from app.tickets import loaders
 from app.tickets.fields import FIELDS
+from app.tickets.page_queries import TicketPageData
 from app.web.guard import actor
+from app.web.render import page
+
+Options = list[tuple[str, str]]
 
 pages = Blueprint("tickets_pages", __name__)
 
-# The fields of a ticket as pages name them.
-FACTS = {one.part: one.label for one in FIELDS}
+# Labels of the fields of a ticket, by their parts.
+FACTS = {field.part: field.label for field in FIELDS}
+MOST_PROJECTS = 200
 
 
-def words(values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Words of a closed set as options."""
+def words(values: Sequence[str]) -> Options:
+    """The values of a closed set as options."""
     return [(value, value.capitalize()) for value in values]
 
 
-def may_be_assigned(user: Any, project_id: str | None) -> bool:
-    """Whether a ticket of this project can be this user's: active, and able to see it."""
-    fenced = user.type == "bot" and user.project_ids and project_id not in user.project_ids
-    return user.is_active and not (fenced and project_id)
-
-
-def user_options(users: Any, project_id: str | None) -> list[tuple[str, str]]:
-    """Users as options: me first, then people, then bots."""
+def assignable(users: Iterable[AnyRow], project_id: str | None) -> list[AnyRow]:
+    """The active users that see the project (without one, all active users); the reader first."""
     me = actor().id
-    usable = [row for row in users if may_be_assigned(row, project_id)]
-    usable.sort(key=lambda row: row.id != me)
+    usable = [user for user in users if user.is_active and _sees(user, project_id)]
+    return sorted(usable, key=lambda user: user.id != me)
+
+
+def _sees(user: AnyRow, project_id: str | None) -> bool:
+    is_fenced = user.type == "bot" and bool(user.project_ids)
+    return not is_fenced or project_id is None or project_id in user.project_ids
+
+
+def user_options(users: Iterable[AnyRow], project_id: str | None) -> Options:
+    """The assignable users as options: the reader, then people, then bots."""
+    me = actor().id
     return [
         (row.id, f"{row.display_name} ({'me' if row.id == me else row.type})")
         if row.id == me or row.type == "bot"
         else (row.id, row.display_name)
-        for row in usable
+        for row in assignable(users, project_id)
     ]
+
+
+def projects_shown() -> list[dict[str, Any]]:
+    """The newest projects that the reader sees; needs a unit of work."""
+    found: list[dict[str, Any]] = projects.list_projects(
+        actor(), limit=MOST_PROJECTS, cursor=None
+    ).data
+    return found
+
+
+def id_of_number(present: Actor, number: str, field: str) -> str:
+    """The id of the ticket with a display id that was typed; raises InvalidField for the field."""
+    ticket = loaders.named_in_body(present, number.strip().upper())
+    if ticket is None:
+        raise InvalidField(field, "not_found", f"There is no ticket {number.strip()}.")
+    return ticket.id
+
+
+def ticket_page(
+    template: str, subject: TicketPageData, *, block: str = "sheet", **context: Any
+) -> Response:
+    """A page about a ticket, or for htmx only the block of it."""
+    return page(template, block=block, project=subject.project, ticket=subject.ticket, **context)

@@ -1,4 +1,4 @@
-"""One change to many tickets of a list: the bar below it, and what it answers."""
+"""Changes to many tickets: the bar below a list, and the merging of labels and states."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,12 +16,14 @@ from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
+from app.projects.pages.blueprint import project_of
+from app.projects.pages.settings import ADDRESS as LABELS_ADDRESS
+from app.projects.pages.settings import STATES_ADDRESS, labels_done, states_done
 from app.rest.fields import load
-from app.tickets import board_sidebar, bulk, listing, loaders
+from app.tickets import board_sidebar, bulk, listing
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
 from app.tickets.filters import CATEGORIES, PRIORITIES
-from app.tickets.pages.blueprint import pages, user_options
-from app.tickets.pages.filters import words
+from app.tickets.pages.blueprint import id_of_number, pages, user_options, words
 from app.tickets.pages.listing import conditions_of, read_request
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
@@ -29,12 +31,12 @@ from app.web.forms import Form, explain
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
 
-# Reasons that the answer names; the rest is one number.
+# Most reasons for skipped tickets that an answer lists.
 REASONS = 3
 
 
 def _project() -> SeenProject | None:
-    """The project whose list this is; needs a unit of work."""
+    """The project of the list, or None for all; needs a unit of work."""
     key = request.values.get("project")
     return visible_by_key(actor(), key) if key else None
 
@@ -42,23 +44,27 @@ def _project() -> SeenProject | None:
 def _chosen_ids(project: SeenProject | None) -> list[str]:
     """The tickets that were ticked, or all that the filters match; raises InvalidField."""
     if request.form.get("all") != "yes":
-        named = [as_uuid(value) for value in request.form.getlist("id")]
-        found = list(dict.fromkeys(one for one in named if one))
+        sent = [as_uuid(value) for value in request.form.getlist("id")]
+        ids = list(dict.fromkeys(ticket_id for ticket_id in sent if ticket_id))
     else:
-        query = MultiDict(parse_qsl(request.form.get("query", "")))
-        wanted = read_request(query, everywhere=project is None)
-        found = listing.ids(conditions_of(wanted, project), MOST_TICKETS + 1)
-    if not found:
+        ids = _matching_ids(MultiDict(parse_qsl(request.form.get("query", ""))), project)
+    if not ids:
         raise InvalidField("id", "required", "Tick some tickets first.")
-    if len(found) > MOST_TICKETS:
+    if len(ids) > MOST_TICKETS:
         raise InvalidField(
             "id", "too_many", f"At most {MOST_TICKETS} tickets change at once; narrow the filter."
         )
-    return found
+    return ids
+
+
+def _matching_ids(query: MultiDict[str, str], project: SeenProject | None) -> list[str]:
+    """The tickets that the filters of a query string match, at most one too many."""
+    list_request = read_request(query, everywhere=project is None)
+    return listing.ids(conditions_of(list_request, project), MOST_TICKETS + 1)
 
 
 def _changes() -> Changes:
-    """What the bar asks for; raises RequestInvalid or InvalidField. Needs a unit of work."""
+    """Parse the bar; raises RequestInvalid or InvalidField. Needs a unit of work."""
     sent = request.form
     if sent.get("action") == "delete":
         return Changes(delete=True)
@@ -73,7 +79,9 @@ def _changes() -> Changes:
         fields["due_date"] = None if sent.get("no_due_date") else sent["due_date"]
     parent = sent.get("parent", "").strip().upper()
     if parent:
-        fields["parent_ticket_id"] = None if parent == "NONE" else _parent(parent)
+        fields["parent_ticket_id"] = (
+            None if parent == "NONE" else id_of_number(actor(), parent, "parent")
+        )
     return Changes(
         fields=load(TicketPatch, fields, "body"),
         place=sent.get("place") or None,
@@ -82,34 +90,24 @@ def _changes() -> Changes:
     )
 
 
-def _parent(number_: str) -> str:
-    found = loaders.named_in_body(actor(), number_)
-    if found is None:
-        raise InvalidField("parent", "not_found", f"There is no ticket {number_}.")
-    return found.id
-
-
 @pages.get("/tickets/bulk")
 def bar() -> Response:
-    """The bar for the cards chosen on a board; without a script one chooses on the list."""
+    """The bar for the cards chosen on a board; readers without scripts go to the list."""
     with reading():
         project = _project()
         if not is_htmx():
             return go(f"/projects/{project.key}/tickets" if project else "/tickets")
-        return page("tickets/board_bulk.html", project=project, back=_back(), **choices(project))
-
-
-def choices(project: SeenProject | None) -> dict[str, Any]:
-    """What the bar offers for the tickets of a project, or of all; needs a unit of work."""
-    project_id = project.id if project else None
-    ordered = states.ordered(project.id) if project else ()
-    labels = project_labels.by_name(project.id) if project else ()
-    return {
-        "places": [(one.id, one.name) for one in ordered] or words(sorted(CATEGORIES)),
-        "people": user_options(board_sidebar.all_users(), project_id),
-        "priorities": words(PRIORITIES),
-        "label_options": [(one.id, one.name) for one in labels],
-    }
+        ordered = states.ordered(project.id) if project else ()
+        labels = project_labels.by_name(project.id) if project else ()
+        return page(
+            "tickets/board_bulk.html",
+            project=project,
+            back=_back(),
+            places=[(state.id, state.name) for state in ordered] or words(sorted(CATEGORIES)),
+            people=user_options(board_sidebar.all_users(), project.id if project else None),
+            priorities=words(PRIORITIES),
+            label_options=[(label.id, label.name) for label in labels],
+        )
 
 
 def _back() -> str:
@@ -118,17 +116,15 @@ def _back() -> str:
 
 @pages.get("/tickets/matching")
 def matching() -> Response:
-    """How many tickets the filters match, as far as one change reaches."""
+    """The number of tickets that the filters match, up to ``MOST_TICKETS``."""
     with reading():
-        project = _project()
-        wanted = read_request(request.args, everywhere=project is None)
-        found = len(listing.ids(conditions_of(wanted, project), MOST_TICKETS + 1))
-    return html(f"over {MOST_TICKETS}" if found > MOST_TICKETS else number(found))
+        count = len(_matching_ids(request.args, _project()))
+    return html(f"over {MOST_TICKETS}" if count > MOST_TICKETS else number(count))
 
 
 @pages.post("/tickets/bulk")
 def change() -> Response:
-    """Change the chosen tickets in one request; deleting asks first."""
+    """Change the chosen tickets; a deletion asks for confirmation first."""
     form = Form(raw=request.form.copy())
     try:
         with reading():
@@ -144,27 +140,19 @@ def change() -> Response:
     if changes.delete and request.form.get("sure") != "yes":
         return _ask(project, chosen)
     outcomes: list[BulkOutcome] = []
-    for at in range(0, len(chosen), BATCH):
-        outcomes += _batch(chosen[at : at + BATCH], changes)
-    return _summary_toast(project, outcomes, deleted=changes.delete)
-
-
-def _batch(ticket_ids: Sequence[str], changes: Changes) -> list[BulkOutcome]:
-    def work(present: Actor) -> list[BulkOutcome]:
-        return bulk.change(present, ticket_ids, changes)
-
-    return write(work)
+    for start in range(0, len(chosen), BATCH):
+        batch = chosen[start : start + BATCH]
+        outcomes += write(lambda present, batch=batch: bulk.change(present, batch, changes))
+    return _summary(project, outcomes, deleted=changes.delete)
 
 
 def _refused(message: str) -> Response:
     if is_htmx():
         return html(render("tickets/_picked.html", text=message, kind="error"), 422)
-    back = _back()
-    return page("tickets/bulk.html", refused=message, back=back, status=422)
+    return page("tickets/bulk.html", refused=message, back=_back(), status=422)
 
 
 def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
-    """Say how many tickets would go, and that what lies below them stays."""
     answer = page(
         "tickets/bulk_delete.html",
         block="sheet",
@@ -179,11 +167,11 @@ def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _summary_toast(
+def _summary(
     project: SeenProject | None, outcomes: Sequence[BulkOutcome], *, deleted: bool
 ) -> Response:
-    changed = sum(one.is_changed for one in outcomes)
-    skipped = [one for one in outcomes if not one.is_changed]
+    changed = sum(outcome.is_changed for outcome in outcomes)
+    skipped = [outcome for outcome in outcomes if not outcome.is_changed]
     text = f"{changed} {'deleted' if deleted else 'changed'}"
     if skipped:
         text += f", {len(skipped)} skipped ({_why(skipped)})"
@@ -200,9 +188,44 @@ def _summary_toast(
 
 
 def _why(skipped: Sequence[BulkOutcome]) -> str:
-    """The reasons, the most frequent first."""
-    counted = Counter(one.why for one in skipped).most_common()
-    if len(counted) == 1:
-        return counted[0][0].rstrip(".")
-    named = [f"{why.rstrip('.')}: {count}" for why, count in counted[:REASONS]]
-    return "; ".join([*named, *(["and other reasons"] if len(counted) > REASONS else [])])
+    """The reasons, most frequent first."""
+    counts = Counter(outcome.why for outcome in skipped).most_common()
+    if len(counts) == 1:
+        return counts[0][0].rstrip(".")
+    reasons = [f"{why.rstrip('.')}: {count}" for why, count in counts[:REASONS]]
+    if len(counts) > REASONS:
+        reasons.append("and other reasons")
+    return "; ".join(reasons)
+
+
+@pages.post(f"{STATES_ADDRESS}/<state_id>/replace")
+def replace_state(key: str, state_id: str) -> Response:
+    """Move the tickets of a state to another one, delete it, and show the remaining states."""
+    project = project_of(key)
+    # The rows of the list cannot show messages, so all are shown above the form.
+    form = Form()
+    into = request.form.get("into_state_id", "")
+    if not into:
+        form.refuse("into_state_id", "Choose a state for the tickets.")
+
+    def work(present: Actor) -> None:
+        bulk.replace_state(present, project.id, state_id, into_state_id=into)
+
+    return states_done(project, form, work, said="Tickets moved, state deleted")
+
+
+@pages.post(f"{LABELS_ADDRESS}/merge")
+def merge_labels(key: str) -> Response:
+    """Merge one label into another, and show the remaining labels."""
+    project = project_of(key)
+    fields = ("label_id", "into_label_id")
+    form = Form(raw=request.form.copy(), shown=frozenset(fields))
+    for name in fields:
+        if not form.value(name):
+            form.refuse(name, "Choose a label.")
+
+    def work(present: Actor) -> None:
+        into = form.value("into_label_id")
+        bulk.merge_label(present, project.id, form.value("label_id"), into_label_id=into)
+
+    return labels_done(project, form, work, said="Labels merged")

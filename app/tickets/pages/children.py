@@ -11,33 +11,25 @@ from app.tickets import creating, loaders, page_queries, relations, watchers
 from app.tickets.board_sidebar import all_users
 from app.tickets.models import TicketType
 from app.tickets.pages import show
-from app.tickets.pages.blueprint import pages, user_options
-from app.tickets.pages.feed import RELATION_TYPES, RELATION_WORDS, grouped
+from app.tickets.pages.blueprint import pages, ticket_page, user_options
+from app.tickets.pages.feed import RELATION_WORDS
 from app.web.forms import Form, create, submit
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx, page, render
+from app.web.render import go, html, is_htmx
 
 
 @pages.get("/tickets/<reference>/watchers/new")
 def choose_watcher(reference: str) -> Response:
-    """Ask who is to watch."""
     with reading():
         subject = page_queries.subject(actor(), reference)
         users = user_options(all_users(), subject.project["id"])
-    context: dict[str, Any] = {
-        "project": subject.project,
-        "ticket": subject.ticket,
-        "users": users,
-        "watcher_form": None,
-    }
-    if is_htmx():
-        return html(render("tickets/_watcher_form.html", **context))
-    return page("tickets/watcher_new.html", **context)
+    template = "tickets/_watcher_form.html" if is_htmx() else "tickets/watcher_new.html"
+    return ticket_page(template, subject, block="", users=users, watcher_form=None)
 
 
 @pages.post("/tickets/<reference>/watch")
 def watch(reference: str) -> Response:
-    """Watch, stop watching, or do so for someone else."""
+    """Add or remove a watcher, the reader by default."""
     form = Form(raw=request.form.copy(), shown=frozenset({"user_id"}))
     user_id = form.value("user_id") or actor().id
 
@@ -52,114 +44,93 @@ def watch(reference: str) -> Response:
         return go(f"/tickets/{reference}")
     with reading():
         subject = page_queries.subject(actor(), reference)
-        shown = show.fragment(
+        content = show.fragment(
             "tickets/_watchers.html",
             subject,
-            watchers=subject.watchers,
-            watching=any(row["user_id"] == actor().id for row in subject.watchers),
-            watcher_form=form if form.errors else None,
+            **show.watchers_of(subject, form if form.errors else None),
             users=user_options(all_users(), subject.project["id"]) if form.errors else [],
         )
-        shown += show.new_events(subject)
-    return html(shown, 422 if form.errors else 200)
+        content += show.new_events(subject)
+    return html(content, 422 if form.errors else 200)
 
 
+# Reversed, so that a word of both directions means the outgoing one.
 WORDS = {word: kind for kind, word in reversed(RELATION_WORDS.items())}
 FIELDS = frozenset({"type", "target_ticket_id"})
 
 
 def _answer(reference: str, form: Form) -> Response:
-    """The list of relations as it is now, and what was done in the thread."""
+    """The list of relations, with the new entries of the stream."""
     if not is_htmx() and not form.errors:
         return go(f"/tickets/{reference}")
     with reading():
         subject = page_queries.subject(actor(), reference)
-        related = relations.of_ticket(actor(), subject.ticket["id"])
-        shown = show.fragment(
-            "tickets/_relations.html",
-            subject,
-            relations=grouped(related),
-            relation_types=RELATION_TYPES,
-            relation_form=form if form.errors else None,
-        )
-        shown += show.new_events(subject)
-    return html(shown, 422 if form.errors else 200)
+        context = show.relations_of(subject, form if form.errors else None)
+        content = show.fragment("tickets/_relations.html", subject, **context)
+        content += show.new_events(subject)
+    return html(content, 422 if form.errors else 200)
 
 
 @pages.post("/tickets/<reference>/relations")
 def add_relation(reference: str) -> Response:
-    """Relate this ticket to another one, in words that may look from either end."""
+    """Add a relation by a word of either direction, such as "is blocked by"."""
     form = Form(raw=request.form.copy(), shown=FIELDS)
     other = form.value("target_ticket_id").strip().upper()
-    found = WORDS.get(form.value("type"))
-    if found is None:
+    relation = WORDS.get(form.value("type"))
+    if relation is None:
         form.refuse("type", "Choose what this ticket is to the other one.")
         return _answer(reference, form)
-    kind, outgoing = found
+    kind, outgoing = relation
 
     def work(present: Actor) -> None:
         if outgoing:
             relations.create_relation(present, reference, type=kind, target_ticket_id=other)
+        elif loaders.named_in_body(present, other) is None:
+            # As the source, a missing ticket would answer 404 instead of a message at the field.
+            raise InvalidField("target_ticket_id", "not_found", "There is no such ticket.")
         else:
-            _from_other(present, kind, other, reference)
+            relations.create_relation(present, other, type=kind, target_ticket_id=reference)
 
     submit(form, work)
     return _answer(reference, form)
 
 
-def _from_other(present: Actor, kind: str, other: str, reference: str) -> None:
-    """Relate from the other end: a ticket that is missing is one that the form names wrongly."""
-    if loaders.named_in_body(present, other) is None:
-        raise InvalidField("target_ticket_id", "not_found", "There is no such ticket.")
-    relations.create_relation(present, other, type=kind, target_ticket_id=reference)
-
-
 @pages.post("/tickets/<reference>/relations/<relation_id>/delete")
 def remove_relation(reference: str, relation_id: str) -> Response:
-    """Remove a relation."""
     form = Form(shown=FIELDS)
     submit(form, lambda present: relations.delete_relation(present, reference, relation_id))
     return _answer(reference, form)
 
 
-BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
-
-
 @pages.post("/tickets/<reference>/children")
 def add_child(reference: str) -> Response:
-    """Create a story below an epic, or a subtask below a story, from its title."""
+    """Create a story of an epic, or a subtask of a story, from a title."""
     form = Form(raw=request.form.copy(), shown=frozenset({"title"}))
 
     def work(present: Actor) -> str:
         parent = loaders.visible(present, reference)
-        kind = BELOW.get(TicketType(parent.type))
+        kind = creating.CHILD_TYPE.get(TicketType(parent.type))
         if kind is None:
             raise InvalidField("title", "wrong_type", "A subtask has nothing below it.")
-        made = creating.create_ticket(
+        child = creating.create_ticket(
             present,
             parent.project_id,
             title=form.value("title"),
             type=kind.value,
             parent_ticket_id=parent.id,
         )
-        return made.display_id
+        return child.display_id
 
-    made = create(form, work)
-    if not is_htmx() and made:
+    is_created = create(form, work) is not None
+    if not is_htmx() and is_created:
         return go(f"/tickets/{reference}#children-title")
     with reading():
         subject = page_queries.subject(actor(), reference)
         context: dict[str, Any] = {
             **show.below(page_queries.children(subject.ticket["id"])),
-            "child_form": None if made else form,
+            "child_form": None if is_created else form,
         }
     if not is_htmx():
-        return page(
-            "tickets/child_new.html",
-            ticket=subject.ticket,
-            project=subject.project,
-            status=422,
-            **context,
-        )
-    shown = show.fragment("tickets/_children.html", subject, **context)
-    return html(shown, 200 if made else 422)
+        return ticket_page("tickets/child_new.html", subject, status=422, **context)
+    content = show.fragment("tickets/_children.html", subject, **context)
+    return html(content, 200 if is_created else 422)

@@ -1,4 +1,4 @@
-"""Comments on the ticket page: writing, editing one's own, what they said before, deleting."""
+"""Comments on the ticket page: adding, editing, history and deletion."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,18 +13,17 @@ from app.text.diff import compare
 from app.tickets import comments, loaders, page_queries, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
-from app.tickets.pages.blueprint import pages
-from app.tickets.pages.stream import Said
-from app.tickets.pages.texts import lay_out
+from app.tickets.pages.blueprint import pages, ticket_page
+from app.tickets.pages.stream import Said, lay_out
 from app.tickets.schemas import CommentCreate, CommentPatch
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx, page, render, render_block
+from app.web.render import go, html, is_htmx, render, render_block
 
 
 @pages.post("/tickets/<reference>/comments")
 def add_comment(reference: str) -> Response:
-    """Add a comment, and move the ticket where that was asked; the form is empty again."""
+    """Add a comment, and move the ticket if a state was sent."""
     form = load_form(CommentCreate)
     state_id = request.form.get("state_id")
 
@@ -42,33 +41,33 @@ def add_comment(reference: str) -> Response:
         return go(target) if target else show.show_ticket(reference, comment_form=form, status=422)
     with reading():
         subject = page_queries.subject(actor(), reference)
-        shown = render_block(
+        content = render_block(
             "tickets/show.html",
             "composer",
             ticket=subject.ticket,
             comment_form=None if target else form,
         )
         if target:
-            shown += _written(subject)
+            content += _new_entries(subject)
             if state_id:
-                shown += show.fragment(
+                content += show.fragment(
                     "tickets/_fact.html", subject, name="state", by="", out_of_band=True
                 )
-    return html(shown, 200 if target else 422)
+    return html(content, 200 if target else 422)
 
 
-def _written(subject: TicketPageData) -> str:
-    """What this request added to the stream: a comment, and perhaps a move."""
+def _new_entries(subject: TicketPageData) -> str:
+    """The entries of the stream that this request added: a comment, and perhaps a move."""
     events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
-    written = {one["comment_id"] for one in events if one["comment_id"]}
-    rows = stream_queries.comments_of(subject.ticket["id"], among=written) if written else []
-    laid_out = lay_out(subject, rows, only_comments=True)
-    return show.entries(subject, stream.entries(subject, events, laid_out, stream.Show.ALL))
+    ids = {event["comment_id"] for event in events if event["comment_id"]}
+    comments = stream_queries.comments_of(subject.ticket["id"], among=ids) if ids else []
+    rendered = lay_out(subject, comments, only_comments=True)
+    return show.entries(subject, stream.entries(subject, events, rendered, stream.Show.ALL))
 
 
 @pages.get("/tickets/<reference>/comments/states")
 def states_to_move_to(reference: str) -> Response:
-    """The states that a comment can move the ticket to, as buttons of its form."""
+    """The buttons of the comment form that also move the ticket."""
     with reading():
         ticket = loaders.visible(actor(), reference)
         ordered = states.ordered(ticket.project_id)
@@ -76,18 +75,18 @@ def states_to_move_to(reference: str) -> Response:
 
 
 def _find(comment_id: str) -> tuple[Said, TicketPageData]:
-    """The comment with what its events say, and its ticket; raises NotFound or Gone."""
+    """The comment as an entry of the stream, and its ticket; raises NotFound or Gone."""
     with reading():
-        found, ticket = loaders.visible_comment(actor(), comment_id)
+        comment, ticket = loaders.visible_comment(actor(), comment_id)
         subject = page_queries.subject(actor(), ticket.display_id)
-        return _said(subject, found.id), subject
+        return _said(subject, comment.id), subject
 
 
 def _said(subject: TicketPageData, comment_id: str) -> Said:
     rows = stream_queries.comments_of(subject.ticket["id"], among=[comment_id])
     events = stream_queries.events_of(subject.ticket["id"], comment_id=comment_id)
-    (one,) = stream.said(lay_out(subject, rows, only_comments=True), events)
-    return one
+    (entry,) = stream.said(lay_out(subject, rows, only_comments=True), events)
+    return entry
 
 
 def _shown(entry: Said, subject: TicketPageData) -> Response:
@@ -96,7 +95,7 @@ def _shown(entry: Said, subject: TicketPageData) -> Response:
 
 @pages.get("/comments/<comment_id>")
 def show_comment(comment_id: str) -> Response:
-    """The comment where htmx asks; else its place on the page of its ticket."""
+    """The comment for htmx; otherwise a redirect to it on the page of its ticket."""
     entry, subject = _find(comment_id)
     if is_htmx():
         return _shown(entry, subject)
@@ -105,53 +104,45 @@ def show_comment(comment_id: str) -> Response:
 
 @pages.get("/comments/<comment_id>/history")
 def comment_history(comment_id: str) -> Response:
-    """What the comment said before, as what each edit changed, the newest first."""
+    """The diff of each edit, newest first."""
     entry, subject = _find(comment_id)
-    return page(
+    comment = entry.comment
+    return ticket_page(
         "tickets/comment_history.html",
+        subject,
         block="edits",
-        comment=entry.comment,
-        ticket=subject.ticket,
-        project=subject.project,
-        edits=_edits(entry.comment),
+        comment=comment,
+        edits=_edits(comment),
     )
 
 
 def _edits(comment: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each edit: when, and from what to what."""
     bodies = [*(old["body"] for old in comment["edit_history"]), comment["body"]]
     times = [old["edited_at"] for old in comment["edit_history"]]
-    made = [
-        {"edited_at": at, "diff": compare(before, after)}
-        for at, (before, after) in zip(times, pairwise(bodies), strict=True)
+    edits = [
+        {"edited_at": time, "diff": compare(before, after)}
+        for time, (before, after) in zip(times, pairwise(bodies), strict=True)
     ]
-    return made[::-1]
+    return edits[::-1]
 
 
 def _editor(comment_id: str, form: Form) -> Response:
     entry, subject = _find(comment_id)
     if entry.comment["author_user_id"] != actor().id:
         raise Forbidden("not_author")
-    return page(
-        "tickets/comment_edit.html",
-        block="sheet",
-        comment=entry.comment,
-        ticket=subject.ticket,
-        project=subject.project,
-        form=form,
-        status=422 if form.errors else 200,
+    status = 422 if form.errors else 200
+    return ticket_page(
+        "tickets/comment_edit.html", subject, comment=entry.comment, form=form, status=status
     )
 
 
 @pages.get("/comments/<comment_id>/edit")
 def edit_comment(comment_id: str) -> Response:
-    """Ask for the new text of one's own comment."""
     return _editor(comment_id, Form())
 
 
 @pages.post("/comments/<comment_id>/edit")
 def save_comment(comment_id: str) -> Response:
-    """Change one's own comment."""
     form = load_form(CommentPatch, keep_empty=True)
     if submit(form, lambda present: comments.update_comment(present, comment_id, **form.data)):
         return show_comment(comment_id)
@@ -160,20 +151,13 @@ def save_comment(comment_id: str) -> Response:
 
 @pages.get("/comments/<comment_id>/delete")
 def confirm_delete_comment(comment_id: str) -> Response:
-    """Ask before deleting."""
     entry, subject = _find(comment_id)
-    return page(
-        "tickets/comment_delete.html",
-        block="sheet",
-        comment=entry.comment,
-        ticket=subject.ticket,
-        project=subject.project,
-    )
+    return ticket_page("tickets/comment_delete.html", subject, comment=entry.comment)
 
 
 @pages.post("/comments/<comment_id>/delete")
 def delete_comment(comment_id: str) -> Response:
-    """Delete a comment; a line stays in its place, with the way back."""
+    """Delete a comment, and show the line that replaces it, with the undo button."""
     entry, subject = _find(comment_id)
     submit(Form(), lambda present: comments.delete_comment(present, comment_id))
     if not is_htmx():

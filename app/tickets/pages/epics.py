@@ -1,7 +1,7 @@
-"""The epics of a project: a tree with progress, a timeline of due dates, the flow of its states."""
+"""The epics of a project with progress, a timeline of due dates, and the flow of its states."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from flask import Response, request
@@ -10,28 +10,29 @@ from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.tickets import epics, page_queries
 from app.tickets.epics import Epic, Flow
-from app.tickets.pages.blueprint import pages
+from app.tickets.pages.blueprint import pages, ticket_page
 from app.web.filters import today
 from app.web.guard import actor
 from app.web.render import page
 
+# All sizes are in units of the SVG.
 WIDTH, HEIGHT = 720, 240
-# Around the chart: names of the bands at its right, days below it, numbers at its left.
+# Margins of the chart, for numbers, names of the bands, and days.
 LEFT, RIGHT, TOP, BOTTOM = 36, 132, 8, 24
 LABEL = 14
 ROW = 28
 NAMES = 176
-# A timeline that spans years shows nothing: what lies further off stands at its ends.
+# The span of the timeline in days; dates outside of it are drawn at its ends.
 DAYS_BACK, DAYS_AHEAD = 60, 180
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """One band of the flow: its outline, and where its name stands."""
+    """One band of the flow chart: its outline, and the position of its name."""
 
     name: str
     category: str
-    # Which of the bands of its category, for their shades.
+    # Its number among the bands of its category.
     shade: int
     points: str
     label_y: float
@@ -40,8 +41,6 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A mark on an axis."""
-
     at: float
     text: str
 
@@ -56,10 +55,10 @@ class FlowChart:
 
 
 def flow_chart(flow: Flow) -> FlowChart:
-    """Bands stacked from what is done at the bottom to what is new at the top."""
+    """Stack the bands, with the last state at the bottom."""
     top = max([*flow.totals, 1])
     across = (WIDTH - LEFT - RIGHT) / max(1, len(flow.days) - 1)
-    xs = [LEFT + across * at for at in range(len(flow.days))]
+    xs = [LEFT + across * index for index in range(len(flow.days))]
 
     def y(count: int) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * count / top, 1)
@@ -84,35 +83,33 @@ def flow_chart(flow: Flow) -> FlowChart:
     return FlowChart(
         areas=areas,
         days=[
-            Tick(round(xs[at], 1), short_day(flow.days[at]))
-            for at in range(0, len(flow.days), step)
+            Tick(round(xs[index], 1), short_day(flow.days[index]))
+            for index in range(0, len(flow.days), step)
         ],
         numbers=[Tick(y(count), f"{count:,}") for count in sorted({0, top // 2, top})],
     )
 
 
 def _apart(areas: list[Area]) -> list[Area]:
-    """Names that would stand on each other move up; a band without tickets has none."""
-    made: list[Area] = []
+    """Move up names that would overlap; a band without tickets today has no name."""
+    result = []
     below: float = HEIGHT - BOTTOM + LABEL
     for area in areas:
-        at = min(area.label_y, below - LABEL) if area.now else area.label_y
+        y = area.label_y
         if area.now:
-            below = at
-        made.append(Area(area.name, area.category, area.shade, area.points, round(at, 1), area.now))
-    return made
+            below = y = min(y, below - LABEL)
+        result.append(replace(area, label_y=round(y, 1)))
+    return result
 
 
 def short_day(day: str) -> str:
     """``21 Nov``."""
-    on = date.fromisoformat(day)
-    return f"{on.day} {on:%b}"
+    parsed = date.fromisoformat(day)
+    return f"{parsed.day} {parsed:%b}"
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineMark:
-    """Stories of one epic that are due on one day."""
-
     x: float
     day: str
     is_done: bool
@@ -121,7 +118,7 @@ class TimelineMark:
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
-    """One epic on the timeline: its marks and its own due date."""
+    """One epic on the timeline: the due dates of its stories and its own."""
 
     epic: Epic
     y: float
@@ -131,8 +128,6 @@ class TimelineLine:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The epics that have dates, from top to bottom; the months; where today is."""
-
     lines: list[TimelineLine]
     months: list[Tick]
     today: float
@@ -140,60 +135,59 @@ class Timeline:
 
 
 def timeline(epics: Sequence[Epic], today: str) -> Timeline | None:
-    """The due dates of epics and their stories; None where nothing is due."""
-    dated = [one for one in epics if one.dates or one.due_date]
+    """The due dates of epics and their stories; None without any date."""
+    dated = [epic for epic in epics if epic.dates or epic.due_date]
     if not dated:
         return None
     now = date.fromisoformat(today)
-    every = [date.fromisoformat(day) for one in dated for day, _ in one.dates]
-    every += [date.fromisoformat(one.due_date) for one in dated if one.due_date]
-    first = max(min([*every, now]), now - timedelta(DAYS_BACK)) - timedelta(3)
-    last = min(max([*every, now]), now + timedelta(DAYS_AHEAD)) + timedelta(3)
+    days = [now, *(date.fromisoformat(day) for epic in dated for day, _ in epic.dates)]
+    days += [date.fromisoformat(epic.due_date) for epic in dated if epic.due_date]
+    first = max(min(days), now - timedelta(DAYS_BACK)) - timedelta(3)
+    last = min(max(days), now + timedelta(DAYS_AHEAD)) + timedelta(3)
     scale = (WIDTH - NAMES - 16) / (last - first).days
 
-    def x(on: date) -> float:
-        return round(NAMES + (min(max(on, first), last) - first).days * scale, 1)
+    def x(day: date) -> float:
+        return round(NAMES + (min(max(day, first), last) - first).days * scale, 1)
 
     def mark(day: str, is_done: bool) -> TimelineMark:
         return TimelineMark(x(date.fromisoformat(day)), day, is_done, not is_done and day < today)
 
     lines = [
         TimelineLine(
-            epic=one,
-            y=ROW * at + ROW / 2,
-            marks=[mark(day, is_done) for day, is_done in one.dates],
-            due=mark(one.due_date, one.category == "done") if one.due_date else None,
+            epic=epic,
+            y=ROW * index + ROW / 2,
+            marks=[mark(day, is_done) for day, is_done in epic.dates],
+            due=mark(epic.due_date, epic.category == "done") if epic.due_date else None,
         )
-        for at, one in enumerate(dated)
+        for index, epic in enumerate(dated)
     ]
     return Timeline(lines, _months(first, last, x(first), scale), x(now), ROW * len(dated) + LABEL)
 
 
 def _months(first: date, last: date, start: float, scale: float) -> list[Tick]:
-    """The first of each month between two days, with not more names than there is room for."""
-    made: list[Tick] = []
-    at = first.replace(day=1)
-    while at <= last:
-        if at >= first:
-            made.append(Tick(round(start + (at - first).days * scale, 1), f"{at:%b %Y}"))
-        at = (at + timedelta(32)).replace(day=1)
-    step = max(1, -(-len(made) // 8))
-    return made[::step]
+    """The first days of the months, thinned out to eight marks at most."""
+    ticks: list[Tick] = []
+    day = first.replace(day=1)
+    while day <= last:
+        if day >= first:
+            ticks.append(Tick(round(start + (day - first).days * scale, 1), f"{day:%b %Y}"))
+        day = (day + timedelta(32)).replace(day=1)
+    step = max(1, -(-len(ticks) // 8))
+    return ticks[::step]
 
 
 SPANS = {"30": 30, "90": 90}
-# Rows of the table that says what the chart shows.
+# Rows of the table below the chart.
 ROWS = 10
 
 
 @pages.get("/projects/<key>/epics")
 def show_epics(key: str) -> Response:
-    """Show the project's epics and how its work flows."""
     days = SPANS.get(request.args.get("days", ""), 30)
     with reading():
         project = visible_by_key(actor(), key)
         found, has_more = epics.of_project(project.id)
-        # The first one stands open; the others ask for theirs when they are opened.
+        # The first epic is open; the others load their children when they are opened.
         first = page_queries.children(found[0].id) if found else []
         flowed = epics.flow(project.id, days)
     step = max(1, -(-len(flowed.days) // ROWS))
@@ -215,14 +209,7 @@ def show_epics(key: str) -> Response:
 
 @pages.get("/tickets/<reference>/parts")
 def show_parts(reference: str) -> Response:
-    """What lies below an epic or a story, as a branch of the tree."""
     with reading():
         subject = page_queries.subject(actor(), reference)
-        below = page_queries.children(subject.ticket["id"])
-    return page(
-        "tickets/parts.html",
-        block="parts",
-        project=subject.project,
-        ticket=subject.ticket,
-        children=below,
-    )
+        children = page_queries.children(subject.ticket["id"])
+    return ticket_page("tickets/parts.html", subject, block="parts", children=children)

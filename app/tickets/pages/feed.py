@@ -1,4 +1,4 @@
-"""What happened to a ticket, as sentences."""
+"""Events of tickets as sentences, and the words for relations."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ PLAIN = {
     "comment.deleted": "deleted a comment",
     "comment.restored": "brought a deleted comment back",
 }
-# In the order in which groups of relations stand on the page.
+# The order of the groups of relations on the page.
 RELATION_ORDER = (
     "is blocked by",
     "blocks",
@@ -34,8 +34,8 @@ RELATION_ORDER = (
     "is duplicated by",
 )
 RELATION_TYPES = [(word, word) for word in RELATION_ORDER]
-# Fields as one line of several changes names them.
-SHORT = {one.name: one.short for one in UPDATED}
+# Names of fields in a summary of several changes.
+SHORT = {field.name: field.short for field in UPDATED}
 SHORT_TYPES = {
     "ticket.state_changed": "state",
     "ticket.assigned": "assignee",
@@ -45,12 +45,12 @@ SHORT_TYPES = {
     "ticket.relation_removed": "relations",
 }
 # Fields whose values are ids of users or tickets.
-NAMED = tuple(one.name for one in UPDATED if one.is_reference)
+NAMED = tuple(field.name for field in UPDATED if field.is_reference)
 UNKNOWN = "someone"
 
 
 def sentence(event: Mapping[str, Any], ticket_id: str, names: Mapping[str, str]) -> str:
-    """What an event says after the name of who did it; ``names`` are those of ids it mentions."""
+    """The sentence of an event, after its actor; ``names`` has the names of mentioned ids."""
     kind, payload = event["event_type"], event["payload"]
     if kind == "ticket.updated":
         return ", ".join(_changed(payload["changes"], names)) or "changed this ticket"
@@ -115,13 +115,12 @@ def _moved_below(before: str | None, after: str | None, names: Mapping[str, str]
 
 
 def _relabelled(before: set[str], after: set[str], names: Mapping[str, str]) -> str:
-    """Labels that were deleted since have no name any more."""
     parts = []
     for verb, ids in (("added", after - before), ("removed", before - after)):
-        found = sorted(names.get(one, "a deleted label") for one in ids)
-        if found:
-            word = "label" if len(found) == 1 else "labels"
-            parts.append(f"{verb} the {word} {', '.join(found)}")
+        labels = sorted(names.get(label_id, "a deleted label") for label_id in ids)
+        if labels:
+            word = "label" if len(labels) == 1 else "labels"
+            parts.append(f"{verb} the {word} {', '.join(labels)}")
     return " and ".join(parts)
 
 
@@ -135,31 +134,31 @@ def _relation(event_type: str, payload: Mapping[str, Any], ticket_id: str) -> st
 
 
 def mentioned(events: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The ids of users and tickets that sentences about these events name."""
-    found: set[str] = set()
+    """The ids of users and tickets in the sentences of these events."""
+    ids: set[str] = set()
     for event in events:
         payload = event["payload"]
         if event["event_type"] == "ticket.updated":
             for name in NAMED:
-                found |= set(payload["changes"].get(name, {}).values())
+                ids |= set(payload["changes"].get(name, {}).values())
         elif event["event_type"] == "ticket.assigned":
-            found |= {payload["from_user_id"], payload["assignee_user_id"]}
-    return {one for one in found if one}
+            ids |= {payload["from_user_id"], payload["assignee_user_id"]}
+    return {identifier for identifier in ids if identifier}
 
 
 def short(event: Mapping[str, Any]) -> list[str]:
-    """What an event changed, in a word or a few."""
+    """The names of what an event changed, for a summary of several."""
     if event["event_type"] == "ticket.updated":
         return [SHORT.get(name, name) for name in event["payload"]["changes"]]
     return [SHORT_TYPES.get(event["event_type"], "this ticket")]
 
 
 def grouped(relations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Relations under what this ticket is to the other one."""
+    """Relations in groups by their word, for the template."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for one in relations:
-        word = RELATION_WORDS[one["type"], one["direction"] == "outgoing"]
-        groups.setdefault(word, []).append(one)
+    for relation in relations:
+        word = RELATION_WORDS[relation["type"], relation["direction"] == "outgoing"]
+        groups.setdefault(word, []).append(relation)
     return [
         {"name": word.capitalize(), "rows": groups[word]}
         for word in RELATION_ORDER

@@ -1,12 +1,12 @@
-"""Filters of the board and the list: they live in the address, under the names of REST.
+"""Filters of boards and lists, which are parameters of the address with the names of REST.
 
-Pages take more than REST does: a name may repeat (any of these), ``me`` and ``none`` stand for
-people, a parent may be named by its number, ``q`` searches as the search page does. What makes no
-sense is left out, as REST leaves out unknown parameters.
+In addition to REST, a name may repeat (any value matches), assignees can be ``me`` or ``none``, a
+parent can be a display id, and ``q`` is a full-text search. Invalid values are ignored.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from sqlalchemy import ColumnElement, or_, select
@@ -14,13 +14,18 @@ from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
 from app.core.ids import as_uuid, is_display_id
+from app.database.session import AnyRow
+from app.projects.loaders import SeenProject
 from app.search.service import QUERY_LENGTH, ticket_ids
+from app.tickets.board_sidebar import board_sidebar
 from app.tickets.filters import FILTERS
 from app.tickets.models import Ticket
+from app.tickets.pages.blueprint import Options, projects_shown, user_options, words
+from app.web.guard import actor
 
-# Of one filter: more than any menu offers, and no more than a statement takes as parameters.
+# Values of one filter; limited by the number of parameters of a statement.
 MOST_VALUES = 500
-# What the text that is searched for is called.
+# The label of ``q``.
 TEXT = "Text"
 
 Chosen = dict[str, list[str]]
@@ -28,8 +33,6 @@ Chosen = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group of the filter menu: its options, and which of them are chosen."""
-
     name: str
     label: str
     options: Sequence[tuple[str, str]]
@@ -38,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter in use, and the address without it."""
+    """A value that is filtered by, and the address without it."""
 
     name: str
     value: str
@@ -48,25 +51,25 @@ class Chip:
 
 
 def chosen_in(query: MultiDict[str, str]) -> Chosen:
-    """The filters of an address that mean something."""
-    found: Chosen = {}
-    asked = query.get("q", "").strip()[:QUERY_LENGTH]
-    if asked:
-        found["q"] = [asked]
-    for name, known in FILTERS.items():
-        if known.is_flag and query.get(name) == "true":
-            found[name] = ["true"]
-        elif known.label and not known.is_flag:
-            values = [value for value in query.getlist(name) if _fits(name, value)]
+    """The valid filters of a query string."""
+    chosen: Chosen = {}
+    text = query.get("q", "").strip()[:QUERY_LENGTH]
+    if text:
+        chosen["q"] = [text]
+    for name, ticket_filter in FILTERS.items():
+        if ticket_filter.is_flag and query.get(name) == "true":
+            chosen[name] = ["true"]
+        elif ticket_filter.label and not ticket_filter.is_flag:
+            values = [value for value in query.getlist(name) if _is_valid(name, value)]
             if values:
-                found[name] = list(dict.fromkeys(values))[:MOST_VALUES]
-    return found
+                chosen[name] = list(dict.fromkeys(values))[:MOST_VALUES]
+    return chosen
 
 
-def _fits(name: str, value: str) -> bool:
-    words = FILTERS[name].words
-    if words:
-        return value in words
+def _is_valid(name: str, value: str) -> bool:
+    allowed = FILTERS[name].words
+    if allowed:
+        return value in allowed
     if name == "assignee_user_id" and value in ("me", "none"):
         return True
     if name == "parent_ticket_id" and is_display_id(value.upper()):
@@ -74,20 +77,20 @@ def _fits(name: str, value: str) -> bool:
     return as_uuid(value) is not None
 
 
-def conditions(chosen: Chosen, actor: Actor) -> list[ColumnElement[bool]]:
+def conditions(chosen: Chosen, reader: Actor) -> list[ColumnElement[bool]]:
     """The filters as conditions on tickets joined with their states."""
-    found: list[ColumnElement[bool]] = []
+    result: list[ColumnElement[bool]] = []
     for name, values in chosen.items():
         if name == "q":
-            found.append(FILTERS["among"].condition(ticket_ids(values[0])))
+            result.append(FILTERS["among"].condition(ticket_ids(values[0])))
         elif name == "assignee_user_id":
-            people = {"me": actor.id, "none": None}
-            found.append(FILTERS[name].condition([people.get(one, one) for one in values]))
+            people = {"me": reader.id, "none": None}
+            result.append(FILTERS[name].condition([people.get(value, value) for value in values]))
         elif name == "parent_ticket_id":
-            found.append(_below(values))
+            result.append(_below(values))
         else:
-            found.append(FILTERS[name].condition(values))
-    return found
+            result.append(FILTERS[name].condition(values))
+    return result
 
 
 def _below(values: list[str]) -> ColumnElement[bool]:
@@ -98,54 +101,68 @@ def _below(values: list[str]) -> ColumnElement[bool]:
     return or_(is_below(named), is_below(by_id))
 
 
-def offered(
+def menu(
+    path: str,
     chosen: Chosen,
+    more: dict[str, str],
+    project: SeenProject | None,
+    users: Sequence[AnyRow],
     *,
-    users: Sequence[tuple[str, str]],
-    labels: Sequence[tuple[str, str]] = (),
-    states: Sequence[tuple[str, str]] = (),
-    projects: Sequence[tuple[str, str]] = (),
-    categories: bool = False,
-) -> list[Group]:
-    """The groups of the filter menu; those without options are left out."""
-    groups: dict[str, Sequence[tuple[str, str]]] = {
-        "project_id": projects,
-        "state_id": states,
-        "state_category": words(FILTERS["state_category"].words) if categories else (),
-        "assignee_user_id": [("me", "Me"), ("none", "Nobody"), *users],
+    states: Options | None = None,
+) -> dict[str, Any]:
+    """The context of the filter menu: groups, chips, labels and saved views.
+
+    ``more`` are other parameters of the address. With ``states``, those of the project, the menu
+    offers states, or categories if there is no project. Needs a unit of work.
+    """
+    project_id = project.id if project else None
+    sidebar = board_sidebar(project_id, actor().id)
+    people = user_options(users, project_id)[1:]
+    by_category = states is not None and project is None
+    options: dict[str, Options] = {
+        "project_id": [] if project else [(one["id"], one["name"]) for one in projects_shown()],
+        "state_id": states or [],
+        "state_category": words(FILTERS["state_category"].words) if by_category else [],
+        "assignee_user_id": [("me", "Me"), ("none", "Nobody"), *people],
         "priority": words(FILTERS["priority"].words),
         "ticket_type": words(FILTERS["ticket_type"].words),
-        "label_id": labels,
+        "label_id": [(one["id"], one["name"]) for one in sidebar.labels] if project else [],
     }
-    return [
-        Group(name, FILTERS[name].label, options, chosen.get(name, []))
-        for name, options in groups.items()
-        if options
+    groups = [
+        Group(name, FILTERS[name].label, values, chosen.get(name, []))
+        for name, values in options.items()
+        if values
     ]
+    here = address(path, chosen, **more)
+    return {
+        "project": project,
+        "labels": sidebar.labels,
+        "views": sidebar.views,
+        "groups": groups,
+        "chips": _chips(path, chosen, groups, more),
+        "chosen": chosen,
+        "action": path,
+        "address": here,
+        "query": here.partition("?")[2],
+    }
 
 
-def words(values: Sequence[str]) -> list[tuple[str, str]]:
-    """Words of a closed set as options."""
-    return [(value, value.capitalize()) for value in values]
-
-
-def chips(path: str, chosen: Chosen, groups: Sequence[Group], **more: str) -> list[Chip]:
-    """What is filtered by, one chip a value; ``more`` is what else the address keeps."""
-    named = {(group.name, value): text for group in groups for value, text in group.options}
-    made = []
+def _chips(path: str, chosen: Chosen, groups: Sequence[Group], more: dict[str, str]) -> list[Chip]:
+    texts = {(group.name, value): text for group in groups for value, text in group.options}
+    chips = []
     for name, values in chosen.items():
         for value in values:
-            left = {**chosen, name: [one for one in values if one != value]}
+            others = {**chosen, name: [other for other in values if other != value]}
             label = FILTERS[name].label if name in FILTERS else TEXT
-            text = named.get((name, value), _unnamed(name, value))
+            text = texts.get((name, value), _text_of(name, value))
             if name in FILTERS and FILTERS[name].is_flag:
                 label, text = "", label
-            made.append(Chip(name, value, label, text, address(path, left, **more)))
-    return made
+            chips.append(Chip(name, value, label, text, address(path, others, **more)))
+    return chips
 
 
-def _unnamed(name: str, value: str) -> str:
-    """What is no option: typed text, a parent's number, or something that is gone by now."""
+def _text_of(name: str, value: str) -> str:
+    """The text of a value that is not an option: search words, a display id, or a deleted row."""
     if name == "q":
         return f"“{value}”"
     return value.upper() if is_display_id(value.upper()) else "one that is not offered"

@@ -1,8 +1,7 @@
-"""The columns of boards as HTML, kept while nothing happens that they would show.
+"""A cache of the HTML of boards and cards.
 
-An open board asks every few seconds what changed; one that is opened anew can be the one that was
-made last, if the answer would be: nothing. What passes with time alone is told in minutes, so none
-is kept for longer than one. Nothing in it depends on who looks: whether they may is asked before.
+A cached board is valid while no event changes what it shows, and for a minute at most, because
+boards show ages in minutes. Its HTML does not depend on the reader, whose access is checked before.
 """
 
 from collections.abc import Callable
@@ -23,13 +22,13 @@ from app.web.choices import shows_exact_times
 from app.web.filters import ago
 from app.web.render import render
 
-# About 2 KB each.
+# Cards; one takes about 2 KB.
 KEPT = 3000
 
 
 @dataclass(frozen=True, slots=True)
 class _CardKey:
-    """A card, compared by all that can be seen of it: its data, and how long ago things were."""
+    """A card, compared by everything that it shows: its data, and the ages in it."""
 
     card: Card = field(compare=False)
     text: str
@@ -43,42 +42,41 @@ def _written(look: _CardKey) -> Markup:
 
 
 def card_html(card: Card) -> Markup:
-    """The card as it looks now."""
     ages = tuple(ago(at) for at in (card["touched_at"], card["quiet_since"]) if at)
     return _written(_CardKey(card, card["look"], iso(now_ms())[:10], ages))
 
 
 KEPT_MS = MINUTE_MS
-# Characters. A board of 500 cards has 300,000.
+# Characters of HTML; a board of 500 cards has 300,000.
 CAPACITY = 2_500_000
-# How long to wait for another who makes the same board.
+# How long a request waits for another one that renders the same board.
 PATIENCE_SECONDS = 2.0
 
-_PLACE = "docket_boards"
+_EXTENSION = "docket_boards"
 _making = tuple(Lock() for _ in range(8))
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBoard:
-    """A board that is kept, or, without columns, what it takes to keep it."""
+    """A cached board; without ``columns``, one that has to be rendered."""
 
     shape: Shape
     key: bytes
     at: int
-    # Of who had seen everything at that moment.
+    # The token of ``changes`` at that time.
     token: str
     columns: Markup | None = None
 
 
 def _boards() -> Cache[KeptBoard]:
-    boards: Cache[KeptBoard] = current_app.extensions.setdefault(_PLACE, Cache(CAPACITY))
+    boards: Cache[KeptBoard] = current_app.extensions.setdefault(_EXTENSION, Cache(CAPACITY))
     return boards
 
 
 def find(shape: Shape) -> KeptBoard:
-    """The board as it was kept, if nothing happened since; before anything else is read for it.
+    """The cached board, if it is valid. Call this before reading anything for the board.
 
-    What happens after this counts as not seen, so a board that is made after it may be kept.
+    Events after this call count as not seen, so a board that is rendered afterwards can be kept.
     """
     key = repr((shape, shows_exact_times())).encode()
     known, now = _boards().get(key), now_ms()
@@ -88,11 +86,11 @@ def find(shape: Shape) -> KeptBoard:
 
 
 def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
-    """Make and keep the columns of a board that was not kept.
+    """Render and cache the columns of a board that ``find`` did not have.
 
-    Where others make the same ones, wait for theirs: eight at once would take eight times as long.
+    If another request renders the same board, wait for its result for ``PATIENCE_SECONDS``.
     """
-    # To make them takes longer than the event loop may be held.
+    # Rendering would block the event loop for too long.
     require(Lane.POOL)
     lock = _making[hash(found.key) % len(_making)]
     has_turn = lock.acquire(blocking=False)
@@ -100,12 +98,12 @@ def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
     if not has_turn:
         has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
     try:
-        theirs = None if is_first else find(found.shape).columns
-        if theirs is not None:
-            return theirs
-        made = make()
-        _boards().put(found.key, replace(found, columns=made), len(made))
-        return made
+        other = None if is_first else find(found.shape).columns
+        if other is not None:
+            return other
+        columns = make()
+        _boards().put(found.key, replace(found, columns=columns), len(columns))
+        return columns
     finally:
         if has_turn:
             lock.release()

@@ -1,11 +1,10 @@
-"""Changing a card on the board: its state or lane, assignee, priority and labels."""
+"""Changing a card on the board: its cell, assignee, priority and labels."""
 
 from typing import Any
 
 from flask import Response, request
 from sqlalchemy import select
 
-from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
@@ -18,20 +17,21 @@ from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
 from app.tickets.board import Shape
 from app.tickets.board_moves import BoardCell
 from app.tickets.cards import GROUPINGS
+from app.tickets.fields import BY_PART, Field
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.models import Ticket
-from app.tickets.pages.blueprint import may_be_assigned, pages
+from app.tickets.pages.blueprint import assignable, pages, ticket_page
+from app.tickets.pages.fields import value_of
 from app.tickets.read import labels_of
 from app.tickets.schemas import TicketPatch
 from app.tickets.ticket_labels import label_ids_of
 from app.web.forms import Form, submit
 from app.web.guard import actor, safe_next, write
-from app.web.render import go, html, is_htmx, page, render
+from app.web.render import go, html, is_htmx, render
 
 
 @pages.get("/tickets/<reference>/move")
 def choose_state(reference: str) -> Response:
-    """Ask where the ticket is to go."""
     return _choose(reference, Form(), safe_next(request.args.get("back")))
 
 
@@ -39,11 +39,9 @@ def _choose(reference: str, form: Form, back: str) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
         ordered = states.ordered(subject.project["id"])
-    return page(
+    return ticket_page(
         "tickets/move.html",
-        block="sheet",
-        project=subject.project,
-        ticket=subject.ticket,
+        subject,
         states=ordered,
         form=form,
         back=back if back != "/" else f"/projects/{subject.project['key']}/board",
@@ -53,159 +51,130 @@ def _choose(reference: str, form: Form, back: str) -> Response:
 
 @pages.post("/tickets/<reference>/move")
 def move(reference: str) -> Response:
-    """Move the ticket. The board says where it saw it: if it is elsewhere by now, 409.
-
-    Only what the board goes by is compared: its state, and in a lane what the lane stands for.
-    """
+    """Move the ticket; 409 if it has left the cell in which the board showed it."""
     sent = request.form
-    wanted = BoardCell(sent.get("state_id", ""), sent.get("lane", ""))
+    target = BoardCell(sent.get("state_id", ""), sent.get("lane", ""))
     if not is_htmx():
-        form = Form(raw=sent.copy())
+        form, back = Form(raw=sent.copy()), safe_next(sent.get("back"))
         if submit(
-            form, lambda present: board_moves.move_card(present, reference, to=wanted, seen=None)
+            form, lambda present: board_moves.move_card(present, reference, to=target, seen=None)
         ):
-            return go(safe_next(sent.get("back")))
-        return _choose(reference, form, safe_next(sent.get("back")))
-    grouping = grouping_of(sent)
+            return go(back)
+        return _choose(reference, form, back)
+    grouping = _grouping()
     seen = None
     if "from_state_id" in sent:
         seen = BoardCell(sent["from_state_id"], sent.get("from_lane", ""))
-    done = write(
+    result = write(
         lambda present: board_moves.move_card(
-            present, reference, to=wanted, seen=seen, grouping=grouping
+            present, reference, to=target, seen=seen, grouping=grouping
         )
     )
-    if done.is_moved:
-        return _moved(reference, wanted, done.before)
-    return _refused(reference, wanted, done.before)
+    answer = _moved if result.is_moved else _refused
+    return answer(reference, target, result.before)
 
 
-def grouping_of(sent: Any) -> str:
-    """How the board that sent this is grouped."""
-    return sent["group"] if sent.get("group") in GROUPINGS else ""
+def _grouping() -> str:
+    """The grouping of the board that sent this request."""
+    grouping = request.form.get("group", "")
+    return grouping if grouping in GROUPINGS else ""
 
 
 def shown_card(reference: str, *, fresh: bool = True) -> str:
-    """A ticket's card as it is now, for the board that sent this request; needs a unit of work."""
-    sent = request.form
+    """The present card of a ticket, for the board that sent this request; needs a unit of work."""
     ticket = loaders.visible(actor(), reference)
-    everywhere = bool(sent.get("everywhere"))
-    shape = Shape(None if everywhere else ticket.project_id, grouping=grouping_of(sent))
-    one = board.card(shape, ticket.id, board_sidebar.summaries(board_sidebar.all_users()))
-    return render("tickets/_card.html", one=one, fresh=fresh)
+    project_id = None if request.form.get("everywhere") else ticket.project_id
+    shape = Shape(project_id, grouping=_grouping())
+    card = board.card(shape, ticket.id, board_sidebar.summaries(board_sidebar.all_users()))
+    return render("tickets/_card.html", one=card, fresh=fresh)
 
 
-def _moved(reference: str, wanted: BoardCell, before: BoardCell) -> Response:
+def _moved(reference: str, target: BoardCell, before: BoardCell) -> Response:
     with reading():
-        shown = shown_card(reference)
-        name = _column_name(loaders.visible(actor(), reference), wanted.place)
-    same_place = before.place == wanted.place
+        card = shown_card(reference)
+        name = _column_name(loaders.visible(actor(), reference), target.place)
+    is_lane_change = before.place == target.place
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{reference} changed lanes" if same_place else f"{reference} moved to {name}",
-        spot=None if wanted.fits(before) else before,
-        # Undo is a move like any other: it asks where someone moved the card since.
-        seen=wanted,
+        text=f"{reference} changed lanes" if is_lane_change else f"{reference} moved to {name}",
+        spot=None if target.fits(before) else before,
+        # Undo is an ordinary move, which is refused if someone moved the card afterwards.
+        seen=target,
         action="Undo",
         sent=request.form,
     )
-    return html(shown + toast)
+    return html(card + toast)
 
 
 def _column_name(ticket: Ticket, place: str) -> str:
-    """What a column is called."""
     if place in CATEGORIES:
         return place.capitalize()
     state = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
     return state.name if state else ""
 
 
-def _refused(reference: str, wanted: BoardCell, now: BoardCell) -> Response:
-    """Someone else moved it meanwhile: the true card, who did it, and a way to insist."""
+def _refused(reference: str, target: BoardCell, current: BoardCell) -> Response:
+    """The answer to a conflict: the present card, who changed it, and a button to move anyway."""
+    is_moved = current.place != request.form["from_state_id"]
+    types = ["ticket.state_changed"] if is_moved else ["ticket.updated", "ticket.assigned"]
     with reading():
-        shown = shown_card(reference)
+        card = shown_card(reference)
         ticket = loaders.visible(actor(), reference)
         last = session.execute(
             select(User.display_name, AuditEvent.created_at)
             .join(User, User.id == AuditEvent.actor_user_id)
-            .where(
-                AuditEvent.ticket_id == ticket.id,
-                AuditEvent.event_type.in_(
-                    ["ticket.state_changed"]
-                    if now.place != request.form["from_state_id"]
-                    else ["ticket.updated", "ticket.assigned"]
-                ),
-            )
+            .where(AuditEvent.ticket_id == ticket.id, AuditEvent.event_type.in_(types))
             .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
             .limit(1)
         ).first()
-        place = _column_name(ticket, now.place)
+        name = _column_name(ticket, current.place)
     who = last.display_name if last else "Someone"
-    moved = now.place != request.form["from_state_id"]
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{who} moved {reference} to {place} meanwhile"
-        if moved
+        text=f"{who} moved {reference} to {name} meanwhile"
+        if is_moved
         else f"{who} changed {reference} meanwhile",
         at=last.created_at if last else None,
-        spot=wanted,
+        spot=target,
         action="Move anyway",
         kind="error",
         sent=request.form,
     )
-    return html(shown + toast, 409)
+    return html(card + toast, 409)
 
 
-FIELDS = {
-    "assignee": ("assignee_user_id", "Assignee"),
-    "priority": ("priority", "Priority"),
-    "labels": ("label_ids", "Labels"),
-}
+PICKED = {part: BY_PART[part] for part in ("assignee", "priority", "labels")}
 
 
-def _check(name: str) -> None:
-    if name not in FIELDS:
+def _field(name: str) -> Field:
+    if name not in PICKED:
         raise NotFound("route", request.path)
+    return PICKED[name]
 
 
 @pages.get("/tickets/<reference>/pick/<name>")
 def choose(reference: str, name: str) -> Response:
-    """Ask for another value."""
-    _check(name)
-    return _choose_value(reference, name, Form())
+    return _choose_value(reference, _field(name), Form())
 
 
-def _choose_value(reference: str, name: str, form: Form) -> Response:
+def _choose_value(reference: str, field: Field, form: Form) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
-        users = [
-            user_summary(row.id, row.type, row.username, row.display_name)
-            for row in board_sidebar.all_users()
-            if may_be_assigned(row, subject.project["id"])
-        ]
-    users.sort(key=lambda one: one["id"] != actor().id)
-    ticket = subject.ticket
-    carried = sorted(label["id"] for label in ticket["labels"])
-    now = {
-        "assignee": ticket["assignee_user_id"] or "",
-        "priority": ticket["priority"],
-        "labels": ",".join(carried),
-    }
+        users = assignable(board_sidebar.all_users(), subject.project["id"])
+    current = value_of(subject.ticket, field.part)
     back = f"/projects/{subject.project['key']}/board"
-    return page(
+    return ticket_page(
         "tickets/pick.html",
-        block="sheet",
-        project=subject.project,
-        ticket=ticket,
-        name=name,
-        label=FIELDS[name][1],
-        users=users,
+        subject,
+        name=field.part,
+        label=field.label,
+        users=list(board_sidebar.summaries(users).values()),
         labels=subject.labels,
         priorities=PRIORITIES,
-        chosen=form.values("value", now[name].split(",")),
-        seen=form.value("seen", now[name]),
+        chosen=form.values("value", current.split(",")),
+        seen=form.value("seen", current),
         form=form,
         back=safe_next(form.value("back")) if form.value("back") else back,
         status=422 if form.errors else 200,
@@ -214,63 +183,60 @@ def _choose_value(reference: str, name: str, form: Form) -> Response:
 
 @pages.post("/tickets/<reference>/pick/<name>")
 def pick(reference: str, name: str) -> Response:
-    """Set the value, unless it has changed since it was shown."""
-    _check(name)
-    form = Form(raw=request.form.copy(), shown=frozenset({FIELDS[name][0]}))
+    """Set the value, unless it differs from the value that the form showed."""
+    field = _field(name)
+    form = Form(raw=request.form.copy(), shown=frozenset({field.name}))
     before: list[str] = []
     overtaken: list[bool] = []
 
     def work(present: Actor) -> None:
         ticket = loaders.writable(present, reference)
-        now = _value(ticket, name)
-        before[:], overtaken[:] = [now], []
-        if form.value("seen", now) not in (now, ",".join(_sent(present, form))):
+        current, values = _value(ticket, name), _sent(present, form)
+        before[:], overtaken[:] = [current], []
+        if form.value("seen", current) not in (current, ",".join(values)):
             overtaken.append(True)
             return
-        field, wanted = FIELDS[name][0], _sent(present, form)
-        value: Any = wanted if name == "labels" else (wanted[0] if wanted else None)
-        service.update_ticket(present, reference, **load(TicketPatch, {field: value}, "body"))
+        value: Any = values if name == "labels" else (values[0] if values else None)
+        service.update_ticket(present, reference, **load(TicketPatch, {field.name: value}, "body"))
 
     submit(form, work)
     if not is_htmx():
         if overtaken:
             form.refuse("", "This changed meanwhile. Choose again.")
-        return (
-            _choose_value(reference, name, form)
-            if form.errors
-            else go(safe_next(form.value("back")))
-        )
+        if form.errors:
+            return _choose_value(reference, field, form)
+        return go(safe_next(form.value("back")))
     if form.errors:
         return html(_toast(reference, next(iter(form.errors.values())), kind="error"), 422)
     with reading():
-        shown = shown_card(reference)
+        card = shown_card(reference)
         words = _words(loaders.visible(actor(), reference), name)
     if overtaken:
         text = f"{reference} changed meanwhile, and is left as it is now"
-        return html(shown + _toast(reference, text, kind="error"), 409)
+        return html(card + _toast(reference, text, kind="error"), 409)
     undo = {"value": before[0].split(","), "name": name}
-    return html(shown + _toast(reference, f"{reference}: {words}", undo=undo))
+    return html(card + _toast(reference, f"{reference}: {words}", undo=undo))
 
 
 def _value(ticket: Ticket, name: str) -> str:
-    """What the form shows as chosen."""
+    """The value as the form sends it in ``seen``."""
     if name == "labels":
         return ",".join(label_ids_of(ticket))
     return ticket.priority if name == "priority" else ticket.assignee_user_id or ""
 
 
 def _sent(present: Actor, form: Form) -> list[str]:
-    """The values that were sent; ``me`` is whoever sent them."""
+    """The values that were sent, sorted; ``me`` is the actor."""
     return sorted(present.id if value == "me" else value for value in form.values("value") if value)
 
 
 def _words(ticket: Ticket, name: str) -> str:
-    """What was done, for the toast; needs a unit of work."""
+    """The new value in words, for the toast; needs a unit of work."""
     if name == "priority":
         return f"{ticket.priority} priority"
     if name == "labels":
-        found = [label["name"] for label in labels_of(ticket.id)]
-        return f"labels {', '.join(found)}" if found else "no labels"
+        names = [label["name"] for label in labels_of(ticket.id)]
+        return f"labels {', '.join(names)}" if names else "no labels"
     user = board_sidebar.summaries(board_sidebar.all_users()).get(ticket.assignee_user_id or "")
     return f"assigned to {user['display_name']}" if user else "assigned to nobody"
 

@@ -1,95 +1,90 @@
-"""New tickets: the full form, and quick add on the board."""
+"""New tickets: the form, and quick add on the board."""
 
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import Response, request
+from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
 from app.core.ids import is_display_id
 from app.database.session import reading
-from app.projects import service as projects
 from app.projects import states
-from app.projects.loaders import SeenProject, visible_by_key
+from app.projects.loaders import SeenProject
+from app.projects.pages.blueprint import project_of
 from app.tickets import creating, loaders, page_queries, quick
 from app.tickets.board_sidebar import all_users, board_sidebar
 from app.tickets.fields import UPDATED
 from app.tickets.filters import PRIORITIES
 from app.tickets.models import TicketType
-from app.tickets.pages.blueprint import may_be_assigned, pages, user_options, words
+from app.tickets.pages.blueprint import assignable, pages, projects_shown, user_options, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.pages.moving import shown_card
 from app.tickets.schemas import TicketCreate
 from app.web import choices
 from app.web.forms import Form, create, load_form
 from app.web.guard import actor
-from app.web.render import go, html, page, render
+from app.web.render import go, html, page, partial
 
-# Longer than any title, so that what is said of a ticket fits beside one.
+# Longer than a title, because a line of quick add also has fields.
 LINE_LENGTH = 500
 
 
-def _project_of(sent: Any) -> SeenProject:
+def _read(project: SeenProject, values: MultiDict[str, str]) -> quick.QuickTicket:
+    line = values.get("title", "")[:LINE_LENGTH]
     with reading():
-        return visible_by_key(actor(), sent.get("project", ""))
+        users = assignable(all_users(), project.id)
+        labels: list[Any] = list(board_sidebar(project.id, actor().id).labels)
+        return quick.read(actor(), project.id, line, users=users, labels=labels)
 
 
-def _read(present: Actor, project: SeenProject, line: str) -> quick.QuickTicket:
-    """What the line says; needs a unit of work."""
-    users = [one for one in all_users() if may_be_assigned(one, project.id)]
-    labels: list[Any] = list(board_sidebar(project.id, present.id).labels)
-    return quick.read(present, project.id, line[:LINE_LENGTH], users=users, labels=labels)
+def _create(project: SeenProject, form: Form) -> str | None:
+    """Create the ticket, and return its display id; None if the form is refused."""
+
+    def work(present: Actor) -> str:
+        return creating.create_ticket(present, project.id, **form.data).display_id
+
+    return create(form, work)
 
 
 @pages.get("/tickets/quick")
 def understood() -> Response:
-    """What of a line is understood, as chips."""
-    project = _project_of(request.args)
-    with reading():
-        draft = _read(actor(), project, request.args.get("title", ""))
-    return html(render("tickets/_understood.html", draft=draft))
+    draft = _read(project_of(request.args.get("project", "")), request.args)
+    return partial("tickets/_understood.html", draft=draft)
 
 
 @pages.post("/tickets/quick")
 def quick_add() -> Response:
-    """Create a ticket from one line; the board puts the card that this answers."""
-    project = _project_of(request.form)
-    with reading():
-        draft = _read(actor(), project, request.form.get("title", ""))
+    """Create a ticket from one line, and answer with its card for the board."""
+    project = project_of(request.form.get("project", ""))
+    draft = _read(project, request.form)
     form = load_form(TicketCreate, title=draft.title, **draft.fields)
-    reference = create(form, lambda present: _create_quick(present, project, form))
+    reference = _create(project, form)
     if reference is None:
         return Response(next(iter(form.errors.values())), 422, mimetype="text/plain")
     with reading():
         return html(shown_card(reference), 201)
 
 
-def _create_quick(present: Actor, project: SeenProject, form: Form) -> str:
-    return creating.create_ticket(present, project.id, **form.data).display_id
-
-
-PROJECTS = 200
-# What the address may fill in.
+# The fields that the address can fill in.
 PREFILLED = ("title", "state_id", "assignee_user_id", "priority", "type")
-# What a duplicate has of the ticket it is made from, beside its parent and labels.
-COPIED = ("type", *(one.name for one in UPDATED if one.is_copied))
-BELOW = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
+# The fields that a duplicate takes over, besides the parent and labels.
+COPIED = ("type", *(field.name for field in UPDATED if field.is_copied))
 
 
 @pages.get("/tickets/new")
 def new() -> Response:
-    """Ask for a new ticket; without a project, ask for that first."""
+    """The form of a new ticket, or without a project the choice of one."""
     key = request.args.get("project")
     if not key:
         with reading():
-            found = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-        keys = [one["key"] for one in found]
+            projects = projects_shown()
+        keys = [project["key"] for project in projects]
         own = choices.chosen()[choices.PROJECT]
         if len(keys) == 1 or (own in keys and "choose" not in request.args):
             return go(_address(own if own in keys else keys[0]))
-        return page("tickets/choose_project.html", projects=found, address=_address)
-    with reading():
-        project = visible_by_key(actor(), key)
+        return page("tickets/choose_project.html", projects=projects, address=_address)
+    project = project_of(key)
     form = Form()
     for name in PREFILLED:
         if request.args.get(name):
@@ -103,7 +98,7 @@ def new() -> Response:
 
 
 def _copy(reference: str, form: Form) -> None:
-    """Fill the form with what a ticket has, but for its state; raises NotFound or Gone."""
+    """Fill the form with the values of a ticket; raises NotFound or Gone."""
     with reading():
         ticket = page_queries.subject(actor(), reference).ticket
     for name in COPIED:
@@ -114,7 +109,7 @@ def _copy(reference: str, form: Form) -> None:
 
 
 def _address(key: str) -> str:
-    """Where a ticket of this project is made, with what the address at hand fills in."""
+    """The address of the form for a project, with the prefilled fields of this request."""
     given = {name: request.args[name] for name in PREFILLED if request.args.get(name)}
     return "/tickets/new?" + urlencode({"project": key, **given})
 
@@ -124,14 +119,14 @@ def _show(project: SeenProject, form: Form) -> Response:
         ordered = states.ordered(project.id)
         labels = label_summaries(project.id)
         users = all_users()
-        above = loaders.find(form.value("parent_ticket_id"))
-    kind = BELOW.get(TicketType(above.type)) if above else None
+        parent = loaders.find(form.value("parent_ticket_id"))
+    kind = creating.CHILD_TYPE.get(TicketType(parent.type)) if parent else None
     return page(
         "tickets/new.html",
         project=project,
         form=form,
         kind_default=str(kind or TicketType.STORY),
-        states=[(one.id, one.name) for one in ordered],
+        states=[(state.id, state.name) for state in ordered],
         priorities=words(PRIORITIES),
         assignees=[("", "Nobody"), *user_options(users, project.id)],
         labels=labels,
@@ -139,13 +134,8 @@ def _show(project: SeenProject, form: Form) -> Response:
     )
 
 
-def _project_of_form() -> SeenProject:
-    with reading():
-        return visible_by_key(actor(), request.form.get("project", ""))
-
-
 def _load() -> Form:
-    """The form, with a parent named by its number turned into its id."""
+    """The sent form, with the number of the parent replaced by its id."""
     number = request.form.get("parent_ticket_id", "").strip().upper()
     if not number:
         return load_form(TicketCreate)
@@ -159,12 +149,7 @@ def _load() -> Form:
 
 @pages.post("/tickets/new")
 def create_ticket() -> Response:
-    """Create a ticket and show it."""
-    project = _project_of_form()
+    project = project_of(request.form.get("project", ""))
     form = _load()
-    target = create(form, lambda present: _create(present, project, form.data))
-    return go(f"/tickets/{target}") if target else _show(project, form)
-
-
-def _create(present: Actor, project: SeenProject, data: dict[str, Any]) -> str:
-    return creating.create_ticket(present, project.id, **data).display_id
+    reference = _create(project, form)
+    return go(f"/tickets/{reference}") if reference else _show(project, form)

@@ -1,4 +1,4 @@
-"""One ticket on one page; copying from it, deleting and restoring it."""
+"""The page of one ticket, with fragments of it; deleting and restoring tickets."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ from app.database.session import reading
 from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import stream
-from app.tickets.pages.blueprint import FACTS, pages
+from app.tickets.pages.blueprint import FACTS, pages, ticket_page
 from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.web.forms import Form
 from app.web.guard import actor, write
@@ -22,22 +22,14 @@ from app.web.render import cached_page, go, is_htmx, oob, page, render
 
 @pages.get("/tickets/<reference>/delete")
 def confirm_delete(reference: str) -> Response:
-    """Ask before deleting."""
     with reading():
         subject = page_queries.subject(actor(), reference)
         children = page_queries.children(subject.ticket["id"])
-    return page(
-        "tickets/delete.html",
-        block="sheet",
-        project=subject.project,
-        ticket=subject.ticket,
-        children=len(children),
-    )
+    return ticket_page("tickets/delete.html", subject, children=len(children))
 
 
 @pages.post("/tickets/<reference>/delete")
 def delete(reference: str) -> Response:
-    """Delete the ticket and go back to its board."""
     with reading():
         subject = page_queries.subject(actor(), reference)
     write(lambda present: service.delete_ticket(present, reference))
@@ -46,7 +38,6 @@ def delete(reference: str) -> Response:
 
 @pages.post("/tickets/<reference>/restore")
 def restore(reference: str) -> Response:
-    """Bring the ticket back and show it; raises Conflict where it is not deleted."""
     write(lambda present: service.restore_ticket(present, reference))
     return go(f"/tickets/{reference}")
 
@@ -56,23 +47,23 @@ _NOT_IN_BRANCH = re.compile(r"[^a-z0-9]+")
 
 
 def branch_name(display_id: str, title: str) -> str:
-    """``demo-12-fix-the-login``: a name that every version control system takes."""
+    """``demo-12-fix-the-login``: lower-case ASCII letters, digits and hyphens."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = _NOT_IN_BRANCH.sub("-", plain).strip("-")
     return f"{display_id.lower()}-{words}"[:BRANCH_LENGTH].strip("-")
 
 
 def copies(ticket: Mapping[str, Any], base_url: str) -> list[tuple[str, str]]:
-    """What is copied, by what it is called."""
+    """(label, text) of each item of the menu for copying."""
     display_id, title = ticket["display_id"], ticket["title"]
     link = f"{base_url}/tickets/{display_id}"
     # Brackets in a title would end the text of the link.
-    said = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    text = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return [
         ("Link", link),
         ("Id", display_id),
         ("Branch name", branch_name(display_id, title)),
-        ("Markdown", f"[{display_id}: {said}]({link})"),
+        ("Markdown", f"[{display_id}: {text}]({link})"),
         ("Prompt for an agent", _prompt(display_id, title)),
     ]
 
@@ -88,32 +79,29 @@ def _prompt(display_id: str, title: str) -> str:
 
 
 def show_ticket(reference: str, *, comment_form: Form | None = None, status: int = 200) -> Response:
-    """The whole page, with the comment form as it was sent where it was refused."""
+    """The whole page; ``comment_form`` is a refused comment to show again."""
     with reading():
         try:
             subject = page_queries.subject(actor(), reference)
         except Gone as error:
             if (error.details or {}).get("resource") != "ticket":
                 raise
-            return _deleted(reference)
+            deleted = page_queries.deleted(actor(), reference)
+            return page("tickets/deleted.html", **deleted, status=410)
         ticket_id = subject.ticket["id"]
         children = page_queries.children(ticket_id)
-        related = relations.of_ticket(actor(), ticket_id)
+        related = relations_of(subject)
         shown = stream.read(subject, stream.chosen(request.args.get("show")))
     context = {
         "project": subject.project,
         "ticket": subject.ticket,
         "labels": subject.labels,
         "facts": FACTS,
-        "copies": copies(subject.ticket, _base_url()),
+        "copies": copies(subject.ticket, settings_at_hand().base_url),
         **below(children),
         "linked": subject.sources,
-        "relations": grouped(related),
-        "relation_types": RELATION_TYPES,
-        "relation_form": None,
-        "watchers": subject.watchers,
-        "watching": any(one["user_id"] == actor().id for one in subject.watchers),
-        "watcher_form": None,
+        **related,
+        **watchers_of(subject),
         "stream": shown,
         "filters": stream.FILTERS,
         "comment_form": comment_form,
@@ -123,59 +111,62 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
     return page("tickets/show.html", status=status, **context)
 
 
-def _base_url() -> str:
-    settings = settings_at_hand()
-    return settings.base_url
-
-
 def below(children: list[dict[str, Any]]) -> dict[str, Any]:
-    """What lies below a ticket, and how much of it is done, for a template."""
-    done = [one for one in children if one["state"] and one["state"]["category"] == "done"]
+    """The context of ``_children.html``: children, and the number of done ones."""
+    done = [child for child in children if child["state"] and child["state"]["category"] == "done"]
     return {"children": children, "children_done": len(done)}
 
 
-def _deleted(reference: str) -> Response:
-    """What is left to see of a deleted ticket, in a unit of work."""
-    found = page_queries.deleted(actor(), reference)
-    return page("tickets/deleted.html", **found, status=410)
+def relations_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:
+    """The context of ``_relations.html``; ``form`` is a refused one. Needs a unit of work."""
+    return {
+        "relations": grouped(relations.of_ticket(actor(), subject.ticket["id"])),
+        "relation_types": RELATION_TYPES,
+        "relation_form": form,
+    }
+
+
+def watchers_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:
+    """The context of ``_watchers.html``; ``form`` is a refused one."""
+    return {
+        "watchers": subject.watchers,
+        "watching": any(watcher["user_id"] == actor().id for watcher in subject.watchers),
+        "watcher_form": form,
+    }
 
 
 @pages.get("/tickets/<reference>")
 def show(reference: str) -> Response:
-    """Show the ticket; where htmx asks, its stream alone."""
+    """The ticket; for htmx, only its stream."""
     if not is_htmx():
         return show_ticket(reference)
     with reading():
         subject = page_queries.subject(actor(), reference)
         shown = stream.read(subject, stream.chosen(request.args.get("show")), with_body=False)
-    return page(
-        "tickets/show.html",
-        block="stream",
-        ticket=subject.ticket,
-        stream=shown,
-        filters=stream.FILTERS,
+    return ticket_page(
+        "tickets/show.html", subject, block="stream", stream=shown, filters=stream.FILTERS
     )
 
 
 def new_events(subject: TicketPageData) -> str:
-    """What this request did, as further entries of the stream."""
+    """The events of this request, as new entries of the stream."""
     events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     return entries(subject, list(stream.lines(subject, events)))
 
 
 def entries(subject: TicketPageData, new: list[Any], again: Sequence[Any] = ()) -> str:
-    """Further entries for the end of the stream, and some that take the place of the old.
+    """New entries for the end of the stream, and existing ones ``again`` to be replaced.
 
-    The browser drops new ones that it has already, and of the others those that it does not have.
+    The browser drops new entries that it already has, and replacements of entries it does not have.
     """
-    shown = "".join(
-        render("tickets/_entries.html", entries=found, ticket=subject.ticket, again=is_again)
-        for found, is_again in ((new, False), (again, True))
-        if found
+    content = "".join(
+        render("tickets/_entries.html", entries=part, ticket=subject.ticket, again=is_again)
+        for part, is_again in ((new, False), (again, True))
+        if part
     )
-    return oob(shown, "#thread") if shown else ""
+    return oob(content, "#thread") if content else ""
 
 
 def fragment(template: str, subject: TicketPageData, **context: Any) -> str:
-    """A part of the page that shows this ticket."""
+    """A partial template about this ticket."""
     return render(template, project=subject.project, ticket=subject.ticket, facts=FACTS, **context)

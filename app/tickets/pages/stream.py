@@ -1,8 +1,9 @@
-"""The stream of a ticket: comments and events in one list, the oldest first."""
+"""The stream of a ticket: comments and events in one list, oldest first."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
 from flask import Response
@@ -17,45 +18,27 @@ from app.text.diff import compare
 from app.tickets import page_queries, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import feed
-from app.tickets.pages.blueprint import pages
-from app.tickets.pages.texts import lay_out
+from app.tickets.pages.blueprint import pages, ticket_page
 from app.web.filters import moment_ms
 from app.web.guard import actor
-from app.web.render import page
+from app.web.texts import laid_out
 
-
-@pages.get("/tickets/<reference>/changes/<event_id>")
-def show_change(reference: str, event_id: str) -> Response:
-    """The diff of the texts before and after; raises NotFound for an event without one."""
-    with reading():
-        subject = page_queries.subject(actor(), reference)
-        event = by_id(AuditEvent, event_id)
-    change = event.payload.get("changes", {}).get("body") if event else None
-    if event is None or change is None or event.ticket_id != subject.ticket["id"]:
-        raise NotFound("audit_event", event_id)
-    return page(
-        "tickets/change.html",
-        block="diff",
-        ticket=subject.ticket,
-        project=subject.project,
-        event=event,
-        diff=compare(change["from"], change["to"]),
-    )
-
-
-# Changes by one actor within this time, with nothing in between, are one line ...
+# At least RUN_LENGTH consecutive changes by one actor, each within this time of the one before, are
+# folded into one entry.
 TOGETHER_MS = 5 * MINUTE_MS
-# ... if they are at least so many; two lines read as well.
 RUN_LENGTH = 3
-# The cursor of live updates looks back so far: on PostgreSQL an earlier event may commit later.
+# Live updates look back this far: on PostgreSQL an earlier event may commit later.
 OVERLAP_MS = 5000
+# The key of the ticket's own text; anchors of its headings begin with it.
+BODY = "h"
 COMMENT = "comment."
+# Large fields of a comment that the templates do not use.
 NOT_SHOWN = {"body", "edit_history"}
+
+Comments = list[dict[str, Any]]
 
 
 class Show(StrEnum):
-    """Which part of the stream is shown."""
-
     ALL = "all"
     COMMENTS = "comments"
     CHANGES = "changes"
@@ -72,7 +55,7 @@ FILTERS = [
 
 @dataclass(frozen=True, slots=True)
 class StreamLine:
-    """One event: who did what, and what a reader can do about it."""
+    """One event, and whether the reader can undo or compare it."""
 
     id: str
     event_type: str
@@ -85,18 +68,17 @@ class StreamLine:
     undo_of: str | None
     is_undone: bool
     may_be_undone: bool
-    # Whether a text changed, so that words can be compared.
+    # The description changed, so that a diff can be shown.
     has_diff: bool
 
     @property
     def is_bots(self) -> bool:
-        """Whether a bot did it."""
         return self.actor is not None and self.actor["type"] == "bot"
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One comment, with the tool that wrote it, and who deleted it by which event."""
+    """One comment, with the tool that wrote it and the event that deleted it."""
 
     comment: dict[str, Any]
     at: int
@@ -107,7 +89,6 @@ class Said:
 
     @property
     def is_bots(self) -> bool:
-        """Whether a bot wrote it."""
         return bool(self.comment["author"]["type"] == "bot")
 
 
@@ -119,12 +100,10 @@ class StreamRun:
 
     @property
     def words(self) -> list[str]:
-        """What changed, each thing once."""
         return list(dict.fromkeys(word for line in self.lines for word in line.short))
 
     @property
     def is_bots(self) -> bool:
-        """Whether a bot did it."""
         return self.lines[0].is_bots
 
 
@@ -133,54 +112,74 @@ Entry = StreamLine | Said | StreamRun
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The entries that a reader asked for, and where live updates go on."""
+    """The entries of the chosen part, and the position for live updates."""
 
     entries: list[Entry] = field(default_factory=list)
     show: Show = Show.ALL
-    # Whether older ones are left out, and whether the reader's own comments are among them.
+    # Older entries are left out.
     is_cut: bool = False
+    # A comment in it is the reader's own.
     has_own: bool = False
+    # The last event, and the number of events in the overlap before it.
     since: str = ""
     overlap: int = 0
 
 
 def chosen(value: str | None) -> Show:
-    """The part of the stream that an address asks for."""
     return Show(value) if value in set(Show) else Show.ALL
 
 
 def read(subject: TicketPageData, show: Show, *, with_body: bool = True) -> Stream:
-    """The stream, in a unit of work; with ``with_body`` the ticket's own text is laid out too."""
+    """The stream; ``with_body`` also renders the ticket's own text. Needs a unit of work."""
     ticket_id = subject.ticket["id"]
     events = stream_queries.events_of(ticket_id)
     comments = stream_queries.comments_of(ticket_id)
-    laid_out = lay_out(subject, comments, only_comments=not with_body)
+    rendered = lay_out(subject, comments, only_comments=not with_body)
     since = events[-1]["id"] if events else ticket_id
     newest = events[-1]["created_at"] if events else 0
     return Stream(
-        entries=[_as_shown(one) for one in entries(subject, events, laid_out, show)],
+        entries=[_without_texts(entry) for entry in entries(subject, events, rendered, show)],
         show=show,
         is_cut=len(events) == stream_queries.EVENTS_SHOWN
         or len(comments) == stream_queries.COMMENTS_SHOWN,
-        has_own=any(one["author_user_id"] == actor().id for one in comments),
+        has_own=any(comment["author_user_id"] == actor().id for comment in comments),
         since=since,
         overlap=sum(newest - one["created_at"] <= OVERLAP_MS for one in events),
     )
 
 
-def _as_shown(entry: Entry) -> Entry:
-    """An entry without the texts of a comment that nothing shows: what it said, and said before."""
+def _without_texts(entry: Entry) -> Entry:
     if not isinstance(entry, Said):
         return entry
-    seen = {name: it for name, it in entry.comment.items() if name not in NOT_SHOWN}
-    return replace(entry, comment=seen)
+    comment = {name: value for name, value in entry.comment.items() if name not in NOT_SHOWN}
+    return replace(entry, comment=comment)
+
+
+def lay_out(
+    subject: TicketPageData, comments: Comments, *, only_comments: bool = False
+) -> Comments:
+    """Render the bodies: set ``html`` of the ticket, and return copies of the comments with it.
+
+    All links are resolved in one query. Needs a unit of work.
+    """
+    ticket = subject.ticket
+    bodies = {} if only_comments else {BODY: ticket["body"]}
+    bodies |= {
+        f"c{comment['id']}": comment["body"]
+        for comment in comments
+        if comment["deleted_at"] is None
+    }
+    html = laid_out(bodies, subject.project["id"], subject.project["key"])
+    if not only_comments:
+        ticket["html"] = html[BODY].html
+    return [
+        {**comment, "html": html[key].html} if (key := f"c{comment['id']}") in html else comment
+        for comment in comments
+    ]
 
 
 def entries(
-    subject: TicketPageData,
-    events: list[dict[str, Any]],
-    comments: list[dict[str, Any]],
-    show: Show,
+    subject: TicketPageData, events: list[dict[str, Any]], comments: Comments, show: Show
 ) -> list[Entry]:
     """Comments and events as the entries of a part of the stream."""
     found: list[StreamLine | Said] = []
@@ -189,12 +188,12 @@ def entries(
     if show is not Show.CHANGES:
         found += said(comments, events)
     if show is Show.BOTS:
-        found = [one for one in found if one.is_bots]
-    return folded(sorted(found, key=lambda one: one.at))
+        found = [entry for entry in found if entry.is_bots]
+    return folded(sorted(found, key=lambda entry: entry.at))
 
 
 def lines(subject: TicketPageData, events: Sequence[dict[str, Any]]) -> list[StreamLine]:
-    """The events that are lines of their own; those of comments show on the comments."""
+    """The events as lines, except those of comments, which belong to the comment's entry."""
     undone = undone_among(events)
     names = {label["id"]: label["name"] for label in subject.labels}
     names |= stream_queries.names_of(feed.mentioned(events))
@@ -225,59 +224,67 @@ def _id(user: UserSummary | None) -> str | None:
 
 
 def undone_among(events: Iterable[dict[str, Any]]) -> set[str]:
-    """The events that others undo, unless those were undone in turn; from the newest back."""
+    """The events that a later event undoes, unless that one is undone itself."""
     undone: set[str] = set()
-    for event in sorted(events, key=lambda one: one["id"], reverse=True):
+    for event in sorted(events, key=itemgetter("id"), reverse=True):
         if event["undo_of"] and event["id"] not in undone:
             undone.add(event["undo_of"])
     return undone
 
 
-def said(comments: Iterable[dict[str, Any]], events: Iterable[dict[str, Any]]) -> list[Said]:
-    """The comments, each with what its events say of it."""
-    written: dict[str, dict[str, Any]] = {}
-    deleted: dict[str, dict[str, Any]] = {}
-    for event in events:
-        if event["event_type"] == "comment.created":
-            written[event["comment_id"]] = event
-        elif event["event_type"] == "comment.deleted":
-            deleted[event["comment_id"]] = event
+def said(comments: Comments, events: Sequence[dict[str, Any]]) -> list[Said]:
+    """The comments as entries, with details of the events that created and deleted them."""
+    latest = {(event["comment_id"], event["event_type"]): event for event in events}
     found = []
     for comment in comments:
-        by, end = written.get(comment["id"], {}), deleted.get(comment["id"], {})
+        creation = latest.get((comment["id"], "comment.created"), {})
+        deletion = latest.get((comment["id"], "comment.deleted"), {})
         found.append(
             Said(
                 comment={**comment, "edits": len(comment["edit_history"])},
                 at=moment_ms(comment["created_at"]),
-                tool=by.get("tool"),
-                request_id=by.get("request_id"),
-                deleted_by=end.get("actor"),
-                deletion_id=end.get("id"),
+                tool=creation.get("tool"),
+                request_id=creation.get("request_id"),
+                deleted_by=deletion.get("actor"),
+                deletion_id=deletion.get("id"),
             )
         )
     return found
 
 
 def folded(entries: Iterable[StreamLine | Said]) -> list[Entry]:
-    """Runs of changes by one actor as one entry each."""
-    made: list[Entry] = []
+    """The entries, with each run of changes by one actor as one entry."""
+    result: list[Entry] = []
     run: list[StreamLine] = []
 
     def close() -> None:
-        made.extend([StreamRun(tuple(run))] if len(run) >= RUN_LENGTH else run)
+        result.extend([StreamRun(tuple(run))] if len(run) >= RUN_LENGTH else run)
         run.clear()
 
-    for one in entries:
-        if isinstance(one, StreamLine) and one.event_type != "ticket.created":
-            if run and not _goes_on(run[-1], one):
+    for entry in entries:
+        if isinstance(entry, StreamLine) and entry.event_type != "ticket.created":
+            if run and not _continues(run[-1], entry):
                 close()
-            run.append(one)
+            run.append(entry)
         else:
             close()
-            made.append(one)
+            result.append(entry)
     close()
-    return made
+    return result
 
 
-def _goes_on(before: StreamLine, line: StreamLine) -> bool:
+def _continues(before: StreamLine, line: StreamLine) -> bool:
     return _id(before.actor) == _id(line.actor) and line.at - before.at <= TOGETHER_MS
+
+
+@pages.get("/tickets/<reference>/changes/<event_id>")
+def show_change(reference: str, event_id: str) -> Response:
+    """The diff of a changed description; raises NotFound for any other event."""
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        event = by_id(AuditEvent, event_id)
+    change = event.payload.get("changes", {}).get("body") if event else None
+    if event is None or change is None or event.ticket_id != subject.ticket["id"]:
+        raise NotFound("audit_event", event_id)
+    diff = compare(change["from"], change["to"])
+    return ticket_page("tickets/change.html", subject, block="diff", event=event, diff=diff)
