@@ -137,12 +137,7 @@ def transition_ticket(call: Call) -> Answer:
 
 
 @api.route(
-    "DELETE",
-    TICKET,
-    "tickets.delete",
-    calls=service.delete_ticket,
-    status=204,
-    if_match=True,
+    "DELETE", TICKET, "tickets.delete", calls=service.delete_ticket, status=204, if_match=True
 )
 def delete_ticket(call: Call) -> Answer:
     """Soft-delete a ticket; its children stay."""

@@ -120,8 +120,6 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class BoardLane:
-    """A row of a grouped board, with its cards by column."""
-
     key: str
     name: str
     # The user, priority, epic or label that its cards share.

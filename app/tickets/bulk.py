@@ -87,8 +87,6 @@ BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The change to each ticket."""
-
     # Fields of ``update_ticket``.
     fields: dict[str, Any] = field(default_factory=dict)
     # A state, or a category, which means its first state in the ticket's project.

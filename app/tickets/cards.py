@@ -16,14 +16,7 @@ from app.database.columns import Id
 from app.database.session import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import stalled_bots
-from app.tickets.models import (
-    Comment,
-    Priority,
-    RelationType,
-    Ticket,
-    TicketRelation,
-    TicketType,
-)
+from app.tickets.models import Comment, Priority, RelationType, Ticket, TicketRelation, TicketType
 from app.tickets.read import LABELS, in_live_projects, labels_in
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}

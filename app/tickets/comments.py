@@ -47,12 +47,7 @@ def described(comment: Comment) -> dict[str, Any]:
 
 @operation(Access.READ)
 def list_comments(
-    actor: Actor,
-    reference: str,
-    *,
-    limit: int,
-    cursor: str | None,
-    include_deleted: bool = False,
+    actor: Actor, reference: str, *, limit: int, cursor: str | None, include_deleted: bool = False
 ) -> Page:
     """The ticket's comments, oldest first."""
     ticket = loaders.visible(actor, reference, include_deleted=include_deleted)

@@ -39,7 +39,6 @@ class Flow:
 
 
 def flow(project_id: str, days: int) -> Flow:
-    """The flow of the last days, today included."""
     rows = session.execute(
         select(
             WorkflowState.id,
@@ -153,7 +152,6 @@ def of_project(project_id: str) -> tuple[list[Epic], bool]:
 
 
 def _count(epics: Sequence[Epic]) -> None:
-    """Fill in the numbers of stories and the due dates."""
     epics_by_id = {epic.id: epic for epic in epics}
     if not epics_by_id:
         return

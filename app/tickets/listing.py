@@ -204,8 +204,6 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order of a list by one column."""
-
     name: str
     column: InstrumentedAttribute[int]
     ascending: bool = False

@@ -180,8 +180,6 @@ class TicketWatcher(Base):
 
 
 class Comment(Base):
-    """A Markdown comment on a ticket, with the bodies it had before."""
-
     __tablename__ = "comments"
     __table_args__ = (Index(None, "ticket_id", "created_at", "id"),)
 

@@ -66,8 +66,6 @@ _notes = table(
 
 @dataclass(frozen=True, slots=True)
 class Backlink:
-    """A wiki page or a sticky note that leads to a ticket."""
-
     kind: str
     title: str
     address: str

@@ -25,7 +25,6 @@ MOST_PROJECTS = 200
 
 
 def words(values: Sequence[str]) -> Options:
-    """The values of a closed set as options."""
     return [(value, value.capitalize()) for value in values]
 
 

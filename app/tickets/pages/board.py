@@ -28,8 +28,6 @@ MOST_CHANGES = 30
 
 @dataclass(frozen=True, slots=True)
 class BoardRequest:
-    """The parsed address of a board."""
-
     chosen: Chosen
     grouping: str
     all_done: bool

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -142,7 +143,7 @@ def change() -> Response:
     outcomes: list[BulkOutcome] = []
     for start in range(0, len(chosen), BATCH):
         batch = chosen[start : start + BATCH]
-        outcomes += write(lambda present, batch=batch: bulk.change(present, batch, changes))
+        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes))
     return _summary(project, outcomes, deleted=changes.delete)
 
 
@@ -154,11 +155,7 @@ def _refused(message: str) -> Response:
 
 def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     answer = page(
-        "tickets/bulk_delete.html",
-        block="sheet",
-        project=project,
-        chosen=chosen,
-        back=_back(),
+        "tickets/bulk_delete.html", block="sheet", project=project, chosen=chosen, back=_back()
     )
     if is_htmx():
         answer.headers["HX-Retarget"] = "#dialog-body"
@@ -188,7 +185,6 @@ def _summary(
 
 
 def _why(skipped: Sequence[BulkOutcome]) -> str:
-    """The reasons, most frequent first."""
     counts = Counter(outcome.why for outcome in skipped).most_common()
     if len(counts) == 1:
         return counts[0][0].rstrip(".")
@@ -200,7 +196,6 @@ def _why(skipped: Sequence[BulkOutcome]) -> str:
 
 @pages.post(f"{STATES_ADDRESS}/<state_id>/replace")
 def replace_state(key: str, state_id: str) -> Response:
-    """Move the tickets of a state to another one, delete it, and show the remaining states."""
     project = project_of(key)
     # The rows of the list cannot show messages, so all are shown above the form.
     form = Form()
@@ -216,7 +211,6 @@ def replace_state(key: str, state_id: str) -> Response:
 
 @pages.post(f"{LABELS_ADDRESS}/merge")
 def merge_labels(key: str) -> Response:
-    """Merge one label into another, and show the remaining labels."""
     project = project_of(key)
     fields = ("label_id", "into_label_id")
     form = Form(raw=request.form.copy(), shown=frozenset(fields))

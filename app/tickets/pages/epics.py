@@ -118,8 +118,6 @@ class TimelineMark:
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
-    """One epic on the timeline: the due dates of its stories and its own."""
-
     epic: Epic
     y: float
     marks: list[TimelineMark]

@@ -26,13 +26,7 @@ PLAIN = {
     "comment.restored": "brought a deleted comment back",
 }
 # The order of the groups of relations on the page.
-RELATION_ORDER = (
-    "is blocked by",
-    "blocks",
-    "relates to",
-    "duplicates",
-    "is duplicated by",
-)
+RELATION_ORDER = ("is blocked by", "blocks", "relates to", "duplicates", "is duplicated by")
 RELATION_TYPES = [(word, word) for word in RELATION_ORDER]
 # Names of fields in a summary of several changes.
 SHORT = {field.name: field.short for field in UPDATED}

@@ -216,7 +216,6 @@ def _submit_field(form: Form, work: Callable[[Actor], None]) -> None:
 
 
 def _save(present: Actor, reference: str, name: str, form: Form) -> None:
-    """Change the field by its verb, through the schemas of REST."""
     field = BY_PART[name]
     value = unified(form.value("value"))
     if name == "state":

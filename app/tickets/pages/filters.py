@@ -78,7 +78,6 @@ def _is_valid(name: str, value: str) -> bool:
 
 
 def conditions(chosen: Chosen, reader: Actor) -> list[ColumnElement[bool]]:
-    """The filters as conditions on tickets joined with their states."""
     result: list[ColumnElement[bool]] = []
     for name, values in chosen.items():
         if name == "q":
@@ -169,7 +168,6 @@ def _text_of(name: str, value: str) -> str:
 
 
 def address(path: str, chosen: Chosen, **more: str) -> str:
-    """The address of a filtered list."""
     pairs = [(name, value) for name, values in chosen.items() for value in values]
     query = urlencode([*pairs, *((name, value) for name, value in more.items() if value)])
     return f"{path}?{query}" if query else path

@@ -55,8 +55,6 @@ HEADS = {"Created": ("created", "oldest"), "Updated": ("updated", "stale")}
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """The parsed address of a list."""
-
     chosen: Chosen
     sort: Sort
     is_tree: bool
@@ -71,7 +69,6 @@ class ListRequest:
 
 
 def read_request(query: MultiDict[str, str], *, everywhere: bool) -> ListRequest:
-    """Parse the query string of a list."""
     chosen = filters.chosen_in(query)
     for name in ("state_id", "label_id") if everywhere else ("project_id", "state_category"):
         chosen.pop(name, None)
@@ -84,7 +81,6 @@ def read_request(query: MultiDict[str, str], *, everywhere: bool) -> ListRequest
 def conditions_of(
     list_request: ListRequest, project: SeenProject | None
 ) -> list[ColumnElement[bool]]:
-    """The conditions on the tickets of a list."""
     where = Ticket.project_id == project.id if project else in_live_projects()
     return [where, *filters.conditions(list_request.chosen, actor())]
 
@@ -268,7 +264,6 @@ def _csv(batches: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
 
 @pages.post("/views")
 def save_view() -> Response:
-    """Save the filters of a board or list as a view, and show it."""
     key = request.form.get("project")
     project: SeenProject | None = None
     if key:

@@ -75,7 +75,6 @@ def move(reference: str) -> Response:
 
 
 def _grouping() -> str:
-    """The grouping of the board that sent this request."""
     grouping = request.form.get("group", "")
     return grouping if grouping in GROUPINGS else ""
 
@@ -231,7 +230,6 @@ def _sent(present: Actor, form: Form) -> list[str]:
 
 
 def _words(ticket: Ticket, name: str) -> str:
-    """The new value in words, for the toast; needs a unit of work."""
     if name == "priority":
         return f"{ticket.priority} priority"
     if name == "labels":

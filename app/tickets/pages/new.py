@@ -39,7 +39,6 @@ def _read(project: SeenProject, values: MultiDict[str, str]) -> quick.QuickTicke
 
 
 def _create(project: SeenProject, form: Form) -> str | None:
-    """Create the ticket, and return its display id; None if the form is refused."""
 
     def work(present: Actor) -> str:
         return creating.create_ticket(present, project.id, **form.data).display_id
@@ -135,7 +134,6 @@ def _show(project: SeenProject, form: Form) -> Response:
 
 
 def _load() -> Form:
-    """The sent form, with the number of the parent replaced by its id."""
     number = request.form.get("parent_ticket_id", "").strip().upper()
     if not number:
         return load_form(TicketCreate)

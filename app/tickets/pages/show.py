@@ -168,5 +168,4 @@ def entries(subject: TicketPageData, new: list[Any], again: Sequence[Any] = ()) 
 
 
 def fragment(template: str, subject: TicketPageData, **context: Any) -> str:
-    """A partial template about this ticket."""
     return render(template, project=subject.project, ticket=subject.ticket, facts=FACTS, **context)

@@ -94,8 +94,6 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """Several changes by one actor, folded into one line."""
-
     lines: tuple[StreamLine, ...]
 
     @property
@@ -112,8 +110,6 @@ Entry = StreamLine | Said | StreamRun
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The entries of the chosen part, and the position for live updates."""
-
     entries: list[Entry] = field(default_factory=list)
     show: Show = Show.ALL
     # Older entries are left out.
@@ -181,7 +177,6 @@ def lay_out(
 def entries(
     subject: TicketPageData, events: list[dict[str, Any]], comments: Comments, show: Show
 ) -> list[Entry]:
-    """Comments and events as the entries of a part of the stream."""
     found: list[StreamLine | Said] = []
     if show is not Show.COMMENTS:
         found += lines(subject, events)
