@@ -104,39 +104,31 @@ def create_ticket(
     terms = index.terms_of(doc)
     number = _next_number(project.id)
     display_id = f"{project.key}-{number}"
-    parent_id = parent.id if parent else None
+    recorded = {
+        "display_id": display_id,
+        "type": str(type),
+        "title": title,
+        "state_id": state_id,
+        "priority": str(priority),
+        "assignee_user_id": assignee_user_id,
+        "parent_ticket_id": parent.id if parent else None,
+    }
     with pipeline():
         _INSERT.all(
+            **recorded,
             id=identifier,
             project_id=project.id,
             ticket_number=number,
-            display_id=display_id,
-            type=str(type),
-            title=title,
             body=body,
-            state_id=state_id,
-            priority=str(priority),
-            assignee_user_id=assignee_user_id,
             reporter_user_id=reporter_user_id or actor.id,
-            parent_ticket_id=parent_id,
             due_date=due_date,
             created_at=created_at,
             updated_at=updated_at,
             deleted_at=None,
         )
         index.put_new(replace(doc, display_id=display_id), terms)
-        record(
-            actor,
-            "ticket.created",
-            Target("ticket", identifier, project_id=project.id, ticket_id=identifier),
-            display_id=display_id,
-            type=str(type),
-            title=title,
-            state_id=state_id,
-            priority=str(priority),
-            assignee_user_id=assignee_user_id,
-            parent_ticket_id=parent_id,
-        )
+        target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
+        record(actor, "ticket.created", target, **recorded)
     if chosen:
         add_labels(identifier, [label.id for label in chosen])
     return CreatedTicket(identifier, project.id, display_id, updated_at)

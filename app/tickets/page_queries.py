@@ -27,7 +27,6 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Gone, NotFound
 from app.database.columns import Id, Moment
 from app.database.session import AnySelect, Prepared, session
 from app.projects.models import Label, Project, StateCategory, WorkflowState
@@ -151,22 +150,16 @@ class TicketPageData:
 
 
 _SUBJECT = Prepared(
-    read.TICKETS.add_columns(Project.key, Project.name, Project.deleted_at.label("gone_at"))
-    .join(Project, Project.id == Ticket.project_id)
-    .where(Ticket.display_id == bindparam("reference"))
+    read.WITH_PROJECT.add_columns(Project.key, Project.name).where(
+        Ticket.display_id == bindparam("reference")
+    )
 )
 
 
 @operation(Access.READ)
 def subject(actor: Actor, reference: str) -> TicketPageData:
     """The page data of the ticket with a display id; raises NotFound or Gone."""
-    row = _SUBJECT.first(reference=reference)
-    if row is None or not actor.sees_project(row.project_id):
-        raise NotFound("ticket", reference)
-    if row.gone_at is not None:
-        raise Gone("project", row.project_id)
-    if row.deleted_at is not None:
-        raise Gone("ticket", reference)
+    row = read.checked(actor, _SUBJECT.first(reference=reference), reference)
     related = _RELATED.all(
         project_id=row.project_id, ticket_id=row.id, display_id=row.display_id, user_id=actor.id
     )

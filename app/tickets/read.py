@@ -248,11 +248,11 @@ def ticket_by_id(ticket_id: str) -> dict[str, Any]:
     return ticket_json(_BY_ID.all(ticket_id=ticket_id)[0])
 
 
-_WITH_PROJECT = TICKETS.add_columns(Project.deleted_at.label("project_deleted_at")).join(
+WITH_PROJECT = TICKETS.add_columns(Project.deleted_at.label("project_deleted_at")).join(
     Project, Project.id == Ticket.project_id
 )
-_FOUND_BY_ID = Prepared(_WITH_PROJECT.where(Ticket.id == bindparam("reference")))
-_FOUND_BY_DISPLAY_ID = Prepared(_WITH_PROJECT.where(Ticket.display_id == bindparam("reference")))
+_FOUND_BY_ID = Prepared(WITH_PROJECT.where(Ticket.id == bindparam("reference")))
+_FOUND_BY_DISPLAY_ID = Prepared(WITH_PROJECT.where(Ticket.display_id == bindparam("reference")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +285,13 @@ def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -
         row = _FOUND_BY_DISPLAY_ID.first(reference=reference)
     elif (canonical := as_uuid(reference)) is not None:
         row = _FOUND_BY_ID.first(reference=canonical)
+    return FoundTicket(checked(actor, row, reference, include_deleted=include_deleted))
+
+
+def checked(
+    actor: Actor, row: AnyRow | None, reference: str, *, include_deleted: bool = False
+) -> AnyRow:
+    """The row of ``WITH_PROJECT``; raises NotFound or Gone unless the actor sees the ticket."""
     if row is None or not actor.sees_project(row.project_id):
         raise NotFound("ticket", reference)
     if not include_deleted:
@@ -292,7 +299,7 @@ def get_ticket(actor: Actor, reference: str, *, include_deleted: bool = False) -
             raise Gone("project", row.project_id)
         if row.deleted_at is not None:
             raise Gone("ticket", reference)
-    return FoundTicket(row)
+    return row
 
 
 _CHILDREN = Prepared(

@@ -184,18 +184,18 @@ def show_epics(key: str) -> Response:
     days = SPANS.get(request.args.get("days", ""), 30)
     with reading():
         project = visible_by_key(actor(), key)
-        found, has_more = epics.of_project(project.id)
+        shown, has_more = epics.of_project(project.id)
         # The first epic is open; the others load their children when they are opened.
-        first = page_queries.children(found[0].id) if found else []
+        first = page_queries.children(shown[0].id) if shown else []
         flowed = epics.flow(project.id, days)
     step = max(1, -(-len(flowed.days) // ROWS))
     return page(
         "tickets/epics.html",
         project=project,
-        epics=found,
+        epics=shown,
         first=first,
         has_more=has_more,
-        timeline=timeline(found, today()),
+        timeline=timeline(shown, today()),
         chart=flow_chart(flowed) if any(flowed.totals) else None,
         flow=flowed,
         at=list(range(len(flowed.days)))[::-step],

@@ -127,7 +127,7 @@ def edit_field(reference: str, name: str) -> Response:
 
 @pages.post("/tickets/<reference>/fields/<name>")
 def save_field(reference: str, name: str) -> Response:
-    """Save a field, unless it changed since the editor showed it."""
+    """Save a field, unless it differs from the value that the editor showed."""
     _check_name(name)
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
     if form.value("take") == "mine":

@@ -220,11 +220,11 @@ def _batches(
     cursor: str | None = None
     while True:
         with reading():
-            found = listing.find(
+            batch = listing.find(
                 conditions_of(list_request, project), list_request.sort, limit=BATCH, cursor=cursor
             )
-        yield [_flat(row) for row in found.rows]
-        cursor = found.after
+        yield [_flat(row) for row in batch.rows]
+        cursor = batch.after
         if cursor is None:
             return
 

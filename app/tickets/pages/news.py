@@ -82,15 +82,10 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     for name, by in changed.items():
         content += show.fragment("tickets/_fact.html", subject, name=name, by=by, out_of_band=True)
     content += _sides(subject, {event["event_type"] for event in events})
-    newest = events[-1]["created_at"] if events else 0
     return content + render(
         "tickets/_news.html",
         ticket=subject.ticket,
-        stream=stream.Stream(
-            show=part,
-            since=events[-1]["id"] if events else ticket_id,
-            overlap=sum(newest - event["created_at"] <= OVERLAP_MS for event in events),
-        ),
+        stream=stream.Stream(show=part, **stream.position(ticket_id, events)),
     )
 
 

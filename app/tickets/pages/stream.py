@@ -131,17 +131,23 @@ def read(subject: TicketPageData, show: Show, *, with_body: bool = True) -> Stre
     events = stream_queries.events_of(ticket_id)
     comments = stream_queries.comments_of(ticket_id)
     rendered = lay_out(subject, comments, only_comments=not with_body)
-    since = events[-1]["id"] if events else ticket_id
-    newest = events[-1]["created_at"] if events else 0
     return Stream(
         entries=[_without_texts(entry) for entry in entries(subject, events, rendered, show)],
         show=show,
         is_cut=len(events) == stream_queries.EVENTS_SHOWN
         or len(comments) == stream_queries.COMMENTS_SHOWN,
         has_own=any(comment["author_user_id"] == actor().id for comment in comments),
-        since=since,
-        overlap=sum(newest - one["created_at"] <= OVERLAP_MS for one in events),
+        **position(ticket_id, events),
     )
+
+
+def position(ticket_id: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """``since`` and ``overlap`` of a ``Stream`` after these events."""
+    if not events:
+        return {"since": ticket_id, "overlap": 0}
+    newest = events[-1]["created_at"]
+    overlap = sum(newest - event["created_at"] <= OVERLAP_MS for event in events)
+    return {"since": events[-1]["id"], "overlap": overlap}
 
 
 def _without_texts(entry: Entry) -> Entry:
