@@ -33,24 +33,22 @@ Parent = aliased(Ticket, name="parent")
 Grand = aliased(Ticket, name="grand")
 _is_epic = Parent.type == TicketType.EPIC.value
 
-COLUMNS = (
-    Ticket.id,
-    Ticket.project_id,
-    Ticket.display_id,
-    Ticket.type,
-    Ticket.title,
-    Ticket.priority,
-    Ticket.due_date,
-    Ticket.state_id,
-    Ticket.assignee_user_id,
-    WorkflowState.category,
-    case((_is_epic, Parent.id), else_=Grand.id).label("epic_id"),
-    case((_is_epic, Parent.title), else_=Grand.title).label("epic_title"),
-    LABELS,
-)
-
 SOURCE = (
-    select(*COLUMNS)
+    select(
+        Ticket.id,
+        Ticket.project_id,
+        Ticket.display_id,
+        Ticket.type,
+        Ticket.title,
+        Ticket.priority,
+        Ticket.due_date,
+        Ticket.state_id,
+        Ticket.assignee_user_id,
+        WorkflowState.category,
+        case((_is_epic, Parent.id), else_=Grand.id).label("epic_id"),
+        case((_is_epic, Parent.title), else_=Grand.title).label("epic_title"),
+        LABELS,
+    )
     .join(WorkflowState, WorkflowState.id == Ticket.state_id)
     .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
     .outerjoin(Grand, Grand.id == Parent.parent_ticket_id)

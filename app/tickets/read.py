@@ -38,14 +38,6 @@ class LabelSummary(TypedDict):
     color: str
 
 
-class TicketSummary(TypedDict):
-    id: str
-    display_id: str
-    title: str
-    type: str
-    state: StateSummary | None
-
-
 def state_summary(
     identifier: str | None, name: str | None, category: str | None
 ) -> StateSummary | None:

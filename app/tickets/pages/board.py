@@ -65,15 +65,10 @@ def label_summaries(project_id: str) -> list[LabelSummary]:
 
 
 @pages.get("/projects/<key>/board")
-def board(key: str) -> Response:
+@pages.get("/board", endpoint="board_of_all")
+def board(key: str | None = None) -> Response:
     with reading():
-        return _show(visible_by_key(actor(), key))
-
-
-@pages.get("/board")
-def board_of_all() -> Response:
-    with reading():
-        return _show(None)
+        return _show(visible_by_key(actor(), key) if key else None)
 
 
 def _show(project: SeenProject | None) -> Response:
@@ -137,16 +132,8 @@ def _to_list(project: SeenProject | None, chosen: Chosen) -> Any:
 
 
 @pages.get("/projects/<key>/board/live")
-def board_live(key: str) -> Response:
-    return _live(key)
-
-
-@pages.get("/board/live")
-def board_of_all_live() -> Response:
-    return _live(None)
-
-
-def _live(key: str | None) -> Response:
+@pages.get("/board/live", endpoint="board_of_all_live")
+def board_live(key: str | None = None) -> Response:
     """The cards that changed after the token ``since``; 204 if none did."""
     with reading():
         news = changes.news(actor(), key, request.args.get("since", ""))

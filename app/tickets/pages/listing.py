@@ -17,6 +17,7 @@ from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
+from app.projects.pages.blueprint import project_of
 from app.tickets import board_sidebar, listing
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Row, Sort
@@ -86,15 +87,10 @@ def conditions_of(
 
 
 @pages.get("/projects/<key>/tickets")
-def tickets(key: str) -> Response:
+@pages.get("/tickets", endpoint="tickets_of_all")
+def tickets(key: str | None = None) -> Response:
     with reading():
-        return _show(visible_by_key(actor(), key))
-
-
-@pages.get("/tickets")
-def tickets_of_all() -> Response:
-    with reading():
-        return _show(None)
+        return _show(visible_by_key(actor(), key) if key else None)
 
 
 def _show(project: SeenProject | None) -> Response:
@@ -152,20 +148,14 @@ def _find(
     list_request: ListRequest, project: SeenProject | None, cursor: str | None, *, backwards: bool
 ) -> tuple[list[listing.Branch], listing.FoundTickets]:
     """The branches of a tree, and the page."""
+    sort = list_request.sort
     if list_request.is_tree and project:
         conditions = filters.conditions(list_request.chosen, actor())
         return listing.find_trees(
-            project.id,
-            conditions,
-            list_request.sort,
-            limit=TREES,
-            cursor=cursor,
-            backwards=backwards,
+            project.id, conditions, sort, limit=TREES, cursor=cursor, backwards=backwards
         )
     conditions = conditions_of(list_request, project)
-    return [], listing.find(
-        conditions, list_request.sort, limit=ROWS, cursor=cursor, backwards=backwards
-    )
+    return [], listing.find(conditions, sort, limit=ROWS, cursor=cursor, backwards=backwards)
 
 
 def _heads(project: SeenProject | None, list_request: ListRequest, address: Any) -> dict[str, Any]:
@@ -190,18 +180,9 @@ def short_address(reference: str) -> Response:
 
 
 @pages.get("/projects/<key>/tickets.<kind>")
-def export(key: str, kind: str) -> Response:
-    with reading():
-        project = visible_by_key(actor(), key)
-    return _file(project, kind)
-
-
-@pages.get("/tickets.<kind>")
-def export_all(kind: str) -> Response:
-    return _file(None, kind)
-
-
-def _file(project: SeenProject | None, kind: str) -> Response:
+@pages.get("/tickets.<kind>", endpoint="export_all")
+def export(kind: str, key: str | None = None) -> Response:
+    project = project_of(key) if key else None
     require(Lane.LONG)
     if kind not in TYPES:
         raise NotFound("route", request.path)
@@ -265,18 +246,13 @@ def _csv(batches: Iterable[list[dict[str, Any]]]) -> Iterator[bytes]:
 @pages.post("/views")
 def save_view() -> Response:
     key = request.form.get("project")
-    project: SeenProject | None = None
-    if key:
-        with reading():
-            project = visible_by_key(actor(), key)
+    project = project_of(key) if key else None
     form = Form(raw=request.form.copy(), shown=frozenset({"name"}))
     saved: list[str] = []
 
     def work(present: Actor) -> None:
-        view = board_sidebar.save_view(
-            present, project, name=form.value("name"), query=form.value("query")
-        )
-        saved[:] = [view.query]
+        name, query = form.value("name"), form.value("query")
+        saved[:] = [board_sidebar.save_view(present, project, name=name, query=query).query]
 
     back = safe_next(form.value("back")).partition("?")[0]
     if submit(form, work):

@@ -79,13 +79,13 @@ def _grouping() -> str:
     return grouping if grouping in GROUPINGS else ""
 
 
-def shown_card(reference: str, *, fresh: bool = True) -> str:
+def shown_card(reference: str) -> str:
     """The present card of a ticket, for the board that sent this request; needs a unit of work."""
     ticket = loaders.visible(actor(), reference)
     project_id = None if request.form.get("everywhere") else ticket.project_id
     shape = Shape(project_id, grouping=_grouping())
     card = board.card(shape, ticket.id, board_sidebar.summaries(board_sidebar.all_users()))
-    return render("tickets/_card.html", one=card, fresh=fresh)
+    return render("tickets/_card.html", one=card, fresh=True)
 
 
 def _moved(reference: str, target: BoardCell, before: BoardCell) -> Response:

@@ -45,12 +45,7 @@ class Show(StrEnum):
     BOTS = "bots"
 
 
-FILTERS = [
-    (Show.ALL, "All"),
-    (Show.COMMENTS, "Comments"),
-    (Show.CHANGES, "Changes"),
-    (Show.BOTS, "Bots"),
-]
+FILTERS = [(show, show.capitalize()) for show in Show]
 
 
 @dataclass(frozen=True, slots=True)
