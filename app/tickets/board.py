@@ -232,7 +232,8 @@ def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
             outline.within, Ticket.state_id == bindparam(f"place_{number}")
         )
         if is_cut:
-            # Keeps the index of the column's order; that of ``updated_at`` would read all recent.
+            # Reads along the index of the column's order until there are enough cards. The index of
+            # ``updated_at`` would read all recent tickets.
             recent = Unindexed(Ticket.updated_at) >= bindparam("done_since", type_=BigInteger)
             column = column.where(recent)
         columns.append(select(column.order_by(*_order).limit(_MOST).subquery().c.id))

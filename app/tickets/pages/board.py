@@ -109,7 +109,7 @@ def _columns(
 ) -> Markup:
     """The columns with their cards; without filters, these must not depend on the reader."""
     shape = board.shape(project.id if project else None)
-    columns = boards.columns(shape, filters.conditions(board.chosen, actor()), people)
+    columns = boards.columns(shape, filters.conditions(board.chosen), people)
     text = render(
         "tickets/_board.html",
         project=project,
@@ -146,7 +146,7 @@ def board_live(key: str | None = None) -> Response:
             return partial("tickets/_live.html", token=news.token, pill=pill)
         shape = board.shape(visible_by_key(actor(), key).id if key else None)
         people = board_sidebar.summaries(board_sidebar.all_users())
-        conditions = filters.conditions(board.chosen, actor())
+        conditions = filters.conditions(board.chosen)
         cards = boards.cards_among(shape, conditions, sorted(news.ticket_ids), people)
         shown = {card["id"] for card in cards}
         return partial(

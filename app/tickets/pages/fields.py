@@ -38,7 +38,7 @@ PARENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Two concurrent changes of a text: the reader's, the merge, and diffs of the other."""
+    """A conflict of texts: the reader's, the merge, the diff of the other change, and of both."""
 
     mine: str
     merged: Merged

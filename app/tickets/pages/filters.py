@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 from sqlalchemy import ColumnElement, or_, select
 from werkzeug.datastructures import MultiDict
 
-from app.core.actor import Actor
 from app.core.ids import as_uuid, is_display_id
 from app.database.session import AnyRow
 from app.projects.loaders import SeenProject
@@ -77,13 +76,13 @@ def _is_valid(name: str, value: str) -> bool:
     return as_uuid(value) is not None
 
 
-def conditions(chosen: Chosen, reader: Actor) -> list[ColumnElement[bool]]:
+def conditions(chosen: Chosen) -> list[ColumnElement[bool]]:
     result: list[ColumnElement[bool]] = []
     for name, values in chosen.items():
         if name == "q":
             result.append(FILTERS["among"].condition(ticket_ids(values[0])))
         elif name == "assignee_user_id":
-            people = {"me": reader.id, "none": None}
+            people = {"me": actor().id, "none": None}
             result.append(FILTERS[name].condition([people.get(value, value) for value in values]))
         elif name == "parent_ticket_id":
             result.append(_below(values))
@@ -111,8 +110,8 @@ def menu(
 ) -> dict[str, Any]:
     """The context of the filter menu: groups, chips, labels and saved views.
 
-    ``more`` are other parameters of the address. With ``states``, those of the project, the menu
-    offers states, or categories if there is no project. Needs a unit of work.
+    ``more`` are the other parameters of the address. ``states`` are options for a list: the states
+    of its project, or none for categories instead. Boards filter by neither. Needs a unit of work.
     """
     project_id = project.id if project else None
     sidebar = board_sidebar(project_id, actor().id)

@@ -32,9 +32,8 @@ from app.web.forms import Form, submit
 from app.web.guard import actor, is_secure, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
 
-ROWS = 50
-TREES = 25
-BATCH = 500
+# Tickets and trees of a page, and tickets of a batch of an export.
+ROWS, TREES, BATCH = 50, 25, 500
 FIELDS = (
     "display_id",
     "type",
@@ -83,7 +82,7 @@ def conditions_of(
     list_request: ListRequest, project: SeenProject | None
 ) -> list[ColumnElement[bool]]:
     where = Ticket.project_id == project.id if project else in_live_projects()
-    return [where, *filters.conditions(list_request.chosen, actor())]
+    return [where, *filters.conditions(list_request.chosen)]
 
 
 @pages.get("/projects/<key>/tickets")
@@ -150,7 +149,7 @@ def _find(
     """The branches of a tree, and the page."""
     sort = list_request.sort
     if list_request.is_tree and project:
-        conditions = filters.conditions(list_request.chosen, actor())
+        conditions = filters.conditions(list_request.chosen)
         return listing.find_trees(
             project.id, conditions, sort, limit=TREES, cursor=cursor, backwards=backwards
         )

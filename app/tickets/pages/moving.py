@@ -55,7 +55,8 @@ def move(reference: str) -> Response:
     sent = request.form
     target = BoardCell(sent.get("state_id", ""), sent.get("lane", ""))
     if not is_htmx():
-        form, back = Form(raw=sent.copy()), safe_next(sent.get("back"))
+        form = Form(raw=sent.copy())
+        back = safe_next(sent.get("back"))
         if submit(
             form, lambda present: board_moves.move_card(present, reference, to=target, seen=None)
         ):
