@@ -1,14 +1,11 @@
-"""Every event type Docket can record: one line each, with its category and what its payload holds.
+"""Every event type, with its category and payload keys. docs/webhooks.md lists the same."""
 
-docs/webhooks.md shows the same list to whoever subscribes.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Category(StrEnum):
-    """Where an event is seen: in activity feeds and the audit log, or in the audit log alone."""
+    """Whether activity feeds show an event too, or the audit log alone."""
 
     ACTIVITY = "activity"
     AUDIT_ONLY = "audit_only"
@@ -16,21 +13,18 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One kind of event: its category and the keys its payload may hold."""
-
     name: str
     category: Category
     payload: tuple[str, ...]
 
 
-# What the events that undo others carry besides: the id of the event that they undo.
+# The payload key of an event that undoes another: the id of that event.
 UNDO_OF = "undo_of"
 
-# Events that are undone at once, as one transaction holds them all. What is done to many tickets
-# at a time stays within it.
+# The most events that one transaction undoes. Bulk changes of tickets stay within it.
 UNDONE_AT_ONCE = 500
 
-# Events that people can undo; how is said in undo/service.py, whose table has the same types.
+# Events that people can undo; the table in undo/service.py has the same types.
 REVERSIBLE = frozenset(
     {
         "ticket.created",
@@ -64,18 +58,16 @@ REVERSIBLE = frozenset(
         "workflow_state.deleted",
     }
 )
-# Of those to undo, only by whoever did it: only its author may edit a comment.
+# Events that only their actor can undo, as only its author may edit a comment.
 OWN_ONLY = frozenset({"comment.updated"})
 
 
 def _events(category: Category, *lines: tuple[str, str]) -> dict[str, EventType]:
-    made = (EventType(name, category, tuple(keys.split())) for name, keys in lines)
-    return {
-        kind.name: replace(kind, payload=(*kind.payload, UNDO_OF))
-        if kind.name in REVERSIBLE
-        else kind
-        for kind in made
-    }
+    events = {}
+    for name, keys in lines:
+        payload = f"{keys} {UNDO_OF}" if name in REVERSIBLE else keys
+        events[name] = EventType(name, category, tuple(payload.split()))
+    return events
 
 
 EVENTS: dict[str, EventType] = _events(
@@ -156,7 +148,7 @@ EVENTS: dict[str, EventType] = _events(
     ("wiki.updated", "slug changes body_changed revision_id revision_number summary"),
     ("wiki.deleted", "slug title revision_number"),
     ("wiki.restored", "slug title revision_number"),
-    # Of personal notes these are audit_only, and say nothing of what the note holds.
+    # Events of personal notes are audit_only and omit the content.
     ("sticky_note.created", "body color"),
     ("sticky_note.updated", "changes fields"),
     ("sticky_note.deleted", "body color"),
@@ -165,5 +157,5 @@ EVENTS: dict[str, EventType] = _events(
 
 
 def may_be_undone(event_type: str, by: str | None, person: str | None) -> bool:
-    """Whether a person may undo what this user did."""
+    """Whether a person may undo an event by this user."""
     return event_type in REVERSIBLE and (event_type not in OWN_ONLY or by == person)
