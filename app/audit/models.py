@@ -16,8 +16,6 @@ def _partial(*columns: str) -> Index:
 
 
 class AuditEvent(Base):
-    """One event: who did what to which target."""
-
     __tablename__ = "audit_events"
     __table_args__ = (
         Index(None, "created_at", "id"),
@@ -47,8 +45,6 @@ class AuditEvent(Base):
 
 
 class ToolInvocation(Base):
-    """One call of a tool by a bot."""
-
     __tablename__ = "tool_invocations"
     __table_args__ = (
         Index(None, "created_at", "id"),
