@@ -20,16 +20,11 @@ from app.importing.running import DryRun, Importer
 from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 
 NONE = "-"
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("import-issues")
-@click.argument(
-    "files",
-    metavar="FILE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 @click.option("--project", "key", required=True, help="The key of the project to import into.")
 @click.option("--as", "username", help="The human who imports; needed if there are several.")
 @click.option(
@@ -48,7 +43,7 @@ NONE = "-"
 )
 @click.option(
     "--mapping",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     help='CSV: a JSON file of such pairs, {"title": "Name of the task"}.',
 )
 @click.option(

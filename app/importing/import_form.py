@@ -60,7 +60,6 @@ class ImportForm:
 
     @property
     def mapping(self) -> dict[str, str]:
-        """The chosen columns by field."""
         columns = {name: str(self.form.value(f"{COLUMN}{name}")) for name in table.FIELDS}
         return {name: column for name, column in columns.items() if column}
 

@@ -41,7 +41,10 @@ MORE = ("reason", "detail")
 
 @dataclass(slots=True)
 class Upload:
-    """A submitted form and what its files hold; ``form.errors`` says what is wrong with it."""
+    """A submitted form, what its files hold, and the result of the run.
+
+    ``form.errors`` says why there was no run.
+    """
 
     submitted: ImportForm
     report: ImportReport = field(default_factory=ImportReport)
@@ -49,6 +52,14 @@ class Upload:
     # Of a CSV file: its header, and the column chosen for each field.
     header: tuple[str, ...] = ()
     mapping: dict[str, str] = field(default_factory=dict)
+    # How many issues are left, and how many have relations left to write.
+    left: int = 0
+    unlinked: int = 0
+    so_far: SoFar = field(default_factory=SoFar)
+
+    @property
+    def total(self) -> int:
+        return len(self.planned)
 
     @property
     def form(self) -> Form:
@@ -58,19 +69,6 @@ class Upload:
     def header_key(self) -> str:
         """Identifies the header for which columns were chosen; another file has another."""
         return "\t".join(self.header)[:2000]
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The result of a dry run or of one request of an import."""
-
-    submitted: ImportForm
-    report: ImportReport
-    # Issues to import, how many of them are left, and how many have relations left to write.
-    total: int
-    left: int
-    unlinked: int
-    so_far: SoFar
 
     @property
     def is_partial(self) -> bool:
@@ -89,12 +87,12 @@ def try_or_import() -> Response:
     if upload.form.errors:
         return _page(upload, status=422)
     try:
-        done = _run(upload)
+        _run(upload)
     except (Gone, NotFound) as error:
         # The project was deleted in the meantime.
         upload.form.refuse("project", error.message)
         return _page(upload, status=422)
-    return _page(upload, done=done)
+    return _page(upload, has_run=True)
 
 
 @pages.post("/import/report")
@@ -160,7 +158,7 @@ def _plan(upload: Upload) -> list[Planned]:
     return plan(issues, upload.report)
 
 
-def _run(upload: Upload) -> Done:
+def _run(upload: Upload) -> None:
     submitted = upload.submitted
     assert submitted.project is not None  # noqa: S101 - for the type checker, as above
     importer = (DryRun if submitted.is_dry_run else Importer)(
@@ -174,18 +172,12 @@ def _run(upload: Upload) -> Done:
     )
     with telling_webhooks(submitted.tells_webhooks):
         importer.run(upload.planned, lambda _: None)
-    so_far = SoFar() if submitted.is_dry_run else SoFar.parse(upload.form.raw.get(SO_FAR, ""))
-    return Done(
-        submitted,
-        upload.report,
-        len(upload.planned),
-        importer.left,
-        importer.unlinked,
-        so_far.plus(upload.report),
-    )
+    upload.left, upload.unlinked = importer.left, importer.unlinked
+    earlier = "" if submitted.is_dry_run else upload.form.raw.get(SO_FAR, "")
+    upload.so_far = SoFar.parse(earlier).plus(upload.report)
 
 
-def _page(upload: Upload | None = None, *, done: Done | None = None, status: int = 200) -> Response:
+def _page(upload: Upload | None = None, *, has_run: bool = False, status: int = 200) -> Response:
     form = upload.form if upload else Form()
     with reading():
         options = project_options()
@@ -199,11 +191,11 @@ def _page(upload: Upload | None = None, *, done: Done | None = None, status: int
         "tells_webhooks": "webhooks" in form.raw if form.raw else True,
         "columns": _column_fields(upload) if upload and upload.header else [],
         "header": upload.header_key if upload else "",
-        "done": done,
+        "done": upload if has_run else None,
     }
-    if done is not None:
+    if upload and has_run:
         context |= {
-            "rows": done.report.rows[:SHOWN],
+            "rows": upload.report.rows[:SHOWN],
             "shown": SHOWN,
             "request_id": g.request_id,
         }

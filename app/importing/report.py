@@ -88,7 +88,7 @@ class ImportReport:
         return "\n".join(lines)
 
     def reasons(self) -> list[Reason]:
-        """The reasons of all notes, the most frequent first."""
+        """The most frequent first."""
         examples: dict[str, str] = {}
         for issue, reason, detail in self.notes:
             examples.setdefault(reason, f"{issue} {detail}".strip())
@@ -137,7 +137,6 @@ class SoFar:
         return orjson.dumps({"made": list(self.created.items()), "reasons": reasons}).decode()
 
     def counts(self) -> list[tuple[int, str]]:
-        """Each count with its kind in words."""
         return [(count, text.named(count, kind)) for kind, count in self.created.items()]
 
     def most_frequent(self) -> list[Reason]:

@@ -141,7 +141,7 @@ class Importer:
         self._links.remember(self.project_id)
 
     def _load_imported(self, external_ids: list[str] | None) -> None:
-        """Load the tickets of these issues, or of all that the project imported."""
+        """Load what these issues became, or all that the project imported."""
         statement = (
             select(ImportedIssue.external_id, ImportedIssue.ticket_id, Ticket.display_id)
             .join(Ticket, Ticket.id == ImportedIssue.ticket_id)
@@ -188,7 +188,6 @@ class Importer:
             self._add_row(issue, "left out")
 
     def _create(self, entry: Planned) -> None:
-        """Write the ticket and report it."""
         draft = self._drafter.draft(entry.issue)
         kind, parent_id = self._type_and_parent(entry)
         labels_before = len(self._labels)
@@ -294,7 +293,6 @@ class DryRun(Importer):
                 self._links.link(entry)
 
     def explain(self, planned: Sequence[Planned]) -> None:
-        """Run with ``explains_all``."""
         self.explains_all = True
         self.run(planned, lambda _: None)
 

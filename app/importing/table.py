@@ -211,7 +211,6 @@ class Times:
             return None
 
     def day(self, issue: str, value: str) -> str | None:
-        """A day such as ``2026-11-20``; None likewise."""
         if not value:
             return None
         try:

@@ -88,20 +88,20 @@ def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
 
 def _source(name: str, content: str) -> SourceFile:
     content = content.replace("\r\n", "\n")
-    matter: dict[str, str] = {}
+    fields: dict[str, str] = {}
     front = _FRONT_MATTER.match(content)
     if front:
         entries = (_ENTRY.match(line) for line in front.group(1).splitlines())
-        matter = {entry.group(1): _unquoted(entry.group(2)) for entry in entries if entry}
+        fields = {entry.group(1): _unquoted(entry.group(2)) for entry in entries if entry}
         content = content[front.end() :].lstrip("\n")
     path = name.removesuffix(".md").replace("--", "/")
     heading = _HEADING.search(content)
-    title = matter.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])
+    title = fields.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])
     title = title.strip()[: text.NAME_LENGTH] or path
     return SourceFile(
         path=path,
         title=title,
-        slug=slugs.from_words(matter.get("slug", "").strip("/") or path),
+        slug=slugs.from_words(fields.get("slug", "").strip("/") or path),
         body=_without_title(content, title),
     )
 
