@@ -49,17 +49,17 @@ class SweeperLease(Base):
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a run deleted."""
-
     sweeper: str
     deleted: int
 
 
-def _delete(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> int:
-    """Delete up to BATCH matching rows, skipping locked ones; their number."""
-    due = session.scalars(
-        select(key).where(*conditions).limit(BATCH).with_for_update(skip_locked=True)
-    ).all()
+def _due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> Sequence[Any]:
+    """Lock up to BATCH matching rows, skipping those that are locked; their keys."""
+    statement = select(key).where(*conditions).limit(BATCH)
+    return session.scalars(statement.with_for_update(skip_locked=True)).all()
+
+
+def _delete(key: InstrumentedAttribute[Any], due: Sequence[Any]) -> int:
     if due:
         session.execute(
             delete(key.class_).where(key.in_(due)).execution_options(synchronize_session=False)
@@ -67,11 +67,15 @@ def _delete(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -
     return len(due)
 
 
+def _delete_due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> int:
+    return _delete(key, _due(key, *conditions))
+
+
 def sessions(settings: Settings) -> int:
     """Sessions past their absolute or idle end."""
     moment = now_ms()
     idle_since = moment - settings.session_idle_minutes * MINUTE_MS
-    return _delete(
+    return _delete_due(
         UserSession.id,
         or_(UserSession.expires_at <= moment, UserSession.last_seen_at <= idle_since),
     )
@@ -79,18 +83,13 @@ def sessions(settings: Settings) -> int:
 
 def idempotency_records(_: Settings) -> int:
     """Stored responses past IDEMPOTENCY_KEY_TTL_HOURS."""
-    return _delete(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
+    return _delete_due(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
 
 
 def tool_invocations(settings: Settings) -> int:
     """Calls past TOOL_INVOCATION_LOG_RETENTION_DAYS; their events lose the reference."""
     oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
-    due: Sequence[str] = session.scalars(
-        select(ToolInvocation.id)
-        .where(ToolInvocation.created_at < oldest)
-        .limit(BATCH)
-        .with_for_update(skip_locked=True)
-    ).all()
+    due = _due(ToolInvocation.id, ToolInvocation.created_at < oldest)
     if due:
         session.execute(
             update(AuditEvent)
@@ -98,17 +97,12 @@ def tool_invocations(settings: Settings) -> int:
             .values(tool_invocation_log_id=None)
             .execution_options(synchronize_session=False)
         )
-        session.execute(
-            delete(ToolInvocation)
-            .where(ToolInvocation.id.in_(due))
-            .execution_options(synchronize_session=False)
-        )
-    return len(due)
+    return _delete(ToolInvocation.id, due)
 
 
 def login_windows(_: Settings) -> int:
     """Login attempts outside of every window."""
-    return _delete(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
+    return _delete_due(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
 
 
 def outbox(_: Settings) -> int:
@@ -116,7 +110,8 @@ def outbox(_: Settings) -> int:
 
     On PostgreSQL an event concurrent with the deletion of its webhook can leave such an entry.
     """
-    return _delete(OutboxEntry.id, OutboxEntry.finished_at <= now_ms() - OUTBOX_MS) or _delete(
+    finished = OutboxEntry.finished_at <= now_ms() - OUTBOX_MS
+    return _delete_due(OutboxEntry.id, finished) or _delete_due(
         OutboxEntry.id,
         OutboxEntry.state == OutboxState.PENDING.value,
         OutboxEntry.due_at <= now_ms() - OUTBOX_MS,
