@@ -89,8 +89,8 @@ def _numbered(name: str, separator: str) -> list[str]:
 def _bot(actor: Actor, name: str, display_name: str, project: Project, settings: Settings) -> User:
     """The bot of an earlier sample, activated again; else a new one with the first free name."""
     for username in _numbered(name, "-"):
-        found = session.scalar(select(User).where(User.username == username))
-        if found is None:
+        user = session.scalar(select(User).where(User.username == username))
+        if user is None:
             return bots.create_bot(
                 actor,
                 username=username,
@@ -100,11 +100,11 @@ def _bot(actor: Actor, name: str, display_name: str, project: Project, settings:
                 can_edit_global_wiki=False,
                 settings=settings,
             ).user
-        if found.is_bot and not found.is_active and found.display_name == display_name:
-            bots.rotate_token(actor, found.id)
+        if user.is_bot and not user.is_active and user.display_name == display_name:
+            bots.rotate_token(actor, user.id)
             mode = BotMode.WRITE.value
             fields = {"is_active": True, "mode": mode, "project_ids": [project.id]}
-            return bots.update_bot(actor, found.id, **fields).user
+            return bots.update_bot(actor, user.id, **fields).user
     raise Conflict("duplicate_key", f"Every username like {name} is in use.")
 
 

@@ -7,6 +7,7 @@ PERSON for whoever loads it.
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from app.audit.service import refused
@@ -16,7 +17,7 @@ from app.core.context import on_behalf_of
 from app.core.errors import DomainError
 from app.mcp import arguments, tool_log
 from app.mcp.messages import refusal
-from app.mcp.registry import Catalog, Tool, ToolCall
+from app.mcp.registry import Catalog, ToolCall
 
 WRITER, CHECKER, PERSON = "sample-writer", "sample-checker", "PERSON"
 BOTS = ((WRITER, "Sample writer"), (CHECKER, "Sample checker"))
@@ -32,17 +33,13 @@ class Step:
     is_refused: bool = False
 
 
-def _writer(tool: str, **args: Any) -> Step:
-    return Step(WRITER, tool, args)
+def _step(who: str, tool: str, *, is_refused: bool = False, **args: Any) -> Step:
+    return Step(who, tool, args, is_refused)
 
 
-def _checker(tool: str, **args: Any) -> Step:
-    return Step(CHECKER, tool, args)
-
-
-def _person(tool: str, **args: Any) -> Step:
-    return Step(PERSON, tool, args)
-
+_writer = partial(_step, WRITER)
+_checker = partial(_step, CHECKER)
+_person = partial(_step, PERSON)
 
 KEYS = """\
 | Key | What it does |
@@ -166,12 +163,7 @@ BEFORE = (
         ],
         summary="Add the notes",
     ),
-    Step(
-        WRITER,
-        "transition_ticket",
-        {"ticket": "SAMPLE-29", "state": "Finished"},
-        is_refused=True,
-    ),
+    _writer("transition_ticket", ticket="SAMPLE-29", state="Finished", is_refused=True),
     _writer(
         "transition_ticket",
         ticket="SAMPLE-29",
@@ -224,7 +216,7 @@ BEFORE = (
 
 # After the checker is made read-only and its change of SAMPLE-19 is undone.
 AFTER = (
-    Step(CHECKER, "transition_ticket", {"ticket": "SAMPLE-23", "state": "Done"}, is_refused=True),
+    _checker("transition_ticket", ticket="SAMPLE-23", state="Done", is_refused=True),
     _checker("get_ticket", ticket="SAMPLE-23"),
     _writer(
         "add_comment",
@@ -253,7 +245,9 @@ class Stage:
             started = time.perf_counter()
             status, message = tool_log.OK, None
             try:
-                _call(tool, actor, args)
+                tool.calls.admit(actor)
+                loaded = arguments.load(tool.parameters, args, elsewhere=tool.elsewhere)
+                tool.view(ToolCall(actor, loaded))
             except DomainError as error:
                 if not step.is_refused:
                     raise
@@ -276,8 +270,3 @@ class Stage:
         if isinstance(value, Mapping):
             return {name: self._filled(inner) for name, inner in value.items()}
         return value
-
-
-def _call(tool: Tool, actor: Actor, args: dict[str, Any]) -> None:
-    tool.calls.admit(actor)
-    tool.view(ToolCall(actor, arguments.load(tool.parameters, args, elsewhere=tool.elsewhere)))
