@@ -18,7 +18,6 @@ LEFT_OUT = frozenset({SearchDocument.__tablename__})
 
 
 def tables() -> list[Table]:
-    """The tables to copy, parents before children."""
     return [table for table in Base.metadata.sorted_tables if table.name not in LEFT_OUT]
 
 

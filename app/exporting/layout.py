@@ -51,7 +51,6 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def exported() -> list[Table]:
-    """The exported tables, parents before children."""
     return [table for table in tables() if table.name not in TRANSIENT]
 
 
@@ -196,9 +195,6 @@ class Export:
     folder: Path
     rows: dict[str, int]
     secret_key_mark: str
-
-    def count(self, table: Table) -> int:
-        return self.rows.get(table.name, 0)
 
     def rows_of(self, table: Table) -> Iterator[dict[str, Any]]:
         """A table's rows; raises ClickException naming file and line."""

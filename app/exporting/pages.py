@@ -149,7 +149,6 @@ class _Pipe(io.RawIOBase):
 
 
 def zipped(parts: Iterable[Part]) -> Iterator[bytes]:
-    """The archive of these files, in pieces."""
     pipe = _Pipe()
     now = datetime.now(UTC).timetuple()[:6]
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -22,8 +22,6 @@ pages = Blueprint("help_pages", __name__)
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A configuration or command to copy."""
-
     name: str
     text: str
 
@@ -36,8 +34,6 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ToolHelp:
-    """A tool, described for people."""
-
     name: str
     description: str
     writes: bool

@@ -97,7 +97,6 @@ def _cards() -> list[dict[str, Any]]:
 
 
 def everything() -> dict[str, Any]:
-    """The context of the page."""
     every = tokens()
     form = Form()
     form.errors = {"": "What is wrong with the form as a whole.", "wrong": "Say what to do."}

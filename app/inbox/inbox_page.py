@@ -13,7 +13,7 @@ from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.text import unified
 from app.database.session import reading, session
-from app.inbox import home as seen
+from app.inbox import home as home_verbs
 from app.inbox import service as verbs
 from app.inbox.mentions import mention_of
 from app.projects.models import StateCategory
@@ -132,9 +132,9 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
             assignee_user_id=actor().id,
             state_category=[str(kind) for kind in StateCategory if kind is not StateCategory.DONE],
         )
-        needs = seen.needs(actor())
-        doings = seen.since_last_time(actor())
-        places = seen.destinations(actor())
+        needs = home_verbs.needs(actor())
+        doings = home_verbs.since_last_time(actor())
+        places = home_verbs.destinations(actor())
     handed = {need.ticket.display_id for need in needs if need.is_handed_over}
     return page(
         "home/index.html",
@@ -157,7 +157,7 @@ def all_seen() -> Response:
     """Move the person's read marker to the newest event."""
 
     def work(present: Actor) -> None:
-        read_markers.move_marker(present, seen.SUBJECT, seen.newest_event(present))
+        read_markers.move_marker(present, home_verbs.SUBJECT, home_verbs.newest_event(present))
 
     write(work)
     return go("/")

@@ -57,8 +57,6 @@ MOST_EVENTS = UNDONE_AT_ONCE
 
 
 class Ending(StrEnum):
-    """How an attempt to undo one event ended."""
-
     DONE = "done"
     # The event was undone before, or someone did the opposite.
     NOTHING_LEFT = "nothing_left"
