@@ -1,7 +1,7 @@
-"""Attaching the domains' commands, and what every command has in common.
+"""Attaching all commands to ``flask``.
 
-A command is an edge like REST or a page: it runs in the application's context, all events of one
-run share a request id, and a refusal is one line and exit code 1.
+A command runs in the application's context. The events of one run share a request id, and a refusal
+is one line with exit code 1.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,6 @@ from app.serving.parent import serve_command
 
 
 def install(app: Flask) -> None:
-    """Add every command to ``flask``."""
     app.cli.add_command(serve_command)
     for command in registry.commands():
         _prepare(command)

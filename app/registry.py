@@ -33,8 +33,8 @@ from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
-from app.sample.cli import sample_project
 from app.sample.pages import pages as welcome_pages
+from app.sample.sample import sample_project
 from app.search import sources
 from app.search.api import api as search
 from app.search.cli import reindex

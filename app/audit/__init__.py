@@ -1,1 +1,1 @@
-"""The write side of the audit log: what can be recorded, and how. Reading is in ``activity``."""
+"""Writing the audit log: the event types, and how they are recorded. ``activity`` reads it."""

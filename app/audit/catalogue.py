@@ -1,14 +1,11 @@
-"""Every event type Docket can record: one line each, with its category and what its payload holds.
+"""Every event type, with its category and payload keys. docs/webhooks.md lists the same."""
 
-docs/webhooks.md shows the same list to whoever subscribes.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Category(StrEnum):
-    """Where an event is seen: in activity feeds and the audit log, or in the audit log alone."""
+    """Whether activity feeds show an event too, or the audit log alone."""
 
     ACTIVITY = "activity"
     AUDIT_ONLY = "audit_only"
@@ -16,154 +13,120 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One kind of event: its category and the keys its payload may hold."""
-
     name: str
     category: Category
     payload: tuple[str, ...]
 
 
-# What the events that undo others carry besides: the id of the event that they undo.
+# The payload key of an event that undoes another: the id of that event.
 UNDO_OF = "undo_of"
 
-# Events that are undone at once, as one transaction holds them all. What is done to many tickets
-# at a time stays within it.
+# The most events that one transaction undoes. Bulk changes of tickets stay within it.
 UNDONE_AT_ONCE = 500
 
-# Events that people can undo; how is said in undo/service.py, whose table has the same types.
-REVERSIBLE = frozenset(
-    {
-        "ticket.created",
-        "ticket.updated",
-        "ticket.state_changed",
-        "ticket.assigned",
-        "ticket.deleted",
-        "ticket.restored",
-        "ticket.watcher_added",
-        "ticket.watcher_removed",
-        "ticket.relation_added",
-        "ticket.relation_removed",
-        "comment.created",
-        "comment.updated",
-        "comment.deleted",
-        "comment.restored",
-        "wiki.created",
-        "wiki.updated",
-        "wiki.deleted",
-        "wiki.restored",
-        "sticky_note.created",
-        "sticky_note.updated",
-        "sticky_note.deleted",
-        "sticky_note.converted",
-        "label.created",
-        "label.updated",
-        "label.deleted",
-        "workflow_state.created",
-        "workflow_state.updated",
-        "workflow_state.reordered",
-        "workflow_state.deleted",
-    }
+# The payload keys of the events about relations.
+RELATION = "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id"
+
+
+def _events(
+    category: Category, *lines: tuple[str, str], is_reversible: bool = False
+) -> dict[str, EventType]:
+    undo_key = (UNDO_OF,) if is_reversible else ()
+    return {name: EventType(name, category, (*keys.split(), *undo_key)) for name, keys in lines}
+
+
+EVENTS: dict[str, EventType] = (
+    _events(
+        Category.AUDIT_ONLY,
+        ("auth.login.success", "username"),
+        ("auth.login.failure", "username reason"),
+        ("auth.login.rate_limited", "username bucket retry_after_seconds"),
+        ("auth.logout", "username"),
+        ("auth.session.expired", "reason"),
+        ("auth.password.failure", "username"),
+        ("auth.bot.success", "token_prefix"),
+        ("auth.bot.failure", "operation token_prefix count"),
+        ("auth.bot.write_attempt_in_read_mode", "operation"),
+        ("auth.bot.write_attempt_outside_allowlist", "operation project_id"),
+        ("user.created", "username display_name"),
+        ("user.updated", "changes password_changed"),
+        ("bot.created", "username display_name mode project_ids can_edit_global_wiki"),
+        ("bot.updated", "changes"),
+        ("bot.enabled", "username"),
+        ("bot.disabled", "username"),
+        ("bot.token.created", "token_id token_prefix"),
+        ("bot.token.rotated", "old_token_id new_token_id token_prefix"),
+        ("bot.token.revoked", "token_id token_prefix"),
+        ("bot.tool_invoked", "tool_name result_status duration_ms"),
+        ("bot.resource_read", "uri result_status"),
+        ("workspace.bots_paused", ""),
+        ("workspace.bots_resumed", ""),
+        ("project.created", "key name description owner_user_id"),
+        ("project.updated", "changes"),
+        ("project.deleted", "key name"),
+        ("project.restored", "key name"),
+    )
+    | _events(
+        Category.AUDIT_ONLY,
+        ("workflow_state.created", "state_id name category position"),
+        ("workflow_state.updated", "state_id changes"),
+        ("workflow_state.reordered", "state_ids previous_state_ids"),
+        ("workflow_state.deleted", "state_id name category position"),
+        ("label.created", "label_id name color"),
+        ("label.updated", "label_id changes"),
+        ("label.deleted", "label_id name color ticket_ids"),
+        is_reversible=True,
+    )
+    | _events(
+        Category.AUDIT_ONLY,
+        ("wiki.render_failed", "revision_number error"),
+        ("webhook.created", "url event_types is_active"),
+        ("webhook.updated", "changes"),
+        ("webhook.secret_rotated", ""),
+        ("webhook.deleted", "url"),
+        ("webhook.delivery_succeeded", "delivery_id event_type attempt http_status"),
+        ("webhook.delivery_failed", "delivery_id event_type attempt http_status will_retry error"),
+        ("webhook.delivery_retried", "delivery_id event_type attempt retried_delivery_id"),
+        ("system.sweeper_ran", "sweeper deleted duration_ms"),
+        ("audit.orphaned", "event_type reason"),
+    )
+    | _events(
+        Category.ACTIVITY,
+        (
+            "ticket.created",
+            "display_id type title state_id priority assignee_user_id parent_ticket_id",
+        ),
+        ("ticket.updated", "changes"),
+        ("ticket.state_changed", "from_state_id from_state_name to_state_id to_state_name"),
+        ("ticket.assigned", "from_user_id assignee_user_id assignee_username"),
+        ("ticket.deleted", "display_id title"),
+        ("ticket.restored", "display_id title state_id"),
+        ("ticket.watcher_added", "user_id username"),
+        ("ticket.watcher_removed", "user_id username"),
+        ("ticket.relation_added", RELATION),
+        ("ticket.relation_removed", RELATION),
+        ("comment.created", "comment_id body"),
+        ("comment.updated", "comment_id body previous_body"),
+        ("comment.deleted", "comment_id body edit_history author_user_id"),
+        ("comment.restored", "comment_id"),
+        ("wiki.created", "slug title project_id revision_id"),
+        ("wiki.updated", "slug changes body_changed revision_id revision_number summary"),
+        ("wiki.deleted", "slug title revision_number"),
+        ("wiki.restored", "slug title revision_number"),
+        # Events of personal notes are audit_only and omit the content.
+        ("sticky_note.created", "body color"),
+        ("sticky_note.updated", "changes fields"),
+        ("sticky_note.deleted", "body color"),
+        ("sticky_note.converted", "sticky_note_id ticket_id display_id"),
+        is_reversible=True,
+    )
 )
-# Of those to undo, only by whoever did it: only its author may edit a comment.
+
+# Events that people can undo; the table in undo/service.py has the same types.
+REVERSIBLE = frozenset(name for name, kind in EVENTS.items() if UNDO_OF in kind.payload)
+# Events that only their actor can undo, as only its author may edit a comment.
 OWN_ONLY = frozenset({"comment.updated"})
 
 
-def _events(category: Category, *lines: tuple[str, str]) -> dict[str, EventType]:
-    made = (EventType(name, category, tuple(keys.split())) for name, keys in lines)
-    return {
-        kind.name: replace(kind, payload=(*kind.payload, UNDO_OF))
-        if kind.name in REVERSIBLE
-        else kind
-        for kind in made
-    }
-
-
-EVENTS: dict[str, EventType] = _events(
-    Category.AUDIT_ONLY,
-    ("auth.login.success", "username"),
-    ("auth.login.failure", "username reason"),
-    ("auth.login.rate_limited", "username bucket retry_after_seconds"),
-    ("auth.logout", "username"),
-    ("auth.session.expired", "reason"),
-    ("auth.password.failure", "username"),
-    ("auth.bot.success", "token_prefix"),
-    ("auth.bot.failure", "operation token_prefix count"),
-    ("auth.bot.write_attempt_in_read_mode", "operation"),
-    ("auth.bot.write_attempt_outside_allowlist", "operation project_id"),
-    ("user.created", "username display_name"),
-    ("user.updated", "changes password_changed"),
-    ("bot.created", "username display_name mode project_ids can_edit_global_wiki"),
-    ("bot.updated", "changes"),
-    ("bot.enabled", "username"),
-    ("bot.disabled", "username"),
-    ("bot.token.created", "token_id token_prefix"),
-    ("bot.token.rotated", "old_token_id new_token_id token_prefix"),
-    ("bot.token.revoked", "token_id token_prefix"),
-    ("bot.tool_invoked", "tool_name result_status duration_ms"),
-    ("bot.resource_read", "uri result_status"),
-    ("workspace.bots_paused", ""),
-    ("workspace.bots_resumed", ""),
-    ("project.created", "key name description owner_user_id"),
-    ("project.updated", "changes"),
-    ("project.deleted", "key name"),
-    ("project.restored", "key name"),
-    ("workflow_state.created", "state_id name category position"),
-    ("workflow_state.updated", "state_id changes"),
-    ("workflow_state.reordered", "state_ids previous_state_ids"),
-    ("workflow_state.deleted", "state_id name category position"),
-    ("label.created", "label_id name color"),
-    ("label.updated", "label_id changes"),
-    ("label.deleted", "label_id name color ticket_ids"),
-    ("wiki.render_failed", "revision_number error"),
-    ("webhook.created", "url event_types is_active"),
-    ("webhook.updated", "changes"),
-    ("webhook.secret_rotated", ""),
-    ("webhook.deleted", "url"),
-    ("webhook.delivery_succeeded", "delivery_id event_type attempt http_status"),
-    (
-        "webhook.delivery_failed",
-        "delivery_id event_type attempt http_status will_retry error",
-    ),
-    ("webhook.delivery_retried", "delivery_id event_type attempt retried_delivery_id"),
-    ("system.sweeper_ran", "sweeper deleted duration_ms"),
-    ("audit.orphaned", "event_type reason"),
-) | _events(
-    Category.ACTIVITY,
-    (
-        "ticket.created",
-        "display_id type title state_id priority assignee_user_id parent_ticket_id",
-    ),
-    ("ticket.updated", "changes"),
-    ("ticket.state_changed", "from_state_id from_state_name to_state_id to_state_name"),
-    ("ticket.assigned", "from_user_id assignee_user_id assignee_username"),
-    ("ticket.deleted", "display_id title"),
-    ("ticket.restored", "display_id title state_id"),
-    ("ticket.watcher_added", "user_id username"),
-    ("ticket.watcher_removed", "user_id username"),
-    (
-        "ticket.relation_added",
-        "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id",
-    ),
-    (
-        "ticket.relation_removed",
-        "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id",
-    ),
-    ("comment.created", "comment_id body"),
-    ("comment.updated", "comment_id body previous_body"),
-    ("comment.deleted", "comment_id body edit_history author_user_id"),
-    ("comment.restored", "comment_id"),
-    ("wiki.created", "slug title project_id revision_id"),
-    ("wiki.updated", "slug changes body_changed revision_id revision_number summary"),
-    ("wiki.deleted", "slug title revision_number"),
-    ("wiki.restored", "slug title revision_number"),
-    # Of personal notes these are audit_only, and say nothing of what the note holds.
-    ("sticky_note.created", "body color"),
-    ("sticky_note.updated", "changes fields"),
-    ("sticky_note.deleted", "body color"),
-    ("sticky_note.converted", "sticky_note_id ticket_id display_id"),
-)
-
-
 def may_be_undone(event_type: str, by: str | None, person: str | None) -> bool:
-    """Whether a person may undo what this user did."""
     return event_type in REVERSIBLE and (event_type not in OWN_ONLY or by == person)

@@ -1,4 +1,4 @@
-"""The tables of the audit log, kept append-only by triggers, and of the tool log."""
+"""The tables of the audit log, which triggers keep append-only, and of the tool log."""
 
 from typing import Any
 
@@ -9,31 +9,29 @@ from app.database.columns import Id, Moment, id_key, short_text
 from app.database.session import Base
 
 
-def _of_those_with(*columns: str) -> Index:
-    """An index of the events that have the first of these; others are found by other columns."""
-    named = text(f"{columns[0]} IS NOT NULL")
-    return Index(None, *columns, sqlite_where=named, postgresql_where=named)
+def _partial(*columns: str) -> Index:
+    """An index of the rows whose first column is not null."""
+    condition = text(f"{columns[0]} IS NOT NULL")
+    return Index(None, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
 class AuditEvent(Base):
-    """One thing that happened: who did what to which target."""
-
     __tablename__ = "audit_events"
     __table_args__ = (
         Index(None, "created_at", "id"),
-        _of_those_with("ticket_id", "created_at", "id"),
-        _of_those_with("project_id", "category", "created_at", "id"),
+        _partial("ticket_id", "created_at", "id"),
+        _partial("project_id", "category", "created_at", "id"),
         Index(None, "actor_user_id", "created_at", "id"),
         Index(None, "event_type", "created_at", "id"),
         Index(None, "request_id"),
-        _of_those_with("tool_invocation_log_id"),
+        _partial("tool_invocation_log_id"),
     )
 
     id: Mapped[str] = id_key()
     workspace_id: Mapped[str] = mapped_column(Id)
     category: Mapped[str] = mapped_column(short_text(16))
     event_type: Mapped[str] = mapped_column(short_text(64))
-    # No foreign keys: an event outlives whatever it speaks of.
+    # No foreign keys, as an event outlives what it refers to.
     actor_user_id: Mapped[str | None] = mapped_column(Id)
     actor_kind: Mapped[str] = mapped_column(short_text(16))
     target_kind: Mapped[str] = mapped_column(short_text(32))
@@ -47,8 +45,6 @@ class AuditEvent(Base):
 
 
 class ToolInvocation(Base):
-    """One call of a tool by a bot: with what, how it ended, how long it took."""
-
     __tablename__ = "tool_invocations"
     __table_args__ = (
         Index(None, "created_at", "id"),
@@ -60,7 +56,7 @@ class ToolInvocation(Base):
     id: Mapped[str] = id_key()
     bot_user_id: Mapped[str] = mapped_column(Id)
     tool_name: Mapped[str] = mapped_column(short_text(128))
-    # Redacted and cut (``core.redaction``).
+    # Redacted and truncated (``core.redaction``).
     arguments: Mapped[Any] = mapped_column(JSON)
     # ``ok`` or the code of the error.
     result_status: Mapped[str] = mapped_column(short_text(64))

@@ -1,4 +1,4 @@
-"""Recording events: in the transaction of the change, or in one of their own for refusals."""
+"""Recording events, in the transaction of the change or, for refusals, in one of their own."""
 
 import logging
 from collections.abc import Callable
@@ -17,41 +17,41 @@ from app.database.session import Prepared, run_write
 
 log = logging.getLogger(__name__)
 
-# One workspace exists in v1; its id is the same in every installation.
+# The only workspace; its id is the same in every installation.
 WORKSPACE_ID = "00000000-0000-7000-8000-000000000001"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an event is about, with the ids that feeds are filtered by."""
+    """The subject of an event, with the ids that feeds are filtered by."""
 
     kind: str
     id: str | None = None
     project_id: str | None = None
     ticket_id: str | None = None
-    # A personal note: its events are seen in the audit log alone, whatever their type.
+    # A personal note: only the audit log shows its events, whatever their type.
     is_personal: bool = False
-    # Whether webhooks may be told: never of anything about a personal note.
+    # Whether webhooks may get the event.
     may_be_told: bool = True
     # The row of the tool log that ``bot.tool_invoked`` points at.
     tool_invocation_log_id: str | None = None
 
     @property
     def is_forwarded(self) -> bool:
-        """Whether webhooks that asked for it are told of the event."""
+        """Whether webhooks that subscribe to the event get it."""
         return self.may_be_told and not self.is_personal
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event that was just written, for those who listen."""
+    """An event that was written, as listeners get it."""
 
     id: str
     event_type: str
     target: Target
 
 
-# Made once: making the statement costs more than running it, and every write runs it.
+# Compiled once: every write runs it, and compiling costs more than running.
 _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 
 Listener = Callable[[Recorded], None]
@@ -59,33 +59,32 @@ _listeners: list[Listener] = []
 
 
 def on_record(listener: Listener) -> None:
-    """Call this for every event, in the transaction that writes it."""
+    """Call ``listener`` for every event, in the transaction that writes it."""
     if listener not in _listeners:
         _listeners.append(listener)
 
 
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
-    """Write an event in the transaction at hand and return its id.
+    """Write an event in the current transaction and return its id.
 
-    The event and its change commit together or not at all. A payload key
-    that the catalogue does not name is a mistake in the code, and fails.
+    Raises ValueError for a payload key that the catalogue does not name.
     """
     kind = EVENTS[event_type]
     unknown = payload.keys() - set(kind.payload)
     if unknown:
         raise ValueError(f"{event_type} has no payload key {sorted(unknown)}")
-    undone = undo_of.get()
-    if undone is not None:
-        payload[UNDO_OF] = undone
-    identifier = ids.new_id()
-    named = actor.kind is not ActorKind.ANONYMOUS
+    undone_id = undo_of.get()
+    if undone_id is not None:
+        payload[UNDO_OF] = undone_id
+    event_id = ids.new_id()
+    is_anonymous = actor.kind is ActorKind.ANONYMOUS
     _INSERT.all(
-        id=identifier,
+        id=event_id,
         workspace_id=WORKSPACE_ID,
         category=(Category.AUDIT_ONLY if target.is_personal else kind.category).value,
         event_type=event_type,
         actor_user_id=actor.user_id,
-        actor_kind=(actor.kind if named else SYSTEM.kind).value,
+        actor_kind=(SYSTEM.kind if is_anonymous else actor.kind).value,
         target_kind=target.kind,
         target_id=target.id,
         project_id=target.project_id,
@@ -93,62 +92,51 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         payload=payload,
         request_id=request_id.get(),
         tool_invocation_log_id=target.tool_invocation_log_id,
-        created_at=ids.created_ms(identifier),
+        created_at=ids.created_ms(event_id),
     )
     for listener in _listeners:
-        listener(Recorded(identifier, event_type, target))
-    return identifier
+        listener(Recorded(event_id, event_type, target))
+    return event_id
 
 
 def record_separately(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> None:
-    """Write an event in a transaction of its own, after what it describes has ended.
+    """Write an event about a request in a transaction of its own; never raises.
 
-    For what describes a request rather than a change. Where it fails, ``audit.orphaned`` is tried
-    and the failure logged; the caller's answer stands either way.
+    On failure it logs the error and records ``audit.orphaned``.
     """
     recording(event_type, lambda: record(actor, event_type, target, **payload))
 
 
 def recording(event_type: str, work: Callable[[], object]) -> None:
-    """Do the work that records this event in a transaction of its own; never raises.
-
-    Where it fails, ``audit.orphaned`` is tried and the failure logged.
-    """
+    """Run work that records this event in a transaction of its own; fails like the above."""
     or_orphaned(event_type, lambda: run_write(work))
 
 
-def or_orphaned(event_type: str, writing: Callable[[], object]) -> None:
-    """As ``recording``, for what sees to its transaction itself."""
+def or_orphaned(event_type: str, write: Callable[[], object]) -> None:
+    """As ``recording``, for a ``write`` that opens its own transaction."""
     try:
-        writing()
+        write()
     except Exception:
         log.exception("audit event not written", extra={"event_type": event_type})
         _record_orphan(event_type)
 
 
 def _record_orphan(event_type: str) -> None:
+    payload = {"event_type": event_type, "reason": "write_failed"}
     try:
-        run_write(
-            lambda: record(
-                SYSTEM,
-                "audit.orphaned",
-                Target("audit_event"),
-                event_type=event_type,
-                reason="write_failed",
-            )
-        )
+        run_write(lambda: record(SYSTEM, "audit.orphaned", Target("audit_event"), **payload))
     except Exception:
         log.exception("audit.orphaned not written", extra={"event_type": event_type})
 
 
 def record_refusal(actor: Actor, error: DomainError, operation: str) -> None:
-    """Audit a refused attempt, where the specification wants it audited, after its rollback."""
+    """Audit a refusal after its rollback, if refusals of its kind are audited."""
     if error.audit_event is not None:
         recording(error.audit_event, lambda: refused(actor, error, operation))
 
 
 def refused(actor: Actor, error: DomainError, operation: str) -> None:
-    """Audit a refused attempt in the transaction at hand, if it is one to be audited."""
+    """Audit a refusal in the current transaction, if refusals of its kind are audited."""
     if error.audit_event is None or (error.audit_if is not None and not error.audit_if()):
         return
     target = Target("user", actor.user_id)

@@ -1,1 +1,43 @@
-"""The commands that speak of several domains; each is a door like REST and calls the same verbs."""
+"""Operator commands that span domains, and what several of them share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from app.config import Settings
+from app.database.pagination import Page
+from app.database.server_lock import ServerRuns, sole_use_of
+from app.database.session import reading
+
+AS = click.option("--as", "username", help="The human who acts; needed if there are several.")
+JSON_LINES = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+PAGE_SIZE = 200
+
+
+def all_rows(fetch: Callable[[str | None], Page]) -> Iterator[Any]:
+    """The rows of every page of a list; ``fetch`` gets the cursor of a page, in a unit of work."""
+    cursor: str | None = None
+    while True:
+        with reading():
+            page = fetch(cursor)
+        yield from page.data
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+@contextmanager
+def server_stopped(settings: Settings) -> Iterator[None]:
+    """Keep servers off the embedded database; raises ClickException if one runs on it.
+
+    Servers on PostgreSQL may be on any host and are not detected.
+    """
+    try:
+        with sole_use_of(settings.database_path):
+            yield
+    except ServerRuns as error:
+        raise click.ClickException(
+            f"The server (process {error.process}) still runs on this installation; stop it first."
+        ) from error

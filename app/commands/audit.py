@@ -15,7 +15,7 @@ from app.database.session import AnySelect, reading, session
 
 BATCH = 500
 FIRST = "00000000-0000-0000-0000-000000000000"
-# Ids of other processes may commit a little later than greater ones of this one.
+# Another process may commit an event after this one commits a later id, so each poll rereads these.
 OVERLAP = 1_000
 POLL_SECONDS = 1.0
 
@@ -27,7 +27,7 @@ def audit() -> None:
     """Read the audit log, one JSON object a line."""
 
 
-def _chosen(event_type: str | None) -> AnySelect:
+def _events(event_type: str | None) -> AnySelect:
     statement = select(AuditEvent)
     if event_type is None:
         return statement
@@ -51,11 +51,11 @@ def _print(rows: Any) -> None:
 @TYPE
 def export(event_type: str | None) -> None:
     """Print all events, the oldest first."""
-    chosen, after = _chosen(event_type), FIRST
+    events, after = _events(event_type), FIRST
     while True:
         with reading():
             rows = session.scalars(
-                chosen.where(AuditEvent.id > after).order_by(AuditEvent.id).limit(BATCH)
+                events.where(AuditEvent.id > after).order_by(AuditEvent.id).limit(BATCH)
             ).all()
             _print(rows)
         if len(rows) < BATCH:
@@ -69,15 +69,13 @@ def export(event_type: str | None) -> None:
 @click.option("-f", "--follow", is_flag=True, help="Go on as events are written; Ctrl+C ends it.")
 def tail(event_type: str | None, lines: int, follow: bool) -> None:
     """Print the newest events, and with -f those to come."""
-    chosen = _chosen(event_type)
-    seen: dict[str, None] = {}
+    newest = _events(event_type).order_by(AuditEvent.id.desc()).limit(OVERLAP)
     with reading():
-        newest = session.scalars(chosen.order_by(AuditEvent.id.desc()).limit(OVERLAP)).all()
-        _print(newest[:lines][::-1])
-    seen.update(dict.fromkeys(event.id for event in newest[::-1]))
+        events = session.scalars(newest).all()
+        _print(events[:lines][::-1])
     while follow:
+        seen = {event.id for event in events}
         time.sleep(POLL_SECONDS)
         with reading():
-            latest = session.scalars(chosen.order_by(AuditEvent.id.desc()).limit(OVERLAP)).all()
-            _print([event for event in latest[::-1] if event.id not in seen])
-        seen = dict.fromkeys(event.id for event in latest[::-1])
+            events = session.scalars(newest).all()
+            _print([event for event in events[::-1] if event.id not in seen])

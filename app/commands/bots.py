@@ -8,14 +8,12 @@ from sqlalchemy import select
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode, User, UserType
 from app.bots import service
+from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows
 from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.clock import iso
 from app.database.session import reading, run_write, session
 from app.projects.command_line import acting_human, live_project_id
-
-AS = click.option("--as", "username", help="The human who acts; needed if there are several.")
-EVERYONE = 200
 
 
 @click.group("bots")
@@ -24,31 +22,24 @@ def bots() -> None:
 
 
 def _bot_id(name: str) -> str:
-    found = session.scalars(
+    bot_id = session.scalars(
         select(User.id).where(User.username == name, User.type == UserType.BOT.value)
     ).first()
-    if found is None:
+    if bot_id is None:
         raise click.ClickException(f"There is no bot {name}.")
-    return found
+    return bot_id
 
 
 @bots.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@JSON_LINES
 def list_bots(as_json: bool) -> None:
     """List all bots, and whether they are paused."""
-    cursor = None
-    while True:
-        with reading():
-            page = service.list_bots(SYSTEM, limit=EVERYONE, cursor=cursor)
-        for bot in page.data:
-            token = bot["active_token"]
-            shown = f"app_{token['prefix']}..." if token else "no token"
-            state = "active" if bot["is_active"] else "inactive"
-            line = f"{bot['username']:<32} {bot['mode']:<6} {state:<9} {shown}"
-            click.echo(json.dumps(bot) if as_json else line)
-        cursor = page.next_cursor
-        if cursor is None:
-            break
+    for bot in all_rows(lambda cursor: service.list_bots(SYSTEM, limit=PAGE_SIZE, cursor=cursor)):
+        token = bot["active_token"]
+        prefix = f"app_{token['prefix']}..." if token else "no token"
+        state = "active" if bot["is_active"] else "inactive"
+        line = f"{bot['username']:<32} {bot['mode']:<6} {state:<9} {prefix}"
+        click.echo(json.dumps(bot) if as_json else line)
     with reading():
         pause = service.current_pause(SYSTEM)
     if pause is not None and not as_json:

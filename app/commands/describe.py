@@ -6,6 +6,7 @@ import click
 import orjson
 from flask import current_app
 
+from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows
 from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.database.session import reading, run_write
@@ -14,8 +15,6 @@ from app.projects import service
 from app.projects.command_line import acting_human
 from app.rest.openapi import document
 
-EVERY = 200
-
 
 @click.group("projects")
 def projects() -> None:
@@ -23,34 +22,29 @@ def projects() -> None:
 
 
 @projects.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@JSON_LINES
 def list_projects(as_json: bool) -> None:
     """List all projects, the newest first."""
-    cursor = None
-    while True:
-        with reading():
-            page = service.list_projects(SYSTEM, limit=EVERY, cursor=cursor)
-        for project in page.data:
-            line = f"{project['key']:<10} {project['name']}"
-            click.echo(json.dumps(project) if as_json else line)
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    for project in all_rows(
+        lambda cursor: service.list_projects(SYSTEM, limit=PAGE_SIZE, cursor=cursor)
+    ):
+        line = f"{project['key']:<10} {project['name']}"
+        click.echo(json.dumps(project) if as_json else line)
 
 
 @projects.command("create")
 @click.argument("key")
 @click.argument("name")
 @click.option("--description", default="", help="What it is about, in Markdown.")
-@click.option("--as", "username", help="The human who acts; needed if there are several.")
+@AS
 def create(key: str, name: str, description: str, username: str | None) -> None:
     """Create a project with the usual states."""
     with reading():
         actor = acting_human(username)
-    made = run_write(
+    created = run_write(
         lambda: service.create_project(actor, key=key, name=name, description=description).key
     )
-    click.echo(f"Created {made}.")
+    click.echo(f"Created {created}.")
 
 
 @click.command("tools")
@@ -69,5 +63,5 @@ def tools(as_json: bool) -> None:
 @click.command("openapi")
 def openapi() -> None:
     """Print the OpenAPI document."""
-    made = document(current_app.config["ROUTES"], settings_at_hand())
-    click.echo(orjson.dumps(made, option=orjson.OPT_INDENT_2))
+    openapi_document = document(current_app.config["ROUTES"], settings_at_hand())
+    click.echo(orjson.dumps(openapi_document, option=orjson.OPT_INDENT_2))

@@ -1,4 +1,4 @@
-"""flask doctor: is this installation well, and if not, what to do."""
+"""flask doctor: checks of the installation, and the remedy for each problem."""
 
 import shutil
 import sqlite3
@@ -13,7 +13,7 @@ from sqlalchemy import func, select, text
 
 from app.accounts import arrival
 from app.accounts.models import User, UserType, Workspace
-from app.commands.secrets import sealed_for_good, under_previous_key
+from app.commands.secrets import lost_secrets, under_previous_key
 from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.errors import Unavailable
@@ -23,26 +23,29 @@ from app.database.session import reading, session
 from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.webhooks.models import OutboxEntry, OutboxState
 
-# Before it, a checkpoint that meets a write can lose committed data; our writer lock keeps clear.
+# In older releases a checkpoint during a write can lose data; Docket's writer lock prevents that.
 SAFE_SQLITE = (3, 51, 3)
 LEAST_FREE_BYTES = 500 * 1024 * 1024
 LATE_MS = 5 * MINUTE_MS
+# Addresses for documentation (RFC 5737), sent as forged client addresses.
+FORGED = "192.0.2.77"
+FORGED_BY_LOOKALIKE = "198.51.100.77"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, how it is, and what to do where it is not well."""
+    """What was checked and its state; a remedy means a problem, or a note that needs no action."""
 
-    about: str
-    said: str
+    subject: str
+    message: str
     remedy: str = ""
-    # Worth knowing, and no fault.
     is_note: bool = False
 
     @property
-    def is_well(self) -> bool:
-        """Whether nothing has to be done."""
-        return not self.remedy or self.is_note
+    def mark(self) -> str:
+        if not self.remedy:
+            return "ok  "
+        return "note" if self.is_note else "FAIL"
 
 
 @click.command("doctor")
@@ -52,23 +55,22 @@ def doctor() -> None:
     Exit code 1 where something has to be done.
     """
     settings = settings_at_hand()
-    well = is_reached = True
+    has_failed = is_unavailable = False
     for check in CHECKS:
         try:
             findings = list(check(settings))
         except Unavailable as error:
-            # Said once: each check that asks the database would say it again.
+            # Every check of the database fails the same way, so only the first one says so.
             remedy = "Start it, or correct DATABASE_URL."
             finding = Finding("database", outage_in_words(error), remedy)
-            findings = [finding] if is_reached else []
-            is_reached = False
+            findings = [] if is_unavailable else [finding]
+            is_unavailable = True
         for finding in findings:
-            mark = "ok  " if not finding.remedy else "note" if finding.is_note else "FAIL"
-            click.echo(f"{mark} {finding.about}: {finding.said}")
+            click.echo(f"{finding.mark} {finding.subject}: {finding.message}")
             if finding.remedy:
                 click.echo(f"     {finding.remedy}")
-            well = well and finding.is_well
-    if not well:
+            has_failed = has_failed or finding.mark == "FAIL"
+    if has_failed:
         raise SystemExit(1)
 
 
@@ -85,41 +87,36 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         )
 
 
-# Addresses of nobody (RFC 5737), as a client might claim to come from.
-FORGED = "192.0.2.77"
-FORGED_BY_LOOKALIKE = "198.51.100.77"
-
-
 def _proxies(settings: Settings) -> Iterator[Finding]:
-    """Ask BASE_URL as a client that says that it is another, and see who arrived."""
+    """Request BASE_URL with forged client addresses, and report which address the server sees."""
     headers = {
         "X-Forwarded-For": FORGED,
         "X_Forwarded_For": FORGED_BY_LOOKALIKE,
         arrival.ASKED: arrival.signed(settings),
     }
     try:
-        with requests.Session() as asking:
-            # Straight there: proxies of this machine's own are not those in front of Docket.
-            asking.trust_env = False
+        with requests.Session() as client:
+            # Without the outgoing proxies of this machine.
+            client.trust_env = False
             url = f"{settings.base_url}/healthz"
-            answer = asking.get(url, headers=headers, timeout=5, allow_redirects=False)
+            response = client.get(url, headers=headers, timeout=5, allow_redirects=False)
     except requests.RequestException as error:
-        said = f"{settings.base_url} cannot be asked from here ({type(error).__name__})"
+        message = f"{settings.base_url} cannot be asked from here ({type(error).__name__})"
         remedy = "Start the server, and let this machine reach that address, to have it looked at."
-        yield Finding("proxies", said, remedy, is_note=True)
+        yield Finding("proxies", message, remedy, is_note=True)
         return
-    told = answer.headers.get(arrival.TOLD)
-    if told is None:
-        said = f"what answers at {settings.base_url} is no server with this SECRET_KEY"
+    arrived = response.headers.get(arrival.TOLD)
+    if arrived is None:
+        message = f"what answers at {settings.base_url} is no server with this SECRET_KEY"
         remedy = "Correct BASE_URL or SECRET_KEY, or where the proxy leads."
-        yield Finding("proxies", said, remedy, is_note=not settings.has_base_url)
+        yield Finding("proxies", message, remedy, is_note=not settings.has_base_url)
         return
-    yield _arrived(orjson.loads(told))
+    yield _judged(orjson.loads(arrived))
 
 
-def _arrived(told: dict[str, Any]) -> Finding:
-    client, forwarded, trusted = told["client"], told["forwarded"], told["trusted"]
-    said = f"a request from here arrives as one from {client}, and TRUSTED_PROXIES is {trusted}"
+def _judged(arrived: dict[str, Any]) -> Finding:
+    client, forwarded, trusted = arrived["client"], arrived["forwarded"], arrived["trusted"]
+    message = f"a request from here arrives as one from {client}, and TRUSTED_PROXIES is {trusted}"
     remedy = ""
     if FORGED_BY_LOOKALIKE in (client, *forwarded):
         remedy = "The proxy takes X_Forwarded_For for X-Forwarded-For: have it drop such headers."
@@ -130,7 +127,7 @@ def _arrived(told: dict[str, Any]) -> Finding:
         )
     elif forwarded != [FORGED] and not trusted:
         remedy = "A proxy is in front, so all clients seem to be it: set TRUSTED_PROXIES."
-    return Finding("proxies", said, remedy)
+    return Finding("proxies", message, remedy)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -156,10 +153,10 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _sqlite(settings: Settings) -> Iterator[Finding]:
     if settings.is_sqlite:
-        old = sqlite3.sqlite_version_info < SAFE_SQLITE
+        is_old = sqlite3.sqlite_version_info < SAFE_SQLITE
         remedy = "It has a fault in its write-ahead log; Docket keeps clear of it by its own lock."
-        said = sqlite3.sqlite_version
-        yield Finding("SQLite library", said, remedy if old else "", is_note=True)
+        version = sqlite3.sqlite_version
+        yield Finding("SQLite library", version, remedy if is_old else "", is_note=True)
 
 
 def _deliveries(_: Settings) -> Iterator[Finding]:
@@ -179,18 +176,18 @@ def _deliveries(_: Settings) -> Iterator[Finding]:
 
 def _secret_key(_: Settings) -> Iterator[Finding]:
     with reading():
-        closed, waiting = sealed_for_good(), under_previous_key()
-    if waiting:
+        lost, outdated = lost_secrets(), under_previous_key()
+    if outdated:
         yield Finding(
             "secret key",
-            f"webhook secrets that the previous one alone opens: {waiting}",
+            f"webhook secrets that the previous one alone opens: {outdated}",
             "Run 'flask rotate-secret-key'.",
             is_note=True,
         )
-    if closed:
+    if lost:
         yield Finding(
             "secret key",
-            f"it does not open the secrets of {closed} {'webhook' if closed == 1 else 'webhooks'}",
+            f"it does not open the secrets of {lost} {'webhook' if lost == 1 else 'webhooks'}",
             "Set the SECRET_KEY (INSTANCE_DIR/secret_key) that belongs to this database; where it "
             "is lost, rotate the secrets of the webhooks.",
         )
@@ -198,12 +195,12 @@ def _secret_key(_: Settings) -> Iterator[Finding]:
 
 def _sweeps(_: Settings) -> Iterator[Finding]:
     with reading():
-        ran = {row.sweeper: row.last_run_at for row in session.scalars(select(SweeperLease))}
-    never = [name for name in SWEEPERS if ran.get(name) is None]
-    last = max((at for at in ran.values() if at is not None), default=None)
-    said = f"last at {iso(last)}" if last is not None else "none yet"
-    remedy = "The server runs them a minute after its start." if never else ""
-    yield Finding("sweeps", said, remedy, is_note=True)
+        runs = {row.sweeper: row.last_run_at for row in session.scalars(select(SweeperLease))}
+    has_run = all(runs.get(name) is not None for name in SWEEPERS)
+    last = max((time for time in runs.values() if time is not None), default=None)
+    message = f"last at {iso(last)}" if last is not None else "none yet"
+    remedy = "" if has_run else "The server runs them a minute after its start."
+    yield Finding("sweeps", message, remedy, is_note=True)
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import click
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.stopped import server_stopped
+from app.commands import server_stopped
 from app.config import Settings, settings_at_hand
 from app.database import schema
 from app.database.session import reading, session, transaction
@@ -38,10 +38,10 @@ def export(folder: Path) -> None:
     settings = settings_at_hand()
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Closed to other users, and there under its own name only when it is whole.
-    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    # Private to this user, and renamed only when it is complete.
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
-        written = Folder(made)
+        written = Folder(temporary)
         with snapshot() as connection:
             total = sum(count(connection, table) for table in layout.exported())
             with click.progressbar(length=total, label="Exporting", file=sys.stderr) as bar:
@@ -49,11 +49,11 @@ def export(folder: Path) -> None:
             for name, content in files(lambda: nullcontext(connection), ExportScope()):
                 written.write(name, content)
         write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
-        made.replace(folder)
+        temporary.replace(folder)
     except OSError as error:
         raise click.ClickException(f"The export failed: {error}") from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     number = len(written.digests) + 1
     click.echo(f"{folder}: {sum(counts.values())} rows in {number} files.")
 
@@ -77,9 +77,9 @@ def import_export(folder: Path, reset_webhooks: bool) -> None:
 
 def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     schema.upgrade()
-    found = opened(folder, schema.newest_revision() or "")
-    keep_secrets = found.secret_key_mark == layout.key_mark(settings.secret_key)
-    hooks = found.rows.get(Webhook.__tablename__, 0)
+    source = opened(folder, schema.newest_revision() or "")
+    keep_secrets = source.secret_key_mark == layout.key_mark(settings.secret_key)
+    hooks = source.rows.get(Webhook.__tablename__, 0)
     if hooks and not keep_secrets and not reset_webhooks:
         raise click.ClickException(
             "The export was made under another SECRET_KEY, which the secrets of its webhooks "
@@ -87,7 +87,7 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
         )
     try:
         with transaction():
-            _store(session.connection(), found, keep_secrets=keep_secrets)
+            _store(session.connection(), source, keep_secrets=keep_secrets)
     except DBAPIError as error:
         first_line = str(error.orig).partition("\n")[0]
         raise click.ClickException(f"Nothing was imported: {first_line}") from error
@@ -96,31 +96,31 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     with click.progressbar(length=documents, label="Indexing", file=sys.stderr) as bar:
         for step in reindexing.reindex():
             bar.update(step)
-    click.echo(f"{sum(found.rows.values())} rows are imported, and {documents} documents indexed.")
+    click.echo(f"{sum(source.rows.values())} rows are imported, and {documents} documents indexed.")
     if hooks and not keep_secrets:
         click.echo(f"{hooks} webhooks are switched off: rotate their secrets, then switch them on.")
 
 
-def _store(connection: Connection, found: Export, *, keep_secrets: bool) -> None:
-    """All rows, counted; raises ClickException, after which nothing may be committed."""
+def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> None:
+    """Insert all rows; raises ClickException if tables are not empty or counts differ."""
     for table in layout.exported():
         if count(connection, table):
             raise click.ClickException(
                 f"This installation is not empty: it has {table.name}. "
                 "Import into a new one, in which no server ran yet."
             )
-    total = sum(found.rows.values())
+    total = sum(source.rows.values())
     with click.progressbar(length=total, label="Importing", file=sys.stderr) as bar:
         for table in layout.exported():
-            rows = found.rows_of(table)
+            rows = source.rows_of(table)
             if table.name == Webhook.__tablename__ and not keep_secrets:
-                rows = (_reset(row) for row in rows)
+                rows = (_without_secret(row) for row in rows)
             stored = store_rows(connection, table, rows, bar.update)
-            if not stored.rows == found.count(table) == count(connection, table):
+            if not stored == source.rows.get(table.name, 0) == count(connection, table):
                 raise click.ClickException(f"The rows of {table.name} do not add up.")
 
 
-def _reset(row: dict[str, Any]) -> dict[str, Any]:
-    """A webhook whose secret cannot be opened here: silent until it has a new one."""
+def _without_secret(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a webhook, inactive and with a random secret in place of one of another key."""
     sealed = webhooks.sealed(row["id"], os.urandom(32).hex())
     return {**row, "is_active": False, "sealed_secret": sealed}

@@ -13,14 +13,16 @@ from flask import Flask, current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.secrets import sealed_for_good
-from app.commands.stopped import server_stopped
+from app.commands import server_stopped
+from app.commands.secrets import lost_secrets
 from app.config import MOVED, Settings, settings_at_hand
 from app.database import schema
 from app.database.session import db, reading
 from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
 from app.search import reindexing
+
+FACTORY = "APP_FACTORY"
 
 
 @click.command("backup")
@@ -47,21 +49,21 @@ def backup(file: Path, force: bool) -> None:
 
 
 def copy_database(source: Path, file: Path) -> None:
-    """Copy a SQLite database as of one moment; the file appears whole and checked, or not at all.
+    """Copy a consistent state of a SQLite database; the file appears complete or not at all.
 
-    Raises ClickException where the copy cannot be made or is not sound.
+    Raises ClickException if the copy fails or its integrity check does.
     """
     try:
         descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
         os.close(descriptor)
-        made = Path(name)
+        copy = Path(name)
         try:
-            _back_up(source, made)
-            with made.open("rb") as copied:
-                os.fsync(copied.fileno())
-            made.replace(file)
+            _back_up(source, copy)
+            with copy.open("rb") as opened:
+                os.fsync(opened.fileno())
+            copy.replace(file)
         finally:
-            made.unlink(missing_ok=True)
+            copy.unlink(missing_ok=True)
         directory = os.open(file.parent, os.O_RDONLY)
         try:
             os.fsync(directory)
@@ -71,21 +73,18 @@ def copy_database(source: Path, file: Path) -> None:
         raise click.ClickException(f"The backup failed: {error}") from error
 
 
-def _back_up(source: Path, made: Path) -> None:
+def _back_up(source: Path, copy: Path) -> None:
     with (
         closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True, timeout=30)) as opened,
-        closing(sqlite3.connect(made)) as target,
+        closing(sqlite3.connect(copy)) as target,
     ):
-        # In one go: copied in steps, it would begin anew with every write.
+        # In one step: between steps, any write would restart the copy.
         opened.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")
         problems = [row[0] for row in target.execute("PRAGMA integrity_check") if row[0] != "ok"]
         problems += [str(row) for row in target.execute("PRAGMA foreign_key_check")]
         if problems:
             raise click.ClickException(f"The copy is not sound: {problems[0]}")
-
-
-FACTORY = "APP_FACTORY"
 
 
 @click.command("restore-backup")
@@ -96,25 +95,25 @@ def restore_backup(file: Path) -> None:
     Stop the server before, and put the secret key of the backup into INSTANCE_DIR.
     """
     settings = settings_at_hand()
-    place = settings.database_path
-    if place is None:
+    path = settings.database_path
+    if path is None:
         raise click.ClickException("The database is PostgreSQL: use pg_restore.")
     with server_stopped(settings):
-        if place.exists() and _has_users(place):
-            raise click.ClickException(f"{place} is not empty; move it away first.")
+        if path.exists() and _has_users(path):
+            raise click.ClickException(f"{path} is not empty; move it away first.")
         if not _has_users(file):
             raise click.ClickException(f"{file} is no backup of an installation in use.")
         db.engine.dispose()
-        copy_database(file, place)
-        for name in (f"{place}-wal", f"{place}-shm"):
+        copy_database(file, path)
+        for name in (f"{path}-wal", f"{path}-shm"):
             Path(name).unlink(missing_ok=True)
         schema.upgrade()
         with reading():
-            closed = sealed_for_good()
-    click.echo(f"{place} is restored from {file}.")
-    if closed:
+            lost = lost_secrets()
+    click.echo(f"{path} is restored from {file}.")
+    if lost:
         click.echo(
-            f"The SECRET_KEY here is not the backup's: the secrets of its webhooks ({closed}) stay "
+            f"The SECRET_KEY here is not the backup's: the secrets of its webhooks ({lost}) stay "
             "sealed until that one is set, or kept in INSTANCE_DIR/secret_key.",
             err=True,
         )
@@ -143,11 +142,11 @@ def copy_to(url: str) -> None:
     settings = settings_at_hand()
     if not settings.is_sqlite:
         raise click.ClickException("This installation is on PostgreSQL already.")
-    wanted = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())
-    if not wanted.startswith("postgresql"):
+    target_url = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())
+    if not target_url.startswith("postgresql"):
         raise click.UsageError("DATABASE_URL must begin with postgresql://.")
-    make: Callable[[Settings], Flask] = current_app.config[FACTORY]
-    target = make(replace(settings, database_url=wanted))
+    create: Callable[[Settings], Flask] = current_app.config[FACTORY]
+    target = create(replace(settings, database_url=target_url))
     try:
         with server_stopped(settings):
             with reading():
@@ -176,18 +175,18 @@ def copy_to(url: str) -> None:
 
 
 def _set_aside(settings: Settings) -> Path:
-    """Rename the SQLite file, so that nobody serves or changes the past; its new name."""
-    place = settings.database_path
-    assert place is not None  # noqa: S101 - for the type checker: only SQLite is copied
+    """Rename the SQLite file, so that no server uses it again; its new name."""
+    path = settings.database_path
+    assert path is not None  # noqa: S101 - for the type checker: only SQLite is copied
     db.engine.dispose()
-    with closing(sqlite3.connect(place)) as connection:
-        # At rest, the one file is everything.
+    with closing(sqlite3.connect(path)) as connection:
+        # Only the main file is renamed, so it must hold everything.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return place.rename(f"{place}{MOVED}")
+    return path.rename(f"{path}{MOVED}")
 
 
 def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> None:
-    """All tables in one transaction: the target gets everything, or stays empty."""
+    """Copy all tables in one transaction, so the target gets everything or stays empty."""
     with target.app_context():
         schema.upgrade()
         with db.engine.begin() as connection:
@@ -196,5 +195,5 @@ def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> N
                     raise click.ClickException(f"The target is not empty: it has {table.name}.")
             for table in tables():
                 copied = copy_table(source, connection, table, done)
-                if not copied.rows == count(source, table) == count(connection, table):
+                if not copied == count(source, table) == count(connection, table):
                     raise click.ClickException(f"The rows of {table.name} do not add up.")

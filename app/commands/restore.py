@@ -20,7 +20,7 @@ from app.wiki.service import restore_page
 
 @operation(Access.HUMAN)
 def restore_project(actor: Actor, key: str) -> Project:
-    """Bring a deleted project back with all that lies in it; raises NotFound and Conflict."""
+    """Restore a deleted project with all its contents; raises NotFound and Conflict."""
     project = session.scalars(select(Project).where(Project.key == key).with_for_update()).first()
     if project is None:
         raise NotFound("project", key)

@@ -1,4 +1,4 @@
-"""flask rotate-secret-key, and whether the SECRET_KEY at hand opens what was sealed."""
+"""flask rotate-secret-key, and counting the webhook secrets that a key opens."""
 
 import sys
 from contextlib import nullcontext
@@ -9,7 +9,7 @@ import click
 from flask import current_app
 from sqlalchemy import select
 
-from app.commands.stopped import server_stopped
+from app.commands import server_stopped
 from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database import idempotency
@@ -19,13 +19,13 @@ from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 
 
-def sealed_for_good() -> int:
-    """How many webhooks have a secret that no key at hand opens."""
+def lost_secrets() -> int:
+    """How many webhooks have a secret that neither configured key opens."""
     return sum(webhooks.opened(one) is None for one in session.scalars(select(Webhook)))
 
 
 def under_previous_key() -> int:
-    """How many webhooks have a secret that SECRET_KEY_PREVIOUS alone opens."""
+    """How many webhooks have a secret that only SECRET_KEY_PREVIOUS opens."""
     return sum(webhooks.under_previous_key(one) for one in session.scalars(select(Webhook)))
 
 
@@ -44,30 +44,30 @@ def rotate_secret_key() -> None:
             with reading():
                 unfinished = under_previous_key()
             if not unfinished:
-                _make_new(kept_in, settings.secret_key)
+                _replace_key(kept_in, settings.secret_key)
         elif not settings.secret_key_previous:
             raise click.ClickException(
                 "Set SECRET_KEY to a new key and SECRET_KEY_PREVIOUS to the present one, restart "
                 "every server, and run this again."
             )
-        _seal_all_anew()
+        _reencrypt_all()
 
 
-def _make_new(kept_in: Path, present: str) -> None:
-    made = replace_kept_secret(kept_in)
-    current_app.config.update(SECRET_KEY=made, SECRET_KEY_FALLBACKS=[present])
+def _replace_key(kept_in: Path, previous: str) -> None:
+    key = replace_kept_secret(kept_in)
+    current_app.config.update(SECRET_KEY=key, SECRET_KEY_FALLBACKS=[previous])
 
 
-def _seal_all_anew() -> None:
+def _reencrypt_all() -> None:
     with reading():
-        every = list(session.scalars(select(Webhook.id).order_by(Webhook.id)))
-    closed = 0
-    with click.progressbar(every, label="Sealing webhook secrets", file=sys.stderr) as bar:
+        webhook_ids = list(session.scalars(select(Webhook.id).order_by(Webhook.id)))
+    lost = 0
+    with click.progressbar(webhook_ids, label="Sealing webhook secrets", file=sys.stderr) as bar:
         for webhook_id in bar:
-            closed += not run_write(partial(webhooks.seal_anew, webhook_id))
-    click.echo(f"Webhook secrets under the new key: {len(every) - closed}")
-    if closed:
-        click.echo(f"Opened by neither key: {closed}. Rotate the secrets of those webhooks.")
+            lost += not run_write(partial(webhooks.seal_anew, webhook_id))
+    click.echo(f"Webhook secrets under the new key: {len(webhook_ids) - lost}")
+    if lost:
+        click.echo(f"Opened by neither key: {lost}. Rotate the secrets of those webhooks.")
     with reading():
         expiry = idempotency.last_expiry_under_other_keys()
     if expiry is not None:

@@ -1,6 +1,7 @@
-"""flask users, and flask login-limits."""
+"""flask users list|create|reset-password|deactivate|activate, and flask login-limits."""
 
 import json
+from typing import Any
 
 import click
 from sqlalchemy import delete, select
@@ -9,87 +10,11 @@ from app.accounts import names
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
+from app.commands import JSON_LINES, PAGE_SIZE, all_rows
 from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.clock import iso, now_ms
 from app.database.session import reading, run_write, session
-
-
-@click.group("login-limits")
-def login_limits() -> None:
-    """Look into the limits of login: 5 attempts in 15 minutes for an address and for a username,
-    and 20 for a /48 of IPv6.
-    """
-
-
-WHOM = (
-    click.option("--username", help="The username whose window is meant."),
-    click.option("--address", help="The address whose windows are meant."),
-)
-
-
-def _windows(username: str | None, address: str | None) -> dict[str, Bucket]:
-    """The windows that are meant; the table holds no names, so they have to be told."""
-    settings = settings_at_hand()
-    counted = names.looked_up(username or "")
-    *by_address, by_name = buckets_of(settings.secret_key, address or "", counted)
-    found = {}
-    if address:
-        found[f"address {address}"] = by_address.pop()
-        found |= {f"the /48 of {address}": site for site in by_address}
-    if username:
-        found[f"username {username}"] = by_name
-    return found
-
-
-@login_limits.command("show")
-@WHOM[0]
-@WHOM[1]
-def show(username: str | None, address: str | None) -> None:
-    """Show how full the windows are; without a name, how many are full."""
-    moment = now_ms()
-    with reading():
-        if not (username or address):
-            rows = session.scalars(select(LoginBucket)).all()
-            full = sum(_is_full(len(_live(row, moment))) for row in rows)
-            click.echo(f"{full} full of {len(rows)} windows")
-            return
-        for name, window in _windows(username, address).items():
-            row = session.get(LoginBucket, window.key_hash)
-            hits = _live(row, moment) if row is not None else []
-            is_full = len(hits) >= window.limit
-            until = f", open again at {iso(hits[-window.limit] + WINDOW_MS)}" if is_full else ""
-            click.echo(f"{name}: {len(hits)} of {window.limit}{until}")
-
-
-def _is_full(hits: int) -> bool:
-    """A row does not say what its window is of; one with more than LIMIT is of a /48."""
-    return hits == LIMIT or hits >= SITE_LIMIT
-
-
-def _live(row: LoginBucket, moment: int) -> list[int]:
-    return sorted(int(at) for at, _ in row.hits if int(at) > moment - WINDOW_MS)
-
-
-@login_limits.command("clear")
-@WHOM[0]
-@WHOM[1]
-@click.option("--all", "everyone", is_flag=True, help="All windows.")
-def clear(username: str | None, address: str | None, everyone: bool) -> None:
-    """Empty windows, so that their attempts count no more."""
-    if not (username or address or everyone):
-        raise click.UsageError("Say --username, --address or --all.")
-    statement = delete(LoginBucket)
-    if not everyone:
-        keys = [window.key_hash for window in _windows(username, address).values()]
-        statement = statement.where(LoginBucket.key_hash.in_(keys))
-
-    def work() -> int:
-        done = session.execute(statement.returning(LoginBucket.key_hash)).all()
-        return len(done)
-
-    click.echo(f"{run_write(work)} emptied")
-
 
 PASSWORD = click.option(
     "--password",
@@ -98,7 +23,8 @@ PASSWORD = click.option(
     confirmation_prompt=True,
     help="At least 12 characters. Asked for unless given, which keeps it out of process lists.",
 )
-EVERYONE = 200
+USERNAME = click.option("--username", help="The username whose window is meant.")
+ADDRESS = click.option("--address", help="The address whose windows are meant.")
 
 
 @click.group("users")
@@ -108,29 +34,26 @@ def users() -> None:
 
 def _human_id(username: str) -> str:
     with reading():
-        found = session.scalars(
+        user_id = session.scalars(
             select(User.id).where(User.username == username, User.type == UserType.HUMAN.value)
         ).first()
-    if found is None:
+    if user_id is None:
         raise click.ClickException(f"There is no human {username}.")
-    return found
+    return user_id
+
+
+def _update(username: str, **fields: Any) -> None:
+    verbs.update_user(SYSTEM, _human_id(username), settings=settings_at_hand(), **fields)
 
 
 @users.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@JSON_LINES
 def list_users(as_json: bool) -> None:
     """List people and bots."""
-    cursor = None
-    while True:
-        with reading():
-            page = verbs.list_users(SYSTEM, limit=EVERYONE, cursor=cursor)
-        for user in page.data:
-            state = "active" if user["is_active"] else "inactive"
-            line = f"{user['username']:<32} {user['type']:<6} {state:<9} {user['display_name']}"
-            click.echo(json.dumps(user) if as_json else line)
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    for user in all_rows(lambda cursor: verbs.list_users(SYSTEM, limit=PAGE_SIZE, cursor=cursor)):
+        state = "active" if user["is_active"] else "inactive"
+        line = f"{user['username']:<32} {user['type']:<6} {state:<9} {user['display_name']}"
+        click.echo(json.dumps(user) if as_json else line)
 
 
 @users.command("create")
@@ -154,8 +77,7 @@ def create(username: str, display_name: str | None, password: str) -> None:
 @PASSWORD
 def reset_password(username: str, password: str) -> None:
     """Give a person a new password and end all of their sessions."""
-    settings = settings_at_hand()
-    verbs.update_user(SYSTEM, _human_id(username), settings=settings, password=password)
+    _update(username, password=password)
     click.echo(f"{username} has a new password and is logged out everywhere.")
 
 
@@ -163,8 +85,7 @@ def reset_password(username: str, password: str) -> None:
 @click.argument("username")
 def deactivate(username: str) -> None:
     """Keep a person out; what they wrote stays. The last active one cannot be kept out."""
-    settings = settings_at_hand()
-    verbs.update_user(SYSTEM, _human_id(username), settings=settings, is_active=False)
+    _update(username, is_active=False)
     click.echo(f"{username} is inactive.")
 
 
@@ -172,6 +93,71 @@ def deactivate(username: str) -> None:
 @click.argument("username")
 def activate(username: str) -> None:
     """Let a person in again."""
-    settings = settings_at_hand()
-    verbs.update_user(SYSTEM, _human_id(username), settings=settings, is_active=True)
+    _update(username, is_active=True)
     click.echo(f"{username} is active.")
+
+
+@click.group("login-limits")
+def login_limits() -> None:
+    """Look into the limits of login: 5 attempts in 15 minutes for an address and for a username,
+    and 20 for a /48 of IPv6.
+    """
+
+
+def _windows(username: str | None, address: str | None) -> dict[str, Bucket]:
+    """The windows of a username and an address; the table holds only hashes of both."""
+    key = settings_at_hand().secret_key
+    *by_address, by_name = buckets_of(key, address or "", names.looked_up(username or ""))
+    windows = {}
+    if address:
+        windows[f"address {address}"] = by_address.pop()
+        windows |= {f"the /48 of {address}": site for site in by_address}
+    if username:
+        windows[f"username {username}"] = by_name
+    return windows
+
+
+@login_limits.command("show")
+@USERNAME
+@ADDRESS
+def show(username: str | None, address: str | None) -> None:
+    """Show how full the windows are; without a name, how many are full."""
+    moment = now_ms()
+    with reading():
+        if not (username or address):
+            rows = session.scalars(select(LoginBucket)).all()
+            full = sum(_is_full(len(_live(row, moment))) for row in rows)
+            click.echo(f"{full} full of {len(rows)} windows")
+            return
+        for name, window in _windows(username, address).items():
+            row = session.get(LoginBucket, window.key_hash)
+            hits = _live(row, moment) if row is not None else []
+            is_full = len(hits) >= window.limit
+            until = f", open again at {iso(hits[-window.limit] + WINDOW_MS)}" if is_full else ""
+            click.echo(f"{name}: {len(hits)} of {window.limit}{until}")
+
+
+def _is_full(hits: int) -> bool:
+    """A row does not say what it counts; one with more than LIMIT hits is that of a /48."""
+    return hits == LIMIT or hits >= SITE_LIMIT
+
+
+def _live(row: LoginBucket, moment: int) -> list[int]:
+    return sorted(int(at) for at, _ in row.hits if int(at) > moment - WINDOW_MS)
+
+
+@login_limits.command("clear")
+@USERNAME
+@ADDRESS
+@click.option("--all", "everyone", is_flag=True, help="All windows.")
+def clear(username: str | None, address: str | None, everyone: bool) -> None:
+    """Empty windows, so that their attempts count no more."""
+    if not (username or address or everyone):
+        raise click.UsageError("Say --username, --address or --all.")
+    statement = delete(LoginBucket)
+    if not everyone:
+        keys = [window.key_hash for window in _windows(username, address).values()]
+        statement = statement.where(LoginBucket.key_hash.in_(keys))
+    returning = statement.returning(LoginBucket.key_hash)
+    count = run_write(lambda: len(session.execute(returning).all()))
+    click.echo(f"{count} emptied")

@@ -1,1 +1,1 @@
-"""Data out: a dump to restore from, Markdown to read."""
+"""Exporting data: a dump to restore from, and Markdown to read."""

@@ -1,11 +1,9 @@
-"""Copying every row of one database into another of the same schema.
+"""Copying every row of one database into another of the same schema, parents first.
 
-Tables go parents first. A row may refer to one of its own table that comes after it, so such
-references are written when all rows are there.
+A row may refer to a later row of its own table, so such references are written last.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -15,36 +13,26 @@ from app.database.session import Base
 from app.search.models import SearchDocument
 
 BATCH = 500
-# Built anew from the rows: its places are numbers of the database that made them.
+# The search index is built again, as it refers to row numbers of one database.
 LEFT_OUT = frozenset({SearchDocument.__tablename__})
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """How many rows of a table went over."""
-
-    table: str
-    rows: int
-
-
 def tables() -> list[Table]:
-    """The tables to copy, parents before children."""
     return [table for table in Base.metadata.sorted_tables if table.name not in LEFT_OUT]
 
 
 def count(connection: Connection, table: Table) -> int:
-    """How many rows a table has."""
     return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
 def copy_table(
     source: Connection, target: Connection, table: Table, done: Callable[[int], object]
-) -> Copied:
-    """Copy the rows of a table; ``done`` is told how many each step took over."""
-    found = source.execution_options(yield_per=BATCH).execute(
+) -> int:
+    """Copy the rows of a table and return their number; ``done`` gets that of each batch."""
+    rows = source.execution_options(yield_per=BATCH).execute(
         select(table).order_by(*table.primary_key.columns)
     )
-    return store_rows(target, table, (dict(row) for row in found.mappings()), done)
+    return store_rows(target, table, (dict(row) for row in rows.mappings()), done)
 
 
 def store_rows(
@@ -52,28 +40,28 @@ def store_rows(
     table: Table,
     rows: Iterable[dict[str, Any]],
     done: Callable[[int], object],
-) -> Copied:
-    """Insert whole rows; ``done`` is told how many each step took over."""
-    inner = [column for column in table.columns if _refers_to_own_table(column, table)]
-    references: dict[str, list[dict[str, Any]]] = {column.name: [] for column in inner}
+) -> int:
+    """Insert rows and return their number; ``done`` gets that of each batch."""
+    self_references = [column for column in table.columns if _refers_to_own_table(column, table)]
+    references: dict[str, list[dict[str, Any]]] = {column.name: [] for column in self_references}
     stored = 0
     for batch in _batches(rows):
         for row in batch:
-            for column in inner:
+            for column in self_references:
                 if row[column.name] is not None:
                     references[column.name].append(_reference(table, row, column.name))
                 row[column.name] = None
         target.execute(insert(table), batch)
         stored += len(batch)
         done(len(batch))
-    for column in inner:
+    for column in self_references:
         _store_references(target, table, column, references[column.name])
-    return Copied(table.name, stored)
+    return stored
 
 
 def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    left = iter(rows)
-    while batch := list(islice(left, BATCH)):
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH)):
         yield batch
 
 

@@ -1,4 +1,4 @@
-"""The dump of an installation: its layout, reading it, and writing it."""
+"""The dump of an installation: its files, writing them, and reading them."""
 
 import base64
 import hashlib
@@ -38,9 +38,10 @@ FORMAT = "docket-export"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 DATA = "data"
+BATCH = 500
 
-# What ends by itself within days and belongs to one running installation.
-PASSING = frozenset(
+# Short-lived rows that belong to one running installation.
+TRANSIENT = frozenset(
     model.__tablename__
     for model in (UserSession, LoginBucket, FailureWindow, IdempotencyRecord, SweeperLease)
 )
@@ -50,28 +51,25 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def exported() -> list[Table]:
-    """The tables that are exported, parents before children."""
-    return [table for table in tables() if table.name not in PASSING]
+    return [table for table in tables() if table.name not in TRANSIENT]
 
 
 def data_name(table: Table) -> str:
-    """The file of a table's rows, below the export's folder."""
     return f"{DATA}/{table.name}.jsonl"
 
 
 def key_mark(secret_key: str) -> str:
-    """By what an export knows the SECRET_KEY that webhook secrets are sealed under."""
-    made = hmac.new(secret_key.encode(), FORMAT.encode(), hashlib.sha256)
-    return made.hexdigest()[:16]
+    """Identifies the SECRET_KEY that encrypts the webhook secrets, without revealing it."""
+    return hmac.new(secret_key.encode(), FORMAT.encode(), hashlib.sha256).hexdigest()[:16]
 
 
 def line_of(table: Table, row: Mapping[str, Any]) -> bytes:
-    """A row as one line: columns in their order, times as ISO 8601, bytes as base64."""
-    shown = {str(column.name): _shown(column, row[column.name]) for column in table.columns}
-    return orjson.dumps(shown, option=orjson.OPT_APPEND_NEWLINE)
+    """A row as a line of JSON: columns in their order, times as ISO 8601, bytes as base64."""
+    values = {str(column.name): _encoded(column, row[column.name]) for column in table.columns}
+    return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _shown(column: Column[Any], value: Any) -> Any:
+def _encoded(column: Column[Any], value: Any) -> Any:
     if value is None:
         return None
     if isinstance(column.type, BigInteger):
@@ -81,28 +79,106 @@ def _shown(column: Column[Any], value: Any) -> Any:
     return value
 
 
-def row_of(table: Table, line: bytes) -> dict[str, Any]:
-    """The row that ``line_of`` wrote; a column made since the export has its default.
+@dataclass(slots=True)
+class Folder:
+    """The folder being written, with the digest of each file in it."""
 
-    Raises ValueError where the line is none of this table.
+    path: Path
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def write(self, name: str, content: bytes) -> None:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        self.digests[name] = hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def snapshot() -> Iterator[Connection]:
+    """A connection that sees one consistent state while others write."""
+    with db.engine.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ")
+            for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+                connection.execute(text(f"SET LOCAL {name} = 0"))
+        yield connection
+
+
+def write_data(
+    connection: Connection, folder: Folder, done: Callable[[int], object]
+) -> dict[str, int]:
+    """Write the rows of every table in the order of their keys; the row count of each table."""
+    return {str(table.name): _write_table(connection, folder, table, done) for table in exported()}
+
+
+def _write_table(
+    connection: Connection, folder: Folder, table: Table, done: Callable[[int], object]
+) -> int:
+    path = folder.path / data_name(table)
+    path.parent.mkdir(exist_ok=True)
+    digest, count = hashlib.sha256(), 0
+    rows = connection.execution_options(yield_per=BATCH).execute(
+        select(table).order_by(*_bytewise(connection, table))
+    )
+    with path.open("wb") as file:
+        for batch in rows.mappings().partitions():
+            content = b"".join(line_of(table, dict(row)) for row in batch)
+            file.write(content)
+            digest.update(content)
+            count += len(batch)
+            done(len(batch))
+    folder.digests[data_name(table)] = digest.hexdigest()
+    return count
+
+
+def _bytewise(connection: Connection, table: Table) -> Iterator[ColumnElement[Any]]:
+    """The columns of the key; text sorts by bytes on both databases, whatever the locale."""
+    for column in table.primary_key.columns:
+        is_text = isinstance(column.type, String) and not isinstance(column.type, Id)
+        if is_text and connection.dialect.name == "postgresql":
+            yield collate(column, "C")
+        else:
+            yield column
+
+
+def write_manifest(folder: Folder, counts: dict[str, int], revision: str, secret_key: str) -> None:
+    """Write the manifest, which makes the export complete; equal data gives equal bytes."""
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "schema": revision,
+        "secret_key_mark": key_mark(secret_key),
+        "rows": counts,
+        "files": dict(sorted(folder.digests.items())),
+    }
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    (folder.path / MANIFEST).write_bytes(orjson.dumps(manifest, option=options))
+    # One sync for all files: thousands of single ones would take minutes.
+    os.sync()
+
+
+def row_of(table: Table, line: bytes) -> dict[str, Any]:
+    """The row that ``line_of`` wrote; columns added after the export get their default.
+
+    Raises ValueError for a line that is no row of this table.
     """
-    found = orjson.loads(line)
-    if not isinstance(found, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - one kind of refusal for all
-    unknown = found.keys() - {column.name for column in table.columns}
+    values = orjson.loads(line)
+    if not isinstance(values, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - one error for every bad line
+    unknown = values.keys() - {column.name for column in table.columns}
     if unknown:
         raise ValueError(f"it has an unknown field, {min(unknown)}")
-    return {column.name: _read(column, found) for column in table.columns}
+    return {column.name: _decoded(column, values) for column in table.columns}
 
 
-def _read(column: Column[Any], found: dict[str, Any]) -> Any:
-    if column.name not in found:
+def _decoded(column: Column[Any], values: dict[str, Any]) -> Any:
+    if column.name not in values:
         if column.nullable:
             return None
         if column.default is not None and column.default.is_scalar:
             return column.default.arg  # type: ignore[attr-defined]  # as is_scalar says
         raise ValueError(f"it has no {column.name}")
-    value = found[column.name]
+    value = values[column.name]
     if value is None:
         return None
     if isinstance(column.type, BigInteger):
@@ -114,15 +190,11 @@ def _read(column: Column[Any], found: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """An export whose files are whole and as they were written."""
+    """An export whose files are complete and match their digests."""
 
     folder: Path
     rows: dict[str, int]
     secret_key_mark: str
-
-    def count(self, table: Table) -> int:
-        """How many rows of a table it has."""
-        return self.rows.get(table.name, 0)
 
     def rows_of(self, table: Table) -> Iterator[dict[str, Any]]:
         """A table's rows; raises ClickException naming file and line."""
@@ -138,9 +210,9 @@ class Export:
 
 
 def opened(folder: Path, revision: str) -> Export:
-    """The export in a folder, checked; raises ClickException where it is none, or not as written.
+    """The export in a folder; raises ClickException if it is none, incomplete or changed.
 
-    ``revision`` is this release's schema: an export of a later one may hold what is unknown here.
+    ``revision`` is the schema of this release: an export of a later one is refused.
     """
     try:
         manifest = orjson.loads((folder / MANIFEST).read_bytes())
@@ -166,95 +238,9 @@ def opened(folder: Path, revision: str) -> Export:
 
 
 def _check(folder: Path, name: str, digest: str) -> None:
-    place = folder / name
-    if not place.resolve().is_relative_to(folder.resolve()) or not place.is_file():
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
         raise click.ClickException(f"The export lacks {name}.")
-    with place.open("rb") as file:
+    with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != digest:
             raise click.ClickException(f"{name} is not as it was exported.")
-
-
-BATCH = 500
-
-# How many rows each table has.
-Counts = dict[str, int]
-
-
-@dataclass(slots=True)
-class Folder:
-    """The folder that is being written, and what is in it by now."""
-
-    path: Path
-    digests: dict[str, str] = field(default_factory=dict)
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write one file, and remember its digest."""
-        place = self.path / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
-        self.digests[name] = hashlib.sha256(content).hexdigest()
-
-
-@contextmanager
-def snapshot() -> Iterator[Connection]:
-    """A connection that sees everything as of one moment, while others write."""
-    with db.engine.connect() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execution_options(isolation_level="REPEATABLE READ")
-            for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
-                connection.execute(text(f"SET LOCAL {name} = 0"))
-        yield connection
-
-
-def write_data(connection: Connection, folder: Folder, done: Callable[[int], object]) -> Counts:
-    """Write every table's rows in the order of their keys; the number of each."""
-    counts = {}
-    for table in exported():
-        counts[str(table.name)] = _write_table(connection, folder, table, done)
-    return counts
-
-
-def _write_table(
-    connection: Connection, folder: Folder, table: Table, done: Callable[[int], object]
-) -> int:
-    place = folder.path / data_name(table)
-    place.parent.mkdir(exist_ok=True)
-    digest, rows = hashlib.sha256(), 0
-    found = connection.execution_options(yield_per=BATCH).execute(
-        select(table).order_by(*_bytewise(connection, table))
-    )
-    with place.open("wb") as file:
-        for part in found.mappings().partitions():
-            content = b"".join(line_of(table, dict(row)) for row in part)
-            file.write(content)
-            digest.update(content)
-            rows += len(part)
-            done(len(part))
-    folder.digests[data_name(table)] = digest.hexdigest()
-    return rows
-
-
-def _bytewise(connection: Connection, table: Table) -> Iterator[ColumnElement[Any]]:
-    """The key's columns, text in the order that SQLite has and that no locale changes."""
-    for column in table.primary_key.columns:
-        is_text = isinstance(column.type, String) and not isinstance(column.type, Id)
-        if is_text and connection.dialect.name == "postgresql":
-            yield collate(column, "C")
-        else:
-            yield column
-
-
-def write_manifest(folder: Folder, counts: Counts, revision: str, secret_key: str) -> None:
-    """Say what the export is, last of all. Nothing in it changes unless the content does."""
-    manifest = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "schema": revision,
-        "secret_key_mark": key_mark(secret_key),
-        "rows": counts,
-        "files": dict(sorted(folder.digests.items())),
-    }
-    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    (folder.path / MANIFEST).write_bytes(orjson.dumps(manifest, option=options))
-    # Once for all of the files: one by one, thousands would take minutes.
-    os.sync()

@@ -1,4 +1,4 @@
-"""The Markdown of an export: what is live, as people read it. Nothing is restored from it."""
+"""The Markdown files of an export: what is live, for people to read. Nothing restores from them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -12,48 +12,33 @@ from app.accounts.models import User
 from app.core.clock import iso
 from app.projects.models import Label, Project, WorkflowState
 from app.sticky_notes.models import StickyNote
-from app.tickets.models import (
-    Comment,
-    Ticket,
-    TicketLabel,
-    TicketRelation,
-    TicketWatcher,
-)
+from app.tickets.models import Comment, Ticket, TicketLabel, TicketRelation, TicketWatcher
 from app.wiki.models import WikiPage
 
-
-def document(matter: dict[str, Any], body: str) -> bytes:
-    """A Markdown file of these fields and this text, which stands in it as it is."""
-    lines = [f"{name}: {orjson.dumps(value).decode()}\n" for name, value in matter.items()]
-    return f"---\n{''.join(lines)}---\n\n{body}".encode()
-
-
 Row = dict[str, Any]
-# The name of a file in its folder, and what is in it.
+# The path of a file, and its content.
 File = tuple[str, bytes]
-# Opens a unit of work. Between files none is open, so whoever takes them may be slow.
+# Opens a unit of work. None is open while a file is handed out, so a reader may be slow.
 Reading = Callable[[], AbstractContextManager[Connection]]
 
-# Rows of a unit of work; a wiki page may be a megabyte.
+# Rows per unit of work; a wiki page may be a megabyte.
 TICKETS, PAGES, NOTES = 50, 10, 200
 
 
 @dataclass(frozen=True, slots=True)
 class ExportScope:
-    """What is written: all or one project, everyone's personal notes or those of one user.
+    """All projects or one, and the personal notes of everyone or of one user.
 
-    One project comes without what belongs to none: pages of the workspace, and personal notes.
+    One project comes without global pages and personal notes.
     """
 
     project_id: str | None = None
     notes_of: str | None = None
 
-    def of_projects(self, column: Any) -> list[ColumnElement[bool]]:
-        """What keeps to the project."""
+    def projects(self, column: Any) -> list[ColumnElement[bool]]:
         return [] if self.project_id is None else [column == self.project_id]
 
     def notes(self) -> list[ColumnElement[bool]]:
-        """What keeps to the project, or away from the personal notes of others."""
         if self.project_id is not None:
             return [StickyNote.project_id == self.project_id]
         if self.notes_of is None:
@@ -64,7 +49,7 @@ class ExportScope:
 
 @dataclass(slots=True)
 class Names:
-    """What ids are called; of tickets only those that a few others name."""
+    """Names by id; of tickets only those that the current rows refer to."""
 
     users: dict[str, str]
     projects: dict[str, str]
@@ -74,38 +59,33 @@ class Names:
 
 
 def files(reading: Reading, scope: ExportScope) -> Iterator[File]:
-    """A file for every live project, ticket, wiki page and sticky note.
-
-    However many there are, a few are in memory at a time.
-    """
-    live = Project.deleted_at.is_(None)
-    yield from _each(reading, Project, PAGES, _projects, live, *scope.of_projects(Project.id))
-    mine = (Ticket.deleted_at.is_(None), *scope.of_projects(Ticket.project_id))
-    yield from _each(reading, Ticket, TICKETS, _tickets, *mine)
-    theirs = (WikiPage.deleted_at.is_(None), *scope.of_projects(WikiPage.project_id))
-    yield from _each(reading, WikiPage, PAGES, _wiki_pages, *theirs)
-    yield from _each(reading, StickyNote, NOTES, _notes, *scope.notes())
+    """A file for each live project, ticket, wiki page and sticky note, few in memory at a time."""
+    live = (Project.deleted_at.is_(None), *scope.projects(Project.id))
+    yield from _in_batches(reading, Project, PAGES, _projects, *live)
+    live = (Ticket.deleted_at.is_(None), *scope.projects(Ticket.project_id))
+    yield from _in_batches(reading, Ticket, TICKETS, _tickets, *live)
+    live = (WikiPage.deleted_at.is_(None), *scope.projects(WikiPage.project_id))
+    yield from _in_batches(reading, WikiPage, PAGES, _wiki_pages, *live)
+    yield from _in_batches(reading, StickyNote, NOTES, _notes, *scope.notes())
 
 
-def _each(
+def _in_batches(
     reading: Reading,
     model: type[Any],
     limit: int,
-    written: Callable[[Connection, Names, list[Row]], list[File]],
-    *which: ColumnElement[bool],
+    write: Callable[[Connection, Names, list[Row]], list[File]],
+    *conditions: ColumnElement[bool],
 ) -> Iterator[File]:
-    """The files of a table's rows, some rows at a time."""
     table: Table = model.__table__
     after = "00000000-0000-0000-0000-000000000000"
     while True:
         with reading() as connection:
-            found = connection.execute(
-                select(table).where(table.c.id > after, *which).order_by(table.c.id).limit(limit)
-            )
-            rows = [dict(row) for row in found.mappings()]
-            # Anew each time: others may have come since.
-            made = written(connection, _all_names(connection), rows) if rows else []
-        yield from made
+            statement = select(table).where(table.c.id > after, *conditions)
+            result = connection.execute(statement.order_by(table.c.id).limit(limit))
+            rows = [dict(row) for row in result.mappings()]
+            # The names are read again for each batch, as rows may refer to new ones.
+            batch = write(connection, _all_names(connection), rows) if rows else []
+        yield from batch
         if len(rows) < limit:
             return
         after = rows[-1]["id"]
@@ -121,22 +101,22 @@ def _all_names(connection: Connection) -> Names:
 
 
 def _names(
-    connection: Connection, model: type[Any], column: str, *which: ColumnElement[bool]
+    connection: Connection, model: type[Any], column: str, *conditions: ColumnElement[bool]
 ) -> dict[str, str]:
-    found = connection.execute(select(model.id, getattr(model, column)).where(*which))
-    return {row[0]: row[1] for row in found}
+    rows = connection.execute(select(model.id, getattr(model, column)).where(*conditions))
+    return {row[0]: row[1] for row in rows}
 
 
-def _name_tickets(connection: Connection, names: Names, wanted: set[str | None]) -> None:
-    ids = [one for one in wanted if one is not None]
-    which = Ticket.id.in_(ids) if ids else false()
-    names.tickets = _names(connection, Ticket, "display_id", which, Ticket.deleted_at.is_(None))
+def _load_ticket_names(connection: Connection, names: Names, ticket_ids: set[str | None]) -> None:
+    ids = [ticket_id for ticket_id in ticket_ids if ticket_id is not None]
+    named = Ticket.id.in_(ids) if ids else false()
+    names.tickets = _names(connection, Ticket, "display_id", named, Ticket.deleted_at.is_(None))
 
 
-def _rows(connection: Connection, model: type[Any], *which: ColumnElement[bool]) -> list[Row]:
-    table: Table = model.__table__
-    found = connection.execute(select(table).where(*which).order_by(*table.primary_key.columns))
-    return [dict(row) for row in found.mappings()]
+def _document(fields: dict[str, Any], body: str) -> bytes:
+    """Front matter, one JSON value a line, and the text unchanged."""
+    lines = [f"{name}: {orjson.dumps(value).decode()}\n" for name, value in fields.items()]
+    return f"---\n{''.join(lines)}---\n\n{body}".encode()
 
 
 def _times(row: Row) -> dict[str, str]:
@@ -156,7 +136,7 @@ def _project(connection: Connection, names: Names, project: Row) -> File:
     labels = connection.execute(
         select(Label.name, Label.color).where(Label.project_id == project["id"]).order_by(Label.id)
     )
-    matter = {
+    fields = {
         "id": project["id"],
         "key": project["key"],
         "name": project["name"],
@@ -165,25 +145,27 @@ def _project(connection: Connection, names: Names, project: Row) -> File:
         "labels": [f"{row.name} ({row.color})" for row in labels],
         **_times(project),
     }
-    return f"projects/{project['key']}.md", document(matter, project["description"])
+    return f"projects/{project['key']}.md", _document(fields, project["description"])
 
 
 def _tickets(connection: Connection, names: Names, tickets: list[Row]) -> list[File]:
-    wanted = [ticket["id"] for ticket in tickets]
-    labels = _of(connection, TicketLabel, TicketLabel.ticket_id, wanted)
-    watchers = _of(connection, TicketWatcher, TicketWatcher.ticket_id, wanted)
-    relations = _of(connection, TicketRelation, TicketRelation.source_ticket_id, wanted)
-    comments = _of(connection, Comment, Comment.ticket_id, wanted, Comment.deleted_at.is_(None))
-    named = {row["target_ticket_id"] for rows in relations.values() for row in rows}
-    _name_tickets(connection, names, named | {ticket["parent_ticket_id"] for ticket in tickets})
-    found = []
+    ids = [ticket["id"] for ticket in tickets]
+    labels = _by_ticket(connection, TicketLabel, TicketLabel.ticket_id, ids)
+    watchers = _by_ticket(connection, TicketWatcher, TicketWatcher.ticket_id, ids)
+    relations = _by_ticket(connection, TicketRelation, TicketRelation.source_ticket_id, ids)
+    live = Comment.deleted_at.is_(None)
+    comments = _by_ticket(connection, Comment, Comment.ticket_id, ids, live)
+    targets = {row["target_ticket_id"] for rows in relations.values() for row in rows}
+    parents = {ticket["parent_ticket_id"] for ticket in tickets}
+    _load_ticket_names(connection, names, targets | parents)
+    files = []
     for ticket in tickets:
         key = names.projects.get(ticket["project_id"])
         if key is None:  # of a deleted project
             continue
-        mine = ticket["id"]
-        matter = {
-            "id": mine,
+        ticket_id = ticket["id"]
+        fields = {
+            "id": ticket_id,
             "display_id": ticket["display_id"],
             "title": ticket["title"],
             "type": ticket["type"],
@@ -192,34 +174,39 @@ def _tickets(connection: Connection, names: Names, tickets: list[Row]) -> list[F
             "assignee": names.users.get(ticket["assignee_user_id"]),
             "reporter": names.users[ticket["reporter_user_id"]],
             "parent": names.tickets.get(ticket["parent_ticket_id"]),
-            "labels": sorted(names.labels[row["label_id"]] for row in labels.get(mine, ())),
+            "labels": sorted(names.labels[row["label_id"]] for row in labels.get(ticket_id, ())),
             "due_date": ticket["due_date"],
             "relations": [
                 f"{row['type']} {names.tickets[row['target_ticket_id']]}"
-                for row in relations.get(mine, ())
+                for row in relations.get(ticket_id, ())
                 if row["target_ticket_id"] in names.tickets
             ],
-            "watchers": sorted(names.users[row["user_id"]] for row in watchers.get(mine, ())),
+            "watchers": sorted(names.users[row["user_id"]] for row in watchers.get(ticket_id, ())),
             **_times(ticket),
         }
-        said = "".join(_comment(names, row) for row in sorted(comments.get(mine, ()), key=_age))
-        body = f"{ticket['body']}\n\n## Comments\n{said}" if said else ticket["body"]
-        found.append((f"tickets/{key}/{ticket['display_id']}.md", document(matter, body)))
-    return found
+        thread = "".join(
+            _comment(names, row) for row in sorted(comments.get(ticket_id, ()), key=_age)
+        )
+        body = f"{ticket['body']}\n\n## Comments\n{thread}" if thread else ticket["body"]
+        files.append((f"tickets/{key}/{ticket['display_id']}.md", _document(fields, body)))
+    return files
 
 
-def _of(
+def _by_ticket(
     connection: Connection,
     model: type[Any],
     column: Any,
-    wanted: list[str],
-    *which: ColumnElement[bool],
+    ticket_ids: list[str],
+    *conditions: ColumnElement[bool],
 ) -> dict[str, list[Row]]:
-    """The rows that belong to each of these tickets."""
-    found: dict[str, list[Row]] = {}
-    for row in _rows(connection, model, column.in_(wanted), *which):
-        found.setdefault(row[column.key], []).append(row)
-    return found
+    """The rows of each of these tickets, which ``column`` refers to."""
+    table: Table = model.__table__
+    statement = select(table).where(column.in_(ticket_ids), *conditions)
+    result = connection.execute(statement.order_by(*table.primary_key.columns))
+    by_ticket: dict[str, list[Row]] = {}
+    for row in result.mappings():
+        by_ticket.setdefault(row[column.key], []).append(dict(row))
+    return by_ticket
 
 
 def _age(row: Row) -> tuple[int, str]:
@@ -236,13 +223,13 @@ def _wiki_pages(_: Connection, names: Names, pages: list[Row]) -> list[File]:
 
 
 def _is_live(names: Names, row: Row) -> bool:
-    """Whether it belongs to no project, or to one that is not deleted."""
+    """Whether the row belongs to no project, or to a live one."""
     return row["project_id"] is None or row["project_id"] in names.projects
 
 
 def _wiki_page(names: Names, page: Row) -> File:
     scope = "global" if page["project_id"] is None else names.projects[page["project_id"]]
-    matter = {
+    fields = {
         "id": page["id"],
         "title": page["title"],
         "slug": page["slug"],
@@ -251,11 +238,11 @@ def _wiki_page(names: Names, page: Row) -> File:
         "updated_by": names.users[page["updated_by_user_id"]],
         **_times(page),
     }
-    return f"wiki/{scope}/{page['slug']}.md", document(matter, page["body"])
+    return f"wiki/{scope}/{page['slug']}.md", _document(fields, page["body"])
 
 
 def _notes(connection: Connection, names: Names, notes: list[Row]) -> list[File]:
-    _name_tickets(connection, names, {note["converted_to_ticket_id"] for note in notes})
+    _load_ticket_names(connection, names, {note["converted_to_ticket_id"] for note in notes})
     return [_note(names, note) for note in notes if _is_live(names, note)]
 
 
@@ -263,11 +250,11 @@ def _note(names: Names, note: Row) -> File:
     author = names.users[note["created_by_user_id"]]
     project_id = note["project_id"]
     scope = f"personal/{author}" if project_id is None else names.projects[project_id]
-    matter = {
+    fields = {
         "id": note["id"],
         "author": author,
         "color": note["color"],
         "converted_to": names.tickets.get(note["converted_to_ticket_id"]),
         **_times(note),
     }
-    return f"sticky-notes/{scope}/{note['id']}.md", document(matter, note["body"])
+    return f"sticky-notes/{scope}/{note['id']}.md", _document(fields, note["body"])

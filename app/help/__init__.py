@@ -1,1 +1,1 @@
-"""Help: what is where, every key, how agents connect; and the living page of the design system."""
+"""The help pages, what agents read about connecting, and the page of the design system."""

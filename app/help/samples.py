@@ -1,4 +1,4 @@
-"""What the page of the design system shows: the tokens of the style sheet, and made-up things."""
+"""The tokens and sample data that the page of the design system shows."""
 
 import re
 from dataclasses import dataclass
@@ -15,26 +15,20 @@ _TOKEN = re.compile(r"^\s+(--[\w-]+): ([^;]+);", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A custom property of the style sheet."""
+    """A custom property of the style sheet; a colour has a light and a dark value."""
 
     name: str
     value: str
 
     @property
     def is_color(self) -> bool:
-        """Whether it is a colour, in light and dark."""
         return self.value.startswith("light-dark(")
 
 
 def tokens() -> list[Token]:
-    """Every token in the order of the sheet."""
-    found = _TOKEN.findall(TOKENS.read_text())
-    return [Token(name, " ".join(value.split())) for name, value in found]
-
-
-def icons() -> list[str]:
-    """The names of the icons."""
-    return _SYMBOL.findall((STATIC / "icons.svg").read_text())
+    """Every token, in the order of the style sheet."""
+    properties = _TOKEN.findall(TOKENS.read_text())
+    return [Token(name, " ".join(value.split())) for name, value in properties]
 
 
 def _user(number: int, name: str, kind: str = "human") -> dict[str, str]:
@@ -55,7 +49,7 @@ LABELS = [
 
 
 def _card(number: int, **fields: Any) -> dict[str, Any]:
-    plain = {
+    defaults = {
         "id": f"00000000-0000-7000-8000-{number:012d}",
         "display_id": f"DEMO-{number}",
         "title": "A plain card",
@@ -67,11 +61,10 @@ def _card(number: int, **fields: Any) -> dict[str, Any]:
         "version": "",
         "labels": [],
     }
-    return plain | fields
+    return defaults | fields
 
 
-def cards() -> list[dict[str, Any]]:
-    """Cards of the board: plain, with all there is, and touched by a bot."""
+def _cards() -> list[dict[str, Any]]:
     now = now_ms()
     return [
         _card(1),
@@ -104,18 +97,19 @@ def cards() -> list[dict[str, Any]]:
 
 
 def everything() -> dict[str, Any]:
-    """All that the page shows."""
     every = tokens()
-    wrong = Form()
-    wrong.errors = {"": "What is wrong with the form as a whole.", "wrong": "Say what to do."}
+    form = Form()
+    form.errors = {"": "What is wrong with the form as a whole.", "wrong": "Say what to do."}
     return {
-        "colors": [one for one in every if one.is_color],
-        "measures": [one for one in every if not one.is_color and not one.name.startswith("--sh")],
-        "icons": icons(),
+        "colors": [token for token in every if token.is_color],
+        "measures": [
+            token for token in every if not token.is_color and not token.name.startswith("--sh")
+        ],
+        "icons": _SYMBOL.findall((STATIC / "icons.svg").read_text()),
         "people": PEOPLE,
         "labels": LABELS,
-        "cards": cards(),
-        "form": wrong,
+        "cards": _cards(),
+        "form": form,
         "now": now_ms(),
         "long_ago": now_ms() - 40 * DAY_MS,
     }

@@ -1,1 +1,1 @@
-"""Issues and wiki pages from files of other programs."""
+"""Importing issues and wiki pages from the files of other programs."""

@@ -1,4 +1,4 @@
-"""Commands about tickets."""
+"""flask import-issues."""
 
 import json
 import sys
@@ -16,24 +16,15 @@ from app.importing.drafting import People
 from app.importing.issues import IssueSource
 from app.importing.planning import plan
 from app.importing.report import ImportReport
-from app.importing.running import Importer, Trial
-from app.projects.command_line import (
-    WITHOUT_WEBHOOKS,
-    acting_human,
-    live_project_id,
-)
+from app.importing.running import DryRun, Importer
+from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 
 NONE = "-"
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("import-issues")
-@click.argument(
-    "files",
-    metavar="FILE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 @click.option("--project", "key", required=True, help="The key of the project to import into.")
 @click.option("--as", "username", help="The human who imports; needed if there are several.")
 @click.option(
@@ -52,7 +43,7 @@ NONE = "-"
 )
 @click.option(
     "--mapping",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     help='CSV: a JSON file of such pairs, {"title": "Name of the task"}.',
 )
 @click.option(
@@ -107,17 +98,17 @@ def import_issues(
     with reading():
         actor = acting_human(username)
         project_id = live_project_id(key)
-        known_as = _pairs(known, "--user")
-        strangers = People(project_id, known_as).unknown
-    if strangers:
-        raise click.ClickException(f"No active user who may see {key} is called {strangers[0]}.")
+        usernames = _pairs(known, "--user")
+        unknown = People(project_id, usernames).unknown
+    if unknown:
+        raise click.ClickException(f"No active user who may see {key} is called {unknown[0]}.")
     report = ImportReport()
-    chosen = _given_mapping(mapped, mapping)
+    chosen = _mapping(mapped, mapping)
     asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
 
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
-        wanted = chosen or guessed
-        return _ask_for_columns(header, wanted) if asks else wanted
+        columns = chosen or guessed
+        return _ask_for_columns(header, columns) if asks else columns
 
     try:
         options = table.Options(date_formats, dates.zone_of(time_zone))
@@ -133,7 +124,7 @@ def import_issues(
     except ValueError as error:
         raise click.ClickException(f"Nothing was imported: {error}") from error
     planned = plan(issues, report)
-    importer = (Trial if dry_run else Importer)(actor, project_id, report, known_as)
+    importer = (DryRun if dry_run else Importer)(actor, project_id, report, usernames)
     label = "Trying" if dry_run else "Importing"
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not without_webhooks):
@@ -146,49 +137,53 @@ def import_issues(
     click.echo(report.as_text(verbose=verbose or dry_run))
 
 
-def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
-    """Pairs such as ``title=Summary``; raises BadParameter."""
-    found = {}
-    for pair in given:
+def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """Values such as ``title=Summary`` as a dictionary; raises BadParameter."""
+    pairs = {}
+    for pair in values:
         left, equals, right = pair.partition("=")
         if not equals or not left.strip() or not right.strip():
             raise click.BadParameter(f"{option} takes A=B, not {pair!r}.")
-        found[left.strip()] = right.strip()
-    return found
+        pairs[left.strip()] = right.strip()
+    return pairs
 
 
-def _given_mapping(mapped: tuple[str, ...], mapping: Path | None) -> dict[str, str]:
-    found: Any = {}
-    if mapping is not None:
+def _mapping(pairs: tuple[str, ...], file: Path | None) -> dict[str, str]:
+    """The columns by field, from ``--mapping`` and ``--map``; raises BadParameter."""
+    columns: Any = {}
+    if file is not None:
         try:
-            found = json.loads(mapping.read_text(encoding="utf-8"))
+            columns = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise click.BadParameter(f"{mapping} is not JSON.") from error
-        if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
-            raise click.BadParameter(f"{mapping} must be an object of fields and columns.")
-    return {**found, **_pairs(mapped, "--map")}
+            raise click.BadParameter(f"{file} is not JSON.") from error
+        if not isinstance(columns, dict) or not all(
+            isinstance(column, str) for column in columns.values()
+        ):
+            raise click.BadParameter(f"{file} must be an object of fields and columns.")
+    return {**columns, **_pairs(pairs, "--map")}
 
 
 def _ask_for_columns(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
-    """The columns as the person at the terminal says."""
     click.echo(f"Columns: {', '.join(header)}\nSay {NONE} where there is none.", err=True)
     answers = {}
     for field in table.FIELDS:
-        # An issue has a title: without its column there is no use in asking on.
-        without = [] if field == table.NEEDED else [NONE]
+        # Only the title must have a column.
+        none = [] if field == table.NEEDED else [NONE]
         answers[field] = click.prompt(
             f"Column of {field}",
-            default=proposed.get(field, NONE if without else None),
-            value_proc=partial(_column, [*header, *without]),
+            default=proposed.get(field, NONE if none else None),
+            value_proc=partial(_column, [*header, *none]),
             err=True,
         )
     return {field: column for field, column in answers.items() if column != NONE}
 
 
 def _column(columns: Sequence[str], typed: str) -> str:
-    """The column that is meant, however it is typed unless two differ in that alone."""
+    """The typed column; case is ignored unless several columns differ in case alone."""
     name = typed.strip()
-    alike = {column for column in columns if column.casefold() == name.casefold()}
-    if name not in columns and len(alike) != 1:
+    if name in columns:
+        return name
+    matches = {column for column in columns if column.casefold() == name.casefold()}
+    if len(matches) != 1:
         raise click.UsageError(f"There is no column {name}.")
-    return name if name in columns else alike.pop()
+    return matches.pop()

@@ -1,4 +1,4 @@
-"""From a planned issue to what the verbs are called with; a dry run ends here."""
+"""Turning a planned issue into the arguments of the verbs; a dry run ends here."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,42 +12,43 @@ from app.core.clock import iso
 from app.database.session import session
 from app.importing import words
 from app.importing.issues import Issue, IssueComment
-from app.importing.planning import Planned
 from app.importing.report import ImportReport
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets.models import Priority, TicketType
+from app.tickets.models import Priority
 
 
 class People:
-    """Active users who may see the project, by the names that a file may have for them."""
+    """Active users who may see the project, by the names that a file has for them.
 
-    def __init__(self, project_id: str, known_as: Mapping[str, str]) -> None:
+    An explicit mapping in ``usernames`` comes before a username, and that before a display name
+    that only one user has.
+    """
+
+    def __init__(self, project_id: str, usernames: Mapping[str, str]) -> None:
         rows = session.execute(
             select(User.id, User.username, User.display_name, User.project_ids)
             .where(User.is_active)
             .order_by(User.id)
         ).all()
-        seen = [row for row in rows if not row.project_ids or project_id in row.project_ids]
-        shared = Counter(_key(row.display_name) for row in seen)
+        users = [row for row in rows if not row.project_ids or project_id in row.project_ids]
+        counts = Counter(_key(row.display_name) for row in users)
         self._ids = {
-            _key(row.display_name): row.id for row in seen if shared[_key(row.display_name)] == 1
+            _key(row.display_name): row.id for row in users if counts[_key(row.display_name)] == 1
         }
-        self._ids.update({_key(row.username): row.id for row in seen})
-        self.unknown = [
-            username for username in known_as.values() if _key(username) not in self._ids
-        ]
-        self.names = {row.id: row.username for row in seen}
+        self._ids.update({_key(row.username): row.id for row in users})
+        self.unknown = [name for name in usernames.values() if _key(name) not in self._ids]
+        self.names = {row.id: row.username for row in users}
         self._ids.update(
             {
                 _key(name): self._ids[_key(username)]
-                for name, username in known_as.items()
+                for name, username in usernames.items()
                 if _key(username) in self._ids
             }
         )
 
     def find(self, name: str) -> str | None:
-        """The id of the user of this name: as told, else a username, else a display name."""
+        """The id of the user whom the file calls by this name."""
         return self._ids.get(_key(name)) if name else None
 
 
@@ -57,9 +58,9 @@ def _key(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DraftTicket:
-    """A ticket to be, but for its labels' ids and its parent's."""
+    """A ticket before its labels and parent are known by id."""
 
-    planned: Planned
+    issue: Issue
     title: str
     body: str
     state: WorkflowState
@@ -70,28 +71,17 @@ class DraftTicket:
     comments: tuple[tuple[str, int | None], ...]
     written_at: tuple[int, int] | None
 
-    @property
-    def issue(self) -> Issue:
-        """The issue it is made of."""
-        return self.planned.issue
-
-    @property
-    def type(self) -> TicketType:
-        """The type that was planned."""
-        return self.planned.type
-
 
 class Drafter:
-    """Drafts for one project; ``known_as`` tells whom names of the file mean."""
+    """Drafts tickets for one project; ``usernames`` maps names of the file."""
 
-    def __init__(self, project_id: str, report: ImportReport, known_as: Mapping[str, str]) -> None:
+    def __init__(self, project_id: str, report: ImportReport, usernames: Mapping[str, str]) -> None:
         self.report = report
-        self.people = People(project_id, known_as)
+        self.people = People(project_id, usernames)
         self.states = states.ordered(project_id)
 
-    def draft(self, planned: Planned) -> DraftTicket:
-        """What becomes of an issue; notes what cannot be as it was."""
-        issue = planned.issue
+    def draft(self, issue: Issue) -> DraftTicket:
+        """The ticket of an issue; notes where it differs."""
         assignee = self.people.find(issue.assignee)
         if issue.assignee and assignee is None:
             self.report.note(issue.id, "has an assignee who is no user here", issue.assignee)
@@ -99,7 +89,7 @@ class Drafter:
         if len(title) > text.NAME_LENGTH:
             self.report.note(issue.id, "has a title over the limit; the text begins with it")
         return DraftTicket(
-            planned=planned,
+            issue=issue,
             title=title[: text.NAME_LENGTH],
             body=self._body(issue, title, assignee),
             state=self._state(issue),
@@ -107,7 +97,7 @@ class Drafter:
             assignee_user_id=assignee,
             reporter_user_id=self.people.find(issue.author),
             labels=_label_names(issue),
-            comments=tuple(self._comment(issue, one) for one in issue.remarks if one.text.strip()),
+            comments=tuple(self._comment(issue, one) for one in issue.comments if one.text.strip()),
             written_at=_written_at(issue),
         )
 
@@ -118,34 +108,34 @@ class Drafter:
         return Priority.MEDIUM
 
     def _state(self, issue: Issue) -> WorkflowState:
-        """The state of the same name, else the first one of the category that the status means."""
-        said = text.same_name(issue.status)
-        for wanted in (_word(said), words.STATE_NAMES.get(said)):
+        """The state of the same name, else the first state of the status's category."""
+        status = text.same_name(issue.status)
+        for name in (_word(status), words.STATE_NAMES.get(status)):
             for state in self.states:
-                if _word(state.name_key) == wanted:
+                if _word(state.name_key) == name:
                     return state
         category = words.category(issue.status_meaning) or words.category(issue.status)
         if category is None:
             category = StateCategory.ACTIVE
             self.report.note(issue.id, "has an unknown status; an active state", issue.status)
-        fitting = [state for state in self.states if state.category == category]
-        return (fitting or list(self.states))[0]
+        candidates = [state for state in self.states if state.category == category]
+        return (candidates or list(self.states))[0]
 
-    def _comment(self, issue: Issue, remark: IssueComment) -> tuple[str, int | None]:
-        """A comment with the name of whoever wrote it, as the importing user puts it here."""
-        when = f" on {remark.when}" if remark.when else ""
-        head = f"**{remark.author}** wrote{when}:\n\n" if remark.author or when else ""
-        said = head + remark.text.replace("\x00", "")
-        if len(said) > text.BODY_LENGTH:
+    def _comment(self, issue: Issue, comment: IssueComment) -> tuple[str, int | None]:
+        """The text with its author's name, as the importing user is the author here."""
+        when = f" on {comment.when}" if comment.when else ""
+        head = f"**{comment.author}** wrote{when}:\n\n" if comment.author or when else ""
+        body = head + comment.text.replace("\x00", "")
+        if len(body) > text.BODY_LENGTH:
             self.report.note(issue.id, "has a comment over the limit; its end was cut off")
-        return said[: text.BODY_LENGTH], remark.written_at
+        return body[: text.BODY_LENGTH], comment.written_at
 
     def _body(self, issue: Issue, title: str, assignee: str | None) -> str:
-        """The sections of the issue, and where it comes from."""
+        """The sections of the issue, then a line that says where it comes from."""
         parts = [title] if len(title) > text.NAME_LENGTH else []
         parts += [
-            f"## {heading}\n\n{content}" if heading else content
-            for heading, content in issue.sections
+            f"## {heading}\n\n{section}" if heading else section
+            for heading, section in issue.sections
         ]
         origin = [f"Imported from {issue.id}"]
         if issue.author and self.people.find(issue.author) is None:
@@ -156,17 +146,17 @@ class Drafter:
             day = f" {iso(issue.closed_at)[:10]}" if issue.closed_at is not None else ""
             origin.append(f"closed{day}" + (f": {issue.closing}" if issue.closing else ""))
         origin += issue.origins
-        written = "\n\n".join(parts).replace("\x00", "")
-        rule = "\n\n---\n\n" if written.strip() else ""
+        content = "\n\n".join(parts).replace("\x00", "")
+        rule = "\n\n---\n\n" if content.strip() else ""
         ending = f"{rule}{', '.join(origin)}"[: text.BODY_LENGTH]
         room = text.BODY_LENGTH - len(ending)
-        if len(written) > room:
+        if len(content) > room:
             self.report.note(issue.id, "has a body over the limit; its end was cut off")
-        return written[:room] + ending
+        return content[:room] + ending
 
 
 def _word(name: str) -> str:
-    """A status without what trackers write between its words: ``To Do``, ``todo``, ``to_do``."""
+    """A status without separators, so that ``To Do``, ``todo`` and ``to_do`` are the same."""
     return name.replace(" ", "").replace("_", "").replace("-", "")
 
 

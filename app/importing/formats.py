@@ -1,4 +1,4 @@
-"""Which format a file is in, and reading it."""
+"""Detecting the format of a file, reading it, and the format JSON lines."""
 
 import codecs
 import re
@@ -11,6 +11,9 @@ from app.importing import dates, github, jira, table
 from app.importing.issues import Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import ImportReport
 
+FIRST_BYTES = 65_536
+_GITHUB = re.compile(rb'"(?:number|issue_url)"\s*:')
+
 SECTIONS = (
     ("description", ""),
     ("design", "Design"),
@@ -19,85 +22,19 @@ SECTIONS = (
 )
 
 
-def read_json_lines(source: IssueSource, report: ImportReport) -> Iterator[Issue]:
-    """The issues of a file; a line that is none is noted and passed over. Raises TooMuch."""
-    content = source.content.removeprefix(codecs.BOM_UTF8)
-    for number, line in enumerate(content.splitlines(), start=1):
-        if not line.strip():
-            continue
-        source.allowance.take()
-        where = source.line(number)
-        try:
-            yield _issue(json_parsing.loads(line), where)
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            report.refuse(where, "is not an issue", str(error))
-
-
-def _issue(found: Any, where: str) -> Issue:
-    if not isinstance(found, dict):
-        raise TypeError("it is no JSON object")
-    title = _text(found, "title").strip()
-    identifier = _text(found, "id").strip()
-    if not title or not identifier:
-        raise ValueError("it has no id or no title")
-    return Issue(
-        id=identifier,
-        title=title,
-        sections=tuple(
-            (heading, _text(found, key)) for key, heading in SECTIONS if _text(found, key).strip()
-        ),
-        status=_text(found, "status") or "open",
-        priority=int(found.get("priority", 2)),
-        kind=_text(found, "issue_type") or "task",
-        assignee=_text(found, "assignee"),
-        author=_text(found, "created_by"),
-        labels=tuple(str(label) for label in found.get("labels") or ()),
-        links=tuple(
-            IssueLink(_text(link, "type"), _text(link, "depends_on_id"))
-            for link in found.get("dependencies") or ()
-        ),
-        remarks=tuple(
-            IssueComment(
-                _text(remark, "author"), _text(remark, "text"), _time(remark.get("created_at"))
-            )
-            for remark in found.get("comments") or ()
-        ),
-        created_at=_time(found.get("created_at")),
-        updated_at=_time(found.get("updated_at")),
-        closed_at=_time(found.get("closed_at")),
-        closing=_text(found, "close_reason"),
-        is_deleted=bool(found.get("deleted_at")),
-        where=where,
-    )
-
-
-def _text(found: dict[str, Any], key: str) -> str:
-    value = found.get(key)
-    return value.replace("\x00", "") if isinstance(value, str) else ""
-
-
-def _time(value: Any) -> int | None:
-    return dates.moment(value) if isinstance(value, str) and value else None
-
-
 class Format(StrEnum):
-    """The formats that are understood."""
-
     JSONL = "jsonl"
     GITHUB = "github"
     JIRA = "jira"
     CSV = "csv"
 
 
-FIRST_BYTES = 65_536
-_GITHUB = re.compile(rb'"(?:number|issue_url)"\s*:')
-
-# Asked for the columns of a CSV file, given its header and the columns that were guessed.
+# Chooses the columns of a CSV file, given its header and the guessed columns.
 Mapper = Callable[[tuple[str, ...], dict[str, str]], dict[str, str]]
 
 
 def detect(content: bytes) -> Format:
-    """The format of a file, by how it begins."""
+    """The format of a file, judged by its beginning."""
     start = content.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
         return Format.GITHUB
@@ -105,7 +42,7 @@ def detect(content: bytes) -> Format:
         try:
             first = json_parsing.loads(start.partition(b"\n")[0])
         except ValueError:
-            # An object over several lines, or a bad first line.
+            # An object over several lines, or an invalid first line.
             return Format.GITHUB if _GITHUB.search(start[:FIRST_BYTES]) else Format.JSONL
         is_github = isinstance(first, dict) and ("number" in first or "issue_url" in first)
         return Format.GITHUB if is_github else Format.JSONL
@@ -123,35 +60,93 @@ def read(
     encoding: str,
     mapper: Mapper,
 ) -> list[Issue]:
-    """The issues of files of one format, each id once; raises ValueError for a file that is none.
-
-    ``mapper`` chooses the columns of CSV.
-    """
+    """The issues of files of one format, each id once; raises ValueError for another format."""
     if format is Format.GITHUB:
-        found = github.read(sources, report)
+        issues = github.read(sources, report)
     elif format is Format.JSONL:
-        found = [issue for source in sources for issue in read_json_lines(source, report)]
+        issues = [issue for source in sources for issue in _read_json_lines(source, report)]
     else:
-        found = []
+        issues = []
         for source in sources:
             sheet = table.read_cells(source, report, encoding)
             if format is Format.JIRA:
-                found += jira.read(sheet, options, report)
+                issues += jira.read(sheet, options, report)
             else:
                 chosen = table.checked(
                     mapper(sheet.header, table.guess(sheet.header)), sheet.header
                 )
-                found += table.read(sheet, chosen, options, report)
-    return _once(found, report)
+                issues += table.read(sheet, chosen, options, report)
+    return _unique(issues, report)
 
 
-def _once(found: list[Issue], report: ImportReport) -> list[Issue]:
-    issues: dict[str, Issue] = {}
-    for issue in found:
+def _unique(issues: list[Issue], report: ImportReport) -> list[Issue]:
+    by_id: dict[str, Issue] = {}
+    for issue in issues:
         if len(issue.id) > text.NAME_LENGTH or "\x00" in issue.id:
             report.refuse(issue.where, f"has an id of over {text.NAME_LENGTH} characters")
-        elif issue.id in issues:
+        elif issue.id in by_id:
             report.note(issue.id, "stands in the file twice; the first one counts", issue.where)
         else:
-            issues[issue.id] = issue
-    return list(issues.values())
+            by_id[issue.id] = issue
+    return list(by_id.values())
+
+
+def _read_json_lines(source: IssueSource, report: ImportReport) -> Iterator[Issue]:
+    """The issues of a file; other lines are reported and left out. Raises TooMuch."""
+    content = source.content.removeprefix(codecs.BOM_UTF8)
+    for number, line in enumerate(content.splitlines(), start=1):
+        if not line.strip():
+            continue
+        source.allowance.take()
+        where = source.line(number)
+        try:
+            yield _issue(json_parsing.loads(line), where)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            report.refuse(where, "is not an issue", str(error))
+
+
+def _issue(entry: Any, where: str) -> Issue:
+    if not isinstance(entry, dict):
+        raise TypeError("it is no JSON object")
+    title = _text(entry, "title").strip()
+    identifier = _text(entry, "id").strip()
+    if not title or not identifier:
+        raise ValueError("it has no id or no title")
+    return Issue(
+        id=identifier,
+        title=title,
+        sections=tuple(
+            (heading, _text(entry, key)) for key, heading in SECTIONS if _text(entry, key).strip()
+        ),
+        status=_text(entry, "status") or "open",
+        priority=int(entry.get("priority", 2)),
+        kind=_text(entry, "issue_type") or "task",
+        assignee=_text(entry, "assignee"),
+        author=_text(entry, "created_by"),
+        labels=tuple(str(label) for label in entry.get("labels") or ()),
+        links=tuple(
+            IssueLink(_text(link, "type"), _text(link, "depends_on_id"))
+            for link in entry.get("dependencies") or ()
+        ),
+        comments=tuple(
+            IssueComment(
+                _text(comment, "author"), _text(comment, "text"), _time(comment.get("created_at"))
+            )
+            for comment in entry.get("comments") or ()
+        ),
+        created_at=_time(entry.get("created_at")),
+        updated_at=_time(entry.get("updated_at")),
+        closed_at=_time(entry.get("closed_at")),
+        closing=_text(entry, "close_reason"),
+        is_deleted=bool(entry.get("deleted_at")),
+        where=where,
+    )
+
+
+def _text(entry: dict[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return value.replace("\x00", "") if isinstance(value, str) else ""
+
+
+def _time(value: Any) -> int | None:
+    return dates.moment(value) if isinstance(value, str) and value else None

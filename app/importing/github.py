@@ -1,9 +1,8 @@
-"""GitHub's issues as its REST API returns them: pages of issues, and of comments, one or many.
+"""GitHub's issues and comments, as its REST API and ``gh issue list --json`` return them.
 
-Files may hold one array, arrays one after another (``gh api --paginate``), arrays of arrays
-(``--slurp``) or an object a line. Comments are objects of their own, known by ``issue_url``
-(``/repos/OWNER/NAME/issues/comments``), or stand in their issue (``gh issue list --json``).
-Milestones become epics. Pull requests are left out.
+A file is one JSON array, several (``gh api --paginate``), nested ones (``--slurp``) or JSON lines.
+Comments are objects with an ``issue_url``, or part of their issue. Milestones become epics; pull
+requests are left out.
 """
 
 import json
@@ -22,12 +21,9 @@ _UNUSUAL_CLOSING = {"not_planned": "not planned", "duplicate": "duplicate"}
 
 
 def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
-    """All issues of the files, their comments with them; raises ValueError where one is no JSON.
-
-    Raises TooMuch, too.
-    """
-    found: list[tuple[str, dict[str, Any]]] = []
-    remarks: dict[str, list[IssueComment]] = {}
+    """The issues of all files with their comments; raises ValueError for invalid JSON, TooMuch."""
+    entries: list[tuple[str, dict[str, Any]]] = []
+    comments: dict[str, list[IssueComment]] = {}
     for source in sources:
         for number, entry in _entries(source):
             source.allowance.take()
@@ -37,22 +33,20 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
             elif "issue_url" in entry and "title" not in entry:
                 name = _name(str(entry["issue_url"]), None)
                 try:
-                    remarks.setdefault(name, []).append(_remark(entry))
+                    comments.setdefault(name, []).append(_comment(entry))
                 except (ValueError, OverflowError) as error:
                     report.refuse(where, "is not a comment", str(error))
             elif "pull_request" in entry:
                 report.note(where, "is a pull request; left out")
             else:
-                found.append((where, entry))
+                entries.append((where, entry))
     milestones: dict[str, Issue] = {}
     issues = []
-    for where, entry in found:
+    for where, entry in entries:
         try:
-            issue = _issue(where, entry, remarks, milestones)
+            issues.append(_issue(where, entry, comments, milestones))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             report.refuse(where, "is not an issue", str(error))
-            continue
-        issues.append(issue)
     return [*milestones.values(), *issues]
 
 
@@ -63,34 +57,34 @@ def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{source.name} is not UTF-8") from error
     decoder = json.JSONDecoder()
-    place, line = 0, 1
+    position, line = 0, 1
     while True:
-        between = _BETWEEN.match(text, place)
-        start = between.end() if between else place
-        line += text.count("\n", place, start)
+        between = _BETWEEN.match(text, position)
+        start = between.end() if between else position
+        line += text.count("\n", position, start)
         if start == len(text):
             return
         try:
             _, end = decoder.raw_decode(text, start)
             entry = json_parsing.loads(text[start:end].encode())
         except (ValueError, RecursionError) as error:
-            at = error.lineno if isinstance(error, json.JSONDecodeError) else line
-            raise ValueError(f"{source.line(at)}: {error}") from error
+            number = error.lineno if isinstance(error, json.JSONDecodeError) else line
+            raise ValueError(f"{source.line(number)}: {error}") from error
         yield line, entry
         line += text.count("\n", start, end)
-        place = end
+        position = end
 
 
 def _name(url: str, number: Any) -> str:
-    """``owner/name#12``, as GitHub itself writes it; ``#12`` where nothing tells the repository."""
-    found = _REPOSITORY.search(url)
-    return f"{found.group(1)}#{found.group(2)}" if found else f"#{number}"
+    """``owner/name#12``, or ``#12`` where the address names no repository."""
+    match = _REPOSITORY.search(url)
+    return f"{match.group(1)}#{match.group(2)}" if match else f"#{number}"
 
 
 def _issue(
     where: str,
     entry: dict[str, Any],
-    remarks: dict[str, list[IssueComment]],
+    comments: dict[str, list[IssueComment]],
     milestones: dict[str, Issue],
 ) -> Issue:
     number, title = int(entry["number"]), str(entry["title"] or "").strip()
@@ -103,7 +97,7 @@ def _issue(
     if not people and entry.get("assignee"):
         people = [_login(entry["assignee"])]
     inner = entry.get("comments")
-    said = [_remark(one) for one in inner] if isinstance(inner, list) else remarks.get(name, [])
+    own = [_comment(one) for one in inner] if isinstance(inner, list) else comments.get(name, [])
     reason = str(entry.get("state_reason") or entry.get("stateReason") or "").lower()
     kind = entry.get("type")
     return Issue(
@@ -116,7 +110,7 @@ def _issue(
         author=_login(entry.get("user") or entry.get("author")),
         labels=tuple(label for label in labels if label),
         links=_links(entry, name, milestones, where),
-        remarks=tuple(sorted(said, key=lambda one: one.written_at or 0)),
+        comments=tuple(sorted(own, key=lambda one: one.written_at or 0)),
         created_at=_time(entry, "created_at", "createdAt"),
         updated_at=_time(entry, "updated_at", "updatedAt"),
         closed_at=_time(entry, "closed_at", "closedAt"),
@@ -129,7 +123,7 @@ def _issue(
 def _links(
     entry: dict[str, Any], name: str, milestones: dict[str, Issue], where: str
 ) -> tuple[IssueLink, ...]:
-    """The parent: the issue of which this is a sub-issue, else the epic of its milestone."""
+    """The parent: the issue above a sub-issue, else the epic of the milestone."""
     parent = str(entry.get("parent_issue_url") or "")
     if parent:
         return (IssueLink(PARENT_LINK, _name(parent, "?")),)
@@ -160,7 +154,7 @@ def _sections(body: Any) -> tuple[tuple[str, str], ...]:
     return (("", str(body).replace("\r\n", "\n")),) if body and str(body).strip() else ()
 
 
-def _remark(entry: dict[str, Any]) -> IssueComment:
+def _comment(entry: dict[str, Any]) -> IssueComment:
     return IssueComment(
         _login(entry.get("user") or entry.get("author")),
         str(entry.get("body") or ""),

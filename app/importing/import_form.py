@@ -1,4 +1,4 @@
-"""The form of the page of imports: what was sent, and what of it cannot be."""
+"""The form of the import page: parsing it, and refusing what is wrong with it."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ FORMATS = (
     ("github", "GitHub, its JSON"),
     ("jsonl", "JSON lines"),
 )
-# utf-8-sig is UTF-8 with or without the mark that spreadsheets put before it.
+# utf-8-sig is UTF-8 with or without a byte order mark.
 ENCODINGS = (
     ("utf-8-sig", "UTF-8"),
     ("windows-1252", "Windows-1252, Western Europe"),
@@ -31,117 +31,118 @@ ORDERS = (
     ("day", "Day first, 31/12/2026"),
     ("month", "Month first, 12/31/2026"),
 )
-# The fields that the page shows; those of columns are ``column-title`` and so on.
+# The fields that show their own errors.
 FIELDS = frozenset(
     {"project", "files", "format", "encoding", "time_zone", "days", "people", "columns"}
 )
+# The prefix of the fields that map columns, such as ``column-title``.
 COLUMN = "column-"
-# Of all files of an upload together: nothing of what one upload costs grows beyond this.
-ROWS = 5_000
-# The header for which columns were chosen: another file has others.
+# The field with the header for which the columns were chosen.
 HEADER = "header"
+# Rows in all files of one upload, which bounds what an upload costs.
+ROWS = 5_000
 
 
 @dataclass(slots=True)
 class ImportForm:
-    """An import as it was asked for; ``form.errors`` say why there can be none."""
+    """A parsed import form; ``form.errors`` says what is wrong with it."""
 
     form: Form
-    is_wet: bool = False
+    is_dry_run: bool
+    tells_webhooks: bool
     project: SeenProject | None = None
     sources: list[IssueSource] = field(default_factory=list)
-    known_as: dict[str, str] = field(default_factory=dict)
+    # Usernames here, by the names that the file has.
+    usernames: dict[str, str] = field(default_factory=dict)
     options: table.Options = field(default_factory=table.Options)
     encoding: str = ENCODINGS[0][0]
     format: formats.Format | None = None
-    tells_webhooks: bool = True
 
     @property
-    def chosen(self) -> dict[str, str]:
-        """The columns that were chosen, by our fields."""
-        given = {name: str(self.form.value(f"{COLUMN}{name}")) for name in table.FIELDS}
-        return {name: column for name, column in given.items() if column}
+    def mapping(self) -> dict[str, str]:
+        columns = {name: str(self.form.value(f"{COLUMN}{name}")) for name in table.FIELDS}
+        return {name: column for name, column in columns.items() if column}
 
 
 def read(request: Request) -> ImportForm:
-    """What this request asks for."""
-    asked = ImportForm(Form(raw=request.form.copy(), shown=FIELDS))
-    asked.is_wet = request.form.get("do") == "import"
-    asked.tells_webhooks = "webhooks" in request.form
-    _read_files(asked, request)
-    _read_choices(asked)
-    _read_times(asked)
-    _read_people(asked)
+    submitted = ImportForm(
+        Form(raw=request.form.copy(), shown=FIELDS),
+        is_dry_run=request.form.get("do") != "import",
+        tells_webhooks="webhooks" in request.form,
+    )
+    _read_files(submitted, request)
+    _read_format(submitted)
+    _read_times(submitted)
+    _read_people(submitted)
     with reading():
-        _find(asked)
-    return asked
+        _find_project_and_people(submitted)
+    return submitted
 
 
-def _read_files(asked: ImportForm, request: Request) -> None:
-    sent = [one for one in request.files.getlist("files") if one.filename]
-    names = [(one.filename or "").rpartition("/")[2].rpartition("\\")[2] for one in sent]
+def _read_files(submitted: ImportForm, request: Request) -> None:
+    files = [file for file in request.files.getlist("files") if file.filename]
     allowance = Allowance(ROWS)
-    asked.sources = [
-        IssueSource(name, one.read(), f"{name}, " if len(sent) > 1 else "", allowance)
-        for name, one in zip(names, sent, strict=True)
-    ]
-    if not asked.sources:
-        asked.form.refuse("files", "Choose the file to import.")
-    for source in asked.sources:
+    for file in files:
+        name = (file.filename or "").rpartition("/")[2].rpartition("\\")[2]
+        prefix = f"{name}, " if len(files) > 1 else ""
+        submitted.sources.append(IssueSource(name, file.read(), prefix, allowance))
+    if not submitted.sources:
+        submitted.form.refuse("files", "Choose the file to import.")
+    for source in submitted.sources:
         if not source.content.strip():
-            asked.form.refuse("files", f"{source.name} is empty.")
+            submitted.form.refuse("files", f"{source.name} is empty.")
 
 
-def _read_choices(asked: ImportForm) -> None:
-    form = asked.form
-    named = form.value("format")
-    if named in list(formats.Format):
-        asked.format = formats.Format(named)
-    elif named:
-        form.refuse("format", f"There is no format {named}.")
-    elif asked.sources:
-        asked.format = formats.detect(asked.sources[0].content)
-    asked.encoding = form.value("encoding") or asked.encoding
-    if asked.encoding not in dict(ENCODINGS):
-        form.refuse("encoding", f"There is no encoding {asked.encoding}.")
+def _read_format(submitted: ImportForm) -> None:
+    form = submitted.form
+    name = form.value("format")
+    if name in list(formats.Format):
+        submitted.format = formats.Format(name)
+    elif name:
+        form.refuse("format", f"There is no format {name}.")
+    elif submitted.sources:
+        submitted.format = formats.detect(submitted.sources[0].content)
+    submitted.encoding = form.value("encoding") or submitted.encoding
+    if submitted.encoding not in dict(ENCODINGS):
+        form.refuse("encoding", f"There is no encoding {submitted.encoding}.")
 
 
-def _read_times(asked: ImportForm) -> None:
-    days = asked.form.value("days")
+def _read_times(submitted: ImportForm) -> None:
+    form = submitted.form
+    days = form.value("days")
     if days not in dict(ORDERS):
-        asked.form.refuse("days", "Choose which comes first, the day or the month.")
+        form.refuse("days", "Choose which comes first, the day or the month.")
     date_formats = dates.slashed(day_first=days == "day") if days else ()
     try:
-        zone = dates.zone_of(asked.form.value("time_zone").strip() or "UTC")
+        zone = dates.zone_of(form.value("time_zone").strip() or "UTC")
     except ValueError as error:
-        asked.form.refuse("time_zone", f"{error} Write it like Europe/Berlin.")
+        form.refuse("time_zone", f"{error} Write it like Europe/Berlin.")
     else:
-        asked.options = table.Options(date_formats, zone)
+        submitted.options = table.Options(date_formats, zone)
 
 
-def _read_people(asked: ImportForm) -> None:
-    for number, line in enumerate(asked.form.value("people").splitlines(), start=1):
+def _read_people(submitted: ImportForm) -> None:
+    for number, line in enumerate(submitted.form.value("people").splitlines(), start=1):
         name, _, username = (part.strip() for part in line.rpartition("="))
         if name and username:
-            asked.known_as[name] = username
+            submitted.usernames[name] = username
         elif line.strip():
-            asked.form.refuse("people", f"Line {number}: write NAME = USERNAME.")
+            submitted.form.refuse("people", f"Line {number}: write NAME = USERNAME.")
 
 
-def _find(asked: ImportForm) -> None:
-    """Look up what is named: the project, and people here."""
-    key = asked.form.value("project").strip()
+def _find_project_and_people(submitted: ImportForm) -> None:
+    form = submitted.form
+    key = form.value("project").strip()
     if not key:
-        asked.form.refuse("project", "Choose the project to import into.")
+        form.refuse("project", "Choose the project to import into.")
         return
     try:
-        asked.project = visible_by_key(actor(), key)
+        submitted.project = visible_by_key(actor(), key)
     except Gone:
-        asked.form.refuse("project", f"The project {key} was deleted.")
+        form.refuse("project", f"The project {key} was deleted.")
     except NotFound:
-        asked.form.refuse("project", f"There is no project {key}.")
+        form.refuse("project", f"There is no project {key}.")
     else:
-        unknown = People(asked.project.id, asked.known_as).unknown
+        unknown = People(submitted.project.id, submitted.usernames).unknown
         if unknown:
-            message = f"No active user who may see {key} is called {unknown[0]}."
-            asked.form.refuse("people", message)
+            form.refuse("people", f"No active user who may see {key} is called {unknown[0]}.")

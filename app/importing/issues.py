@@ -1,4 +1,4 @@
-"""What every format is read into."""
+"""The issues, comments and links that every format is read into."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ MEDIUM = 2
 
 @dataclass(frozen=True, slots=True)
 class IssueLink:
-    """A dependency: this issue depends on, or belongs to, another."""
+    """A dependency on another issue, or the parent."""
 
     kind: str
     other_id: str
@@ -17,25 +17,23 @@ class IssueLink:
 
 @dataclass(frozen=True, slots=True)
 class IssueComment:
-    """A comment as it was written elsewhere."""
-
     author: str
     text: str
     written_at: int | None
-    # The time as it stood there, where it could not be read.
+    # The time as the file has it, where it cannot be parsed.
     when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One issue of a file; times in milliseconds, priority from 0, most urgent, to 4."""
+    """One issue of a file; times in milliseconds, priority from 0 (most urgent) to 4."""
 
     id: str
     title: str
     # (heading, text); a text without a heading comes first.
     sections: tuple[tuple[str, str], ...] = ()
     status: str = "open"
-    # What the status means, in words of its own (Jira's category).
+    # Jira's category of the status.
     status_meaning: str = ""
     priority: int = MEDIUM
     kind: str = "task"
@@ -43,45 +41,45 @@ class Issue:
     author: str = ""
     labels: tuple[str, ...] = ()
     links: tuple[IssueLink, ...] = ()
-    remarks: tuple[IssueComment, ...] = ()
+    comments: tuple[IssueComment, ...] = ()
     due_date: str | None = None
     created_at: int | None = None
     updated_at: int | None = None
     closed_at: int | None = None
     closing: str = ""
-    # Further lines on where it comes from: what has no field here.
+    # What no field holds, for the last line of the ticket's text.
     origins: tuple[str, ...] = ()
     is_deleted: bool = False
-    # Where it stands in its file.
+    # Its position in the file, for the report.
     where: str = ""
 
     @property
-    def things(self) -> int:
+    def row_count(self) -> int:
         """How many tickets, comments, labels and relations it becomes at most."""
-        return 1 + len(self.remarks) + len(self.labels) + len(self.links)
+        return 1 + len(self.comments) + len(self.labels) + len(self.links)
+
+
+class TooMuch(ValueError):
+    """An upload is larger than one upload may be."""
 
 
 @dataclass(slots=True)
 class Allowance:
-    """How many rows may be read, of all files together; any number without ``most``."""
+    """How many rows may be read from all files together; unlimited without ``most``."""
 
     most: int | None = None
     taken: int = 0
 
     def take(self) -> None:
-        """Count a row; raises ValueError where that is one too many."""
+        """Count a row; raises TooMuch for one too many."""
         self.taken += 1
         if self.most is not None and self.taken > self.most:
             raise TooMuch(f"There are more than {self.most:,} rows")
 
 
-class TooMuch(ValueError):
-    """More is to be imported than one upload may bring."""
-
-
 @dataclass(frozen=True, slots=True)
 class IssueSource:
-    """A file to read, and how places in it are called."""
+    """A file to read; ``prefix`` names it in positions where there are several files."""
 
     name: str
     content: bytes
@@ -89,5 +87,5 @@ class IssueSource:
     allowance: Allowance = field(default_factory=Allowance)
 
     def line(self, number: int) -> str:
-        """What a line is called in the report."""
+        """The position of a line, for the report."""
         return f"{self.prefix}line {number}"

@@ -1,4 +1,4 @@
-"""Relations between imported tickets, as their issues name each other."""
+"""Writing the relations between imported tickets."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ Edge = tuple[str, str, str]
 
 
 class RelationLinker:
-    """Relates tickets; ``ticket_ids`` are theirs by the ids of their issues, as known by then."""
+    """Relates tickets; ``ticket_ids`` maps issue ids to ticket ids and grows during the run."""
 
     def __init__(self, actor: Actor, report: ImportReport, ticket_ids: Mapping[str, str]) -> None:
         self.actor = actor
@@ -28,8 +28,8 @@ class RelationLinker:
         self.edges: set[Edge] = set()
 
     def remember(self, project_id: str) -> None:
-        """Learn of the relations that imported tickets have by now."""
-        found = session.execute(
+        """Load the relations that imported tickets have already."""
+        rows = session.execute(
             select(
                 TicketRelation.source_ticket_id,
                 TicketRelation.target_ticket_id,
@@ -38,24 +38,24 @@ class RelationLinker:
             .join(ImportedIssue, ImportedIssue.ticket_id == TicketRelation.source_ticket_id)
             .where(ImportedIssue.project_id == project_id)
         )
-        self.edges = {(row[0], row[1], row[2]) for row in found}
+        self.edges = {(row[0], row[1], row[2]) for row in rows}
 
     def link(self, entry: Planned) -> None:
-        """Write the relations of an issue that are not there."""
-        here = entry.issue.id
+        """Write the relations of an issue that do not exist yet."""
+        issue_id = entry.issue.id
         for other in entry.related_ids:
-            self._relate(here, other, RelationType.RELATES_TO)
+            self._relate(issue_id, other, RelationType.RELATES_TO)
         for link in entry.issue.links:
             if link.kind == PARENT_LINK:
                 continue
             kind = RELATED_WORDS.get(link.kind)
             if kind is None:
-                self.report.note(here, "has a dependency of an unknown kind", link.kind)
+                self.report.note(issue_id, "has a dependency of an unknown kind", link.kind)
             elif kind is RelationType.BLOCKS:
-                # "depends on" is the blocked end's view: the other one blocks this one.
-                self._relate(link.other_id, here, kind, noted=here)
+                # The link is "depends on", seen from the blocked issue.
+                self._relate(link.other_id, issue_id, kind, noted=issue_id)
             else:
-                self._relate(here, link.other_id, kind)
+                self._relate(issue_id, link.other_id, kind)
 
     def _relate(
         self, source: str, target: str, kind: RelationType, *, noted: str | None = None
@@ -74,19 +74,18 @@ class RelationLinker:
         try:
             self.store(source_id, target_id, kind)
         except DomainError as error:
-            if not _is_there(error):
+            if not _exists(error):
                 reason = f"has a relation that was refused: {error.message}"
                 self.report.note(about, reason, target)
             return
         self.edges |= edges
-        self.report.made[f"relations of type {kind}"] += 1
+        self.report.created[f"relations of type {kind}"] += 1
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
-        """Write a relation; raises DomainError where the verb refuses it."""
         with savepoint():
             relations.create_relation(self.actor, source_id, type=kind, target_ticket_id=target_id)
 
 
-def _is_there(error: DomainError) -> bool:
-    """Whether somebody was quicker, such as another run of the same file."""
+def _exists(error: DomainError) -> bool:
+    """Whether someone else wrote it first, such as another run of the same file."""
     return isinstance(error, Conflict) and (error.details or {})["reason"] == "duplicate_key"

@@ -1,7 +1,4 @@
-"""Importing issues from a file in the browser: first a try, then the same for good.
-
-What an import does is the business of ``app/tickets/importing``, which the command uses as well.
-"""
+"""The import page: a dry run of an uploaded file, then the import of the same file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,9 +15,8 @@ from app.importing import import_form as forms
 from app.importing.import_form import COLUMN, HEADER, ImportForm
 from app.importing.issues import TooMuch
 from app.importing.planning import Planned, plan
-from app.importing.report import ImportReport
-from app.importing.running import Importer, Trial
-from app.importing.so_far import SoFar
+from app.importing.report import ImportReport, SoFar
+from app.importing.running import DryRun, Importer
 from app.projects.pages.blueprint import project_options
 from app.web.downloads import line
 from app.web.forms import Form
@@ -29,161 +25,160 @@ from app.web.render import page
 
 pages = Blueprint("import_pages", __name__)
 
-
-# Tickets, comments, labels and relations that one request makes. On SQLite the issues of a real
-# tracker take four milliseconds each, so that no browser and no proxy gives the request up.
+# Rows (tickets, comments, labels and relations) that one request writes. An issue takes about
+# four milliseconds on SQLite, so a request ends before a browser or a proxy times out.
 MOST = 1_000
-# Of one upload, in as many requests as it takes.
-THINGS = 20_000
-# A column is a choice for each of our fields.
-NAMED_COLUMNS = 500
-# Rows of the report on the page; its file has all.
+# Rows of one upload, over all of its requests.
+MOST_OF_UPLOAD = 20_000
+MOST_COLUMNS = 500
+# Rows of the report on the page; the downloaded report has all.
 SHOWN = 200
-# The field of the form that brings along what the requests before have made.
+# The form field that carries the totals of the requests before.
 SO_FAR = "so-far"
 COLUMNS = ("where", "issue", "outcome", "ticket", "type", "state", "priority", "assignee", "title")
 MORE = ("reason", "detail")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a try or an import."""
+@dataclass(slots=True)
+class Upload:
+    """A submitted form, what its files hold, and the result of the run.
 
-    asked: ImportForm
-    report: ImportReport
-    format: str
-    # All issues that are to be tickets, and how many of them are still to come.
-    total: int = 0
+    ``form.errors`` says why there was no run.
+    """
+
+    submitted: ImportForm
+    report: ImportReport = field(default_factory=ImportReport)
+    planned: list[Planned] = field(default_factory=list)
+    # Of a CSV file: its header, and the column chosen for each field.
+    header: tuple[str, ...] = ()
+    mapping: dict[str, str] = field(default_factory=dict)
+    # How many issues are left, and how many have relations left to write.
     left: int = 0
     unlinked: int = 0
     so_far: SoFar = field(default_factory=SoFar)
 
     @property
-    def is_partial(self) -> bool:
-        """Whether another request has to go on."""
-        return self.asked.is_wet and bool(self.left or self.unlinked)
-
-
-@dataclass(slots=True)
-class Columns:
-    """The columns of a CSV file: all, and those that were taken for our fields."""
-
-    header: tuple[str, ...] = ()
-    chosen: dict[str, str] | None = None
+    def total(self) -> int:
+        return len(self.planned)
 
     @property
-    def mark(self) -> str:
-        """By what the header is known again."""
+    def form(self) -> Form:
+        return self.submitted.form
+
+    @property
+    def header_key(self) -> str:
+        """Identifies the header for which columns were chosen; another file has another."""
         return "\t".join(self.header)[:2000]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether another request has to continue the import."""
+        return not self.submitted.is_dry_run and bool(self.left or self.unlinked)
 
 
 @pages.get("/import")
 def import_page() -> Response:
-    """Ask for a file."""
-    return _page(Form())
+    return _page()
 
 
 @pages.post("/import")
 def try_or_import() -> Response:
-    """Try the file, or import it; the page says what came of it."""
-    require(Lane.LONG)
-    asked = forms.read(request)
-    columns, report = Columns(), ImportReport()
-    planned = _planned(asked, report, columns)
-    if planned is None:
-        return _page(asked.form, columns=columns, status=422)
+    upload = _read_upload()
+    if upload.form.errors:
+        return _page(upload, status=422)
     try:
-        done = _run(asked, planned, report)
+        _run(upload)
     except (Gone, NotFound) as error:
-        # Deleted meanwhile.
-        asked.form.refuse("project", error.message)
-        return _page(asked.form, columns=columns, status=422)
-    return _page(asked.form, columns=columns, done=done)
+        # The project was deleted in the meantime.
+        upload.form.refuse("project", error.message)
+        return _page(upload, status=422)
+    return _page(upload, has_run=True)
 
 
 @pages.post("/import/report")
 def report_of_file() -> Response:
-    """All rows and notes of the file as CSV, with the tickets that are there; writes nothing."""
-    require(Lane.LONG)
-    asked = forms.read(request)
-    columns, report = Columns(), ImportReport()
-    planned = _planned(asked, report, columns)
-    if planned is None:
-        return _page(asked.form, columns=columns, status=422)
-    assert asked.project is not None  # noqa: S101 - for the type checker: without errors there is one
-    Trial(actor(), asked.project.id, report, asked.known_as).explain(planned)
-    response = Response("".join(_as_csv(report)).encode("utf-8-sig"), mimetype="text/csv")
+    """All rows and notes of a dry run as CSV, with the tickets that exist already."""
+    upload = _read_upload()
+    if upload.form.errors:
+        return _page(upload, status=422)
+    project = upload.submitted.project
+    assert project is not None  # noqa: S101 - for the type checker: without errors there is one
+    DryRun(actor(), project.id, upload.report, upload.submitted.usernames).explain(upload.planned)
+    response = Response("".join(_csv_lines(upload.report)).encode("utf-8-sig"), mimetype="text/csv")
     response.headers["Content-Disposition"] = 'attachment; filename="import-report.csv"'
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def _planned(asked: ImportForm, report: ImportReport, columns: Columns) -> list[Planned] | None:
-    """The issues of the files in order; None where the errors of the form say why not."""
-    if asked.form.errors:
-        return None
+def _read_upload() -> Upload:
+    require(Lane.LONG)
+    upload = Upload(forms.read(request))
+    if upload.form.errors:
+        return upload
     try:
-        return _read(asked, report, columns)
+        upload.planned = _plan(upload)
     except TooMuch as error:
-        asked.form.refuse(
+        upload.form.refuse(
             "files",
-            f"{error}. One upload brings at most {forms.ROWS:,} rows and {THINGS:,} tickets, "
-            "comments, labels and relations: split the file, or have the operator run "
+            f"{error}. One upload brings at most {forms.ROWS:,} rows and {MOST_OF_UPLOAD:,} "
+            "tickets, comments, labels and relations: split the file, or have the operator run "
             "'flask import-issues', which takes any number.",
         )
     except ValueError as error:
-        asked.form.refuse("columns" if columns.header else "files", _sentence(str(error)))
-    return None
+        text = str(error)
+        sentence = text if text.endswith((".", "?")) else f"{text}."
+        upload.form.refuse("columns" if upload.header else "files", sentence)
+    return upload
 
 
-def _read(asked: ImportForm, report: ImportReport, columns: Columns) -> list[Planned]:
+def _plan(upload: Upload) -> list[Planned]:
+    """The issues of the files, parents first; raises ValueError and TooMuch."""
+    submitted = upload.submitted
+
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
-        if len(set(header)) > NAMED_COLUMNS:
-            raise ValueError(f"The file has more than {NAMED_COLUMNS} columns")
-        columns.header = header
-        is_same = asked.form.value(HEADER) == columns.mark
-        columns.chosen = asked.chosen if is_same else guessed
-        return columns.chosen
+        if len(set(header)) > MOST_COLUMNS:
+            raise ValueError(f"The file has more than {MOST_COLUMNS} columns")
+        upload.header = header
+        is_same = upload.form.value(HEADER) == upload.header_key
+        upload.mapping = submitted.mapping if is_same else guessed
+        return upload.mapping
 
-    assert asked.format is not None  # noqa: S101 - for the type checker: without errors there is one
+    assert submitted.format is not None  # noqa: S101 - for the type checker, as above
     issues = formats.read(
-        asked.sources, asked.format, report, asked.options, asked.encoding, mapper
+        submitted.sources,
+        submitted.format,
+        upload.report,
+        submitted.options,
+        submitted.encoding,
+        mapper,
     )
-    things = sum(issue.things for issue in issues)
-    if things > THINGS:
-        raise TooMuch(f"The file has {things:,} tickets, comments, labels and relations")
-    return plan(issues, report)
+    rows = sum(issue.row_count for issue in issues)
+    if rows > MOST_OF_UPLOAD:
+        raise TooMuch(f"The file has {rows:,} tickets, comments, labels and relations")
+    return plan(issues, upload.report)
 
 
-def _run(asked: ImportForm, planned: list[Planned], report: ImportReport) -> Done:
-    assert asked.project is not None  # noqa: S101 - as above
-    run = Importer if asked.is_wet else Trial
-    importer = run(
+def _run(upload: Upload) -> None:
+    submitted = upload.submitted
+    assert submitted.project is not None  # noqa: S101 - for the type checker, as above
+    importer = (DryRun if submitted.is_dry_run else Importer)(
         actor(),
-        asked.project.id,
-        report,
-        asked.known_as,
-        # Each batch judges the session anew, as every write of a page does.
+        submitted.project.id,
+        upload.report,
+        submitted.usernames,
+        # Like every write of a page, each batch checks the session again.
         write=lambda work: write(lambda _: work()),
-        most=MOST if asked.is_wet else None,
+        most=None if submitted.is_dry_run else MOST,
     )
-    with telling_webhooks(asked.tells_webhooks):
-        importer.run(planned, lambda _: None)
-    so_far = SoFar.of(asked.form.raw.get(SO_FAR, "")) if asked.is_wet else SoFar()
-    return Done(
-        asked,
-        report,
-        str(asked.format),
-        len(planned),
-        importer.left,
-        importer.unlinked,
-        so_far.and_then(report),
-    )
+    with telling_webhooks(submitted.tells_webhooks):
+        importer.run(upload.planned, lambda _: None)
+    upload.left, upload.unlinked = importer.left, importer.unlinked
+    earlier = "" if submitted.is_dry_run else upload.form.raw.get(SO_FAR, "")
+    upload.so_far = SoFar.parse(earlier).plus(upload.report)
 
 
-def _page(
-    form: Form, *, columns: Columns | None = None, done: Done | None = None, status: int = 200
-) -> Response:
+def _page(upload: Upload | None = None, *, has_run: bool = False, status: int = 200) -> Response:
+    form = upload.form if upload else Form()
     with reading():
         options = project_options()
     context: dict[str, Any] = {
@@ -194,41 +189,35 @@ def _page(
         "orders": forms.ORDERS,
         "project_key": request.args.get("project", ""),
         "tells_webhooks": "webhooks" in form.raw if form.raw else True,
-        "columns": _column_fields(columns) if columns and columns.header else [],
-        "header": columns.mark if columns else "",
-        "done": done,
+        "columns": _column_fields(upload) if upload and upload.header else [],
+        "header": upload.header_key if upload else "",
+        "done": upload if has_run else None,
     }
-    if done is not None:
+    if upload and has_run:
         context |= {
-            "rows": done.report.rows[:SHOWN],
+            "rows": upload.report.rows[:SHOWN],
             "shown": SHOWN,
             "request_id": g.request_id,
         }
     return page("moving/import.html", block="answer", status=status, **context)
 
 
-def _column_fields(columns: Columns) -> list[dict[str, Any]]:
-    """A field for each of ours, with the column that was chosen."""
-    every = [(name, name) for name in dict.fromkeys(columns.header) if name]
+def _column_fields(upload: Upload) -> list[dict[str, Any]]:
+    columns = [(name, name) for name in dict.fromkeys(upload.header) if name]
     return [
         {
             "name": f"{COLUMN}{name}",
             "label": name.replace("_", " ").capitalize(),
-            "options": [("", "No column"), *every],
-            "value": (columns.chosen or {}).get(name, ""),
+            "options": [("", "No column"), *columns],
+            "value": upload.mapping.get(name, ""),
         }
         for name in table.FIELDS
     ]
 
 
-def _as_csv(report: ImportReport) -> Iterator[str]:
-    """All rows, then all notes."""
+def _csv_lines(report: ImportReport) -> Iterator[str]:
     yield line((*COLUMNS, *MORE))
     for row in report.rows:
         yield line([*(getattr(row, name) for name in COLUMNS), "", ""])
     for issue, reason, detail in report.notes:
         yield line(["", issue, "note", *[""] * (len(COLUMNS) - 3), reason, detail])
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?")) else f"{text}."

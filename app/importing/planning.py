@@ -1,7 +1,7 @@
 """Fitting any hierarchy into epic, story and subtask, parents before their children.
 
-An epic has no parent; whatever lies under an epic is a story, whatever lies deeper a subtask of the
-nearest story above it. What does not fit becomes a ``relates_to`` relation, and is noted.
+An epic has no parent. Below an epic is a story; anything deeper is a subtask of the story above it.
+What does not fit becomes a ``relates_to`` relation and a note.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from app.tickets.models import TicketType
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An issue with its place in the hierarchy."""
+    """An issue with its position in the hierarchy; ids are those of issues."""
 
     issue: Issue
     type: TicketType
@@ -22,34 +22,33 @@ class Planned:
 
 
 def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
-    """All issues that are to be tickets, in an order in which parents come first."""
+    """All issues, parents before their children."""
     by_id = {issue.id: issue for issue in issues}
     parents = {issue.id: _parents(issue, by_id, report) for issue in issues}
     planned: dict[str, Planned] = {}
 
     for issue in issues:
-        # From the issue up to the topmost that has no place yet: a loop, as chains can be long.
-        above: dict[str, list[str]] = {}
-        climbing: str | None = issue.id
-        while climbing is not None and climbing not in planned:
-            here = climbing
-            above[here] = []
-            found = [parent for parent in parents[here] if parent not in above]
-            if len(found) < len(parents[here]):
-                report.note(here, "is its own ancestor; that parent was left out")
-            above[here] = found
-            climbing = found[0] if found else None
-        for name, found in reversed(above.items()):
-            parent = planned[found[0]] if found else None
-            planned[name] = _planned(by_id[name], parent, found[1:], report)
+        # The unplanned ancestors, nearest first. Chains can be too long for recursion.
+        chain: dict[str, list[str]] = {}
+        current: str | None = issue.id
+        while current is not None and current not in planned:
+            chain[current] = []
+            acyclic = [parent for parent in parents[current] if parent not in chain]
+            if len(acyclic) < len(parents[current]):
+                report.note(current, "is its own ancestor; that parent was left out")
+            chain[current] = acyclic
+            current = acyclic[0] if acyclic else None
+        for issue_id, acyclic in reversed(chain.items()):
+            parent = planned[acyclic[0]] if acyclic else None
+            planned[issue_id] = _planned(by_id[issue_id], parent, acyclic[1:], report)
     return list(planned.values())
 
 
 def _parents(issue: Issue, by_id: dict[str, Issue], report: ImportReport) -> list[str]:
-    named = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
-    for missing in (parent for parent in named if parent not in by_id):
+    parents = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
+    for missing in (parent for parent in parents if parent not in by_id):
         report.note(issue.id, "has a parent that is not in the file", missing)
-    return [parent for parent in dict.fromkeys(named) if parent in by_id and parent != issue.id]
+    return [parent for parent in dict.fromkeys(parents) if parent in by_id and parent != issue.id]
 
 
 def _planned(

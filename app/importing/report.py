@@ -1,19 +1,24 @@
-"""What an import did, and what it could not map, and why."""
+"""What an import did and what it could not map: of one run, and summed over several requests."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import orjson
+
 from app.core import text
+
+# Bounds of ``SoFar``: different kinds and reasons, and the length of each text.
+MOST = 50
+LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One issue of a file, and what becomes of it."""
+    """One issue of a file and its outcome: "ticket", "there already", "left out" or "not yet"."""
 
     where: str
     issue: str
-    # "ticket", "there already" or "left out".
     outcome: str
     title: str = ""
     type: str = ""
@@ -23,15 +28,14 @@ class ReportRow:
     ticket: str = ""
 
     def as_text(self) -> str:
-        """The row as a line."""
         fields = (self.ticket, self.type, self.state, self.priority, self.assignee, self.title)
-        said = "  ".join(field for field in fields if field)
-        return f"{self.where}: {self.issue}: {self.outcome}" + (f": {said}" if said else "")
+        details = "  ".join(field for field in fields if field)
+        return f"{self.where}: {self.issue}: {self.outcome}" + (f": {details}" if details else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something is not as it was in the file: how often, and where for one."""
+    """Why something differs from the file, how often, and one example."""
 
     text: str
     count: int
@@ -40,25 +44,25 @@ class Reason:
 
 @dataclass(slots=True)
 class ImportReport:
-    """Counts of what was made, and every deviation with its reason."""
+    """Counts of created rows by kind, and every deviation from the file with its reason."""
 
-    made: Counter[str] = field(default_factory=Counter)
+    created: Counter[str] = field(default_factory=Counter)
+    # (issue, reason, detail)
     notes: list[tuple[str, str, str]] = field(default_factory=list)
     rows: list[ReportRow] = field(default_factory=list)
 
     def note(self, external_id: str, reason: str, detail: str = "") -> None:
-        """Remember that something of this issue is not in the tickets as it was in the file."""
+        """Note that a ticket differs from its issue."""
         self.notes.append((external_id, reason, detail))
 
     def refuse(self, where: str, reason: str, detail: str = "") -> None:
-        """Remember a line of the file of which nothing was taken."""
+        """Note a line of the file that cannot be read as an issue."""
         self.note(where, reason, detail)
         self.rows.append(ReportRow(where, "?", "left out"))
 
     def as_json(self) -> dict[str, Any]:
-        """The report for a script."""
         return {
-            "made": dict(self.made),
+            "made": dict(self.created),
             "notes": [
                 {"issue": issue, "reason": reason, "detail": detail}
                 for issue, reason, detail in self.notes
@@ -67,29 +71,73 @@ class ImportReport:
         }
 
     def as_text(self, *, verbose: bool = False) -> str:
-        """The report for a person: counts, then each reason with its number and an example."""
+        """The counts, then each reason; with ``verbose`` every row and note before them."""
         lines: list[str] = []
         if verbose:
             lines += [row.as_text() for row in self.rows]
             lines += [
                 f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
             ]
-        # The sum stands last, where it is seen.
-        lines += [f"{count:6d} {what}" for count, what in self.counts()] or ["nothing to add"]
+        lines += [
+            f"{count:6d} {text.named(count, kind)}" for kind, count in self.created.items()
+        ] or ["nothing to add"]
         reasons = self.reasons()
         if reasons:
             lines.append("Not mapped as it was, by reason:")
         lines += [f"{one.count:6d} x {one.text} (such as {one.example})" for one in reasons]
         return "\n".join(lines)
 
-    def counts(self) -> list[tuple[int, str]]:
-        """How many of what was made, or would be."""
-        return [(count, text.named(count, what)) for what, count in self.made.items()]
-
     def reasons(self) -> list[Reason]:
-        """The reasons of all notes, the most frequent first."""
-        first: dict[str, str] = {}
+        """The most frequent first."""
+        examples: dict[str, str] = {}
         for issue, reason, detail in self.notes:
-            first.setdefault(reason, f"{issue} {detail}".strip())
-        counted = Counter(reason for _, reason, _ in self.notes)
-        return [Reason(reason, count, first[reason]) for reason, count in counted.most_common()]
+            examples.setdefault(reason, f"{issue} {detail}".strip())
+        counts = Counter(reason for _, reason, _ in self.notes)
+        return [Reason(reason, count, examples[reason]) for reason, count in counts.most_common()]
+
+
+@dataclass(slots=True)
+class SoFar:
+    """The totals of all requests of one import.
+
+    The server stores nothing about an import, so the page sends this with each request. It is only
+    displayed, to the person who sent it.
+    """
+
+    created: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, Reason] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, value: str) -> "SoFar":
+        """What ``to_send`` wrote, cut to its bounds; empty for anything else."""
+        try:
+            totals = orjson.loads(value)
+            created = {str(kind)[:LONGEST]: int(count) for kind, count in totals["made"][:MOST]}
+            reasons = [
+                Reason(str(reason)[:LONGEST], int(count), str(example)[:LONGEST])
+                for reason, count, example in totals["reasons"][:MOST]
+            ]
+        except (ValueError, TypeError, KeyError):
+            return cls()
+        return cls(created, {reason.text: reason for reason in reasons})
+
+    def plus(self, report: ImportReport) -> "SoFar":
+        created = dict(self.created)
+        for kind, count in report.created.items():
+            created[kind] = created.get(kind, 0) + count
+        reasons = dict(self.reasons)
+        for one in report.reasons():
+            known = reasons.get(one.text)
+            count, example = (known.count, known.example) if known else (0, one.example)
+            reasons[one.text] = Reason(one.text, count + one.count, example[:LONGEST])
+        return SoFar(created, reasons)
+
+    def to_send(self) -> str:
+        reasons = [(one.text, one.count, one.example) for one in self.most_frequent()]
+        return orjson.dumps({"made": list(self.created.items()), "reasons": reasons}).decode()
+
+    def counts(self) -> list[tuple[int, str]]:
+        return [(count, text.named(count, kind)) for kind, count in self.created.items()]
+
+    def most_frequent(self) -> list[Reason]:
+        return sorted(self.reasons.values(), key=lambda reason: -reason.count)[:MOST]

@@ -1,8 +1,8 @@
-"""Importing planned issues as tickets, in batches, or trying it; running it again is harmless.
+"""Importing planned issues as tickets, or a dry run. Running an import again adds nothing twice.
 
-An issue, its labels and its comments are one savepoint, so each is there whole or not at all; what
-was imported before is known by its external id and passed over. Each batch holds the project and
-looks again what is there, so that two runs at once make nothing twice.
+An issue is written with its labels and comments in one savepoint. Issues of earlier runs are known
+by their external ids. Each batch locks the project and loads those ids again, so concurrent runs
+create nothing twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,7 @@ from app.core.actor import Actor
 from app.core.errors import DomainError
 from app.database.session import reading, run_write, savepoint, session
 from app.importing.drafting import Drafter, DraftTicket
+from app.importing.issues import Issue
 from app.importing.linking import Edge, RelationLinker
 from app.importing.planning import Planned
 from app.importing.report import ImportReport, ReportRow
@@ -25,31 +26,31 @@ from app.projects.models import Label
 from app.tickets import comments, creating
 from app.tickets.models import ImportedIssue, RelationType, Ticket, TicketType
 
-# Few: while they are written, others wait for the project to give them a ticket number.
+# Small, as other writers wait for the project's ticket counter during a batch.
 BATCH = 20
 
+# Called with the number of issues that a step handled.
 Progress = Callable[[int], None]
-# Runs work as one unit that writes, perhaps several times; says what the work says.
+# Runs work as one writing unit of work, perhaps several times, and returns its result.
 Write = Callable[[Callable[[], int]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedIds:
-    """What is there by now; a unit of work that runs anew begins with it again."""
+class Snapshot:
+    """The importer's state before a batch, restored when the unit of work runs again."""
 
     ticket_ids: dict[str, str]
     edges: set[Edge]
-    made: dict[str, int]
+    created: dict[str, int]
     notes: int
     rows: int
 
 
 class Importer:
-    """One run into one project, by one human; ``known_as`` tells whom names of the file mean.
+    """One run into one project, by one human; ``usernames`` maps names of the file.
 
-    With ``most`` the run stops when so many things (tickets, comments, labels, relations) were
-    made; ``left`` says how many issues wait for the next one, ``unlinked`` how many have their
-    relations still to come.
+    With ``most`` the run stops after that many created tickets, comments, labels and relations.
+    ``left`` counts the issues that are left then, ``unlinked`` those whose relations are left.
     """
 
     linker = RelationLinker
@@ -59,7 +60,7 @@ class Importer:
         actor: Actor,
         project_id: str,
         report: ImportReport,
-        known_as: Mapping[str, str],
+        usernames: Mapping[str, str],
         *,
         write: Write = run_write,
         most: int | None = None,
@@ -67,7 +68,7 @@ class Importer:
         self.actor = actor
         self.project_id = project_id
         self.report = report
-        self.known_as = known_as
+        self.usernames = usernames
         self.left = 0
         self.unlinked = 0
         self.ticket_ids: dict[str, str] = {}
@@ -77,14 +78,13 @@ class Importer:
         self._most = most
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
-        """Write tickets, then the relations between them; ``progress`` hears of each issue."""
+        """Write the tickets, then the relations between them."""
         with reading():
-            self._remember_former_runs()
+            self._load_earlier_runs()
         done = self._in_batches(planned, self._import_issue, progress)
         for entry in planned[done:]:
-            if not self._is_passed_over(entry):
-                issue = entry.issue
-                self.report.rows.append(ReportRow(issue.where, issue.id, "not yet", issue.title))
+            if not self._is_skipped(entry.issue):
+                self._add_row(entry.issue, "not yet")
                 self.left += 1
         if not self.left:
             linked = self._in_batches(planned, self._links.link, lambda _: None)
@@ -93,24 +93,22 @@ class Importer:
     def _in_batches(
         self, planned: Sequence[Planned], each: Callable[[Planned], None], progress: Progress
     ) -> int:
-        """Do it for each entry, some in one transaction; for how many it was done."""
+        """Call ``each`` for the entries until ``most`` is reached; for how many it was called."""
         done = 0
         while done < len(planned) and not self._is_enough():
             batch = planned[done : done + BATCH]
-            work = partial(self._import_batch, self._known(), batch, each)
-            some = self._write_unit(work)
-            progress(some)
-            done += some
+            count = self._write_unit(partial(self._run_batch, self._snapshot(), batch, each))
+            progress(count)
+            done += count
         return done
 
-    def _import_batch(
-        self, known: ImportedIds, batch: Sequence[Planned], each: Callable[[Planned], None]
+    def _run_batch(
+        self, snapshot: Snapshot, batch: Sequence[Planned], each: Callable[[Planned], None]
     ) -> int:
-        """As many of these as may be written; for the second time, if the database asks so."""
-        self._go_back_to(known)
+        self._restore(snapshot)
         projects.writable(self.actor, self.project_id, lock=True)
         self._load_project()
-        self._remember([entry.issue.id for entry in batch])
+        self._load_imported([entry.issue.id for entry in batch])
         for number, entry in enumerate(batch):
             if self._is_enough():
                 return number
@@ -118,32 +116,32 @@ class Importer:
         return len(batch)
 
     def _is_enough(self) -> bool:
-        return self._most is not None and self.report.made.total() >= self._most
+        return self._most is not None and self.report.created.total() >= self._most
 
-    def _known(self) -> ImportedIds:
+    def _snapshot(self) -> Snapshot:
         report = self.report
-        return ImportedIds(
+        return Snapshot(
             dict(self.ticket_ids),
             set(self._links.edges),
-            dict(report.made),
+            dict(report.created),
             len(report.notes),
             len(report.rows),
         )
 
-    def _go_back_to(self, known: ImportedIds) -> None:
+    def _restore(self, snapshot: Snapshot) -> None:
         self.ticket_ids.clear()
-        self.ticket_ids.update(known.ticket_ids)
-        self._links.edges = set(known.edges)
-        self.report.made.clear()
-        self.report.made.update(known.made)
-        del self.report.notes[known.notes :], self.report.rows[known.rows :]
+        self.ticket_ids.update(snapshot.ticket_ids)
+        self._links.edges = set(snapshot.edges)
+        self.report.created.clear()
+        self.report.created.update(snapshot.created)
+        del self.report.notes[snapshot.notes :], self.report.rows[snapshot.rows :]
 
-    def _remember_former_runs(self) -> None:
-        self._remember(None)
+    def _load_earlier_runs(self) -> None:
+        self._load_imported(None)
         self._links.remember(self.project_id)
 
-    def _remember(self, external_ids: list[str] | None) -> None:
-        """What these issues became, or all of this project."""
+    def _load_imported(self, external_ids: list[str] | None) -> None:
+        """Load what these issues became, or all that the project imported."""
         statement = (
             select(ImportedIssue.external_id, ImportedIssue.ticket_id, Ticket.display_id)
             .join(Ticket, Ticket.id == ImportedIssue.ticket_id)
@@ -156,69 +154,66 @@ class Importer:
             self._display_ids[row.external_id] = row.display_id
 
     def _load_project(self) -> None:
-        self._drafter = Drafter(self.project_id, self.report, self.known_as)
-        found = session.scalars(select(Label).where(Label.project_id == self.project_id))
-        self._labels = {label.name_key: label.id for label in found}
+        self._drafter = Drafter(self.project_id, self.report, self.usernames)
+        rows = session.scalars(select(Label).where(Label.project_id == self.project_id))
+        self._labels = {label.name_key: label.id for label in rows}
 
-    def _is_passed_over(self, entry: Planned) -> bool:
-        issue = entry.issue
+    def _add_row(self, issue: Issue, outcome: str, **fields: str) -> None:
+        fields = {"title": issue.title} | fields
+        self.report.rows.append(ReportRow(issue.where, issue.id, outcome, **fields))
+
+    def _is_skipped(self, issue: Issue) -> bool:
+        """Whether the issue is imported already or was deleted, which the report then says."""
         if issue.id in self.ticket_ids:
-            there = self._display_ids.get(issue.id, "")
-            self.report.rows.append(
-                ReportRow(issue.where, issue.id, "there already", issue.title, ticket=there)
-            )
+            ticket = self._display_ids.get(issue.id, "")
+            self._add_row(issue, "there already", ticket=ticket)
             return True
         if issue.is_deleted:
             self.report.note(issue.id, "was deleted where it comes from; left out")
-            self.report.rows.append(ReportRow(issue.where, issue.id, "left out", issue.title))
+            self._add_row(issue, "left out")
             return True
         return False
 
     def _import_issue(self, entry: Planned) -> None:
-        if self._is_passed_over(entry):
-            return
         issue = entry.issue
-        known_labels = dict(self._labels)
-        draft = self._drafter.draft(entry)
-        kind, parent_id = self._type_and_parent(entry)
+        if self._is_skipped(issue):
+            return
+        label_ids = dict(self._labels)
         try:
             with savepoint():
-                self._make(entry, draft, kind, parent_id)
+                self._create(entry)
         except DomainError as error:
-            self._labels = known_labels
+            self._labels = label_ids
             self.report.note(issue.id, "was refused", error.message)
-            self.report.rows.append(ReportRow(issue.where, issue.id, "left out", issue.title))
+            self._add_row(issue, "left out")
 
-    def _make(
-        self, entry: Planned, draft: DraftTicket, kind: TicketType, parent_id: str | None
-    ) -> None:
-        """Write the ticket and say so."""
+    def _create(self, entry: Planned) -> None:
+        draft = self._drafter.draft(entry.issue)
+        kind, parent_id = self._type_and_parent(entry)
         labels_before = len(self._labels)
         ticket_id, display_id = self._write(draft, kind, parent_id)
         self.ticket_ids[entry.issue.id] = ticket_id
+        created = self.report.created
         if len(self._labels) > labels_before:
-            self.report.made["labels"] += len(self._labels) - labels_before
-        self.report.made[f"tickets of type {kind}"] += 1
+            created["labels"] += len(self._labels) - labels_before
+        created[f"tickets of type {kind}"] += 1
         if draft.comments:
-            self.report.made["comments"] += len(draft.comments)
-        self.report.rows.append(
-            ReportRow(
-                entry.issue.where,
-                entry.issue.id,
-                "ticket",
-                draft.title,
-                str(kind),
-                draft.state.name,
-                str(draft.priority),
-                self._drafter.people.names.get(draft.assignee_user_id or "", ""),
-                display_id,
-            )
+            created["comments"] += len(draft.comments)
+        self._add_row(
+            entry.issue,
+            "ticket",
+            title=draft.title,
+            type=str(kind),
+            state=draft.state.name,
+            priority=str(draft.priority),
+            assignee=self._drafter.people.names.get(draft.assignee_user_id or "", ""),
+            ticket=display_id,
         )
 
     def _write(
         self, draft: DraftTicket, kind: TicketType, parent_id: str | None
     ) -> tuple[str, str]:
-        """Write the ticket with all that is its own; its id and display id."""
+        """Write the ticket with its comments; its id and display id."""
         ticket = creating.create_ticket(
             self.actor,
             self.project_id,
@@ -248,7 +243,7 @@ class Importer:
         return ticket.id, ticket.display_id
 
     def _type_and_parent(self, entry: Planned) -> tuple[TicketType, str | None]:
-        """The type and parent as planned; a story where the parent could not be imported."""
+        """The planned type and parent; a story where the parent was not imported."""
         if entry.parent_id is None:
             return entry.type, None
         parent_id = self.ticket_ids.get(entry.parent_id)
@@ -258,51 +253,46 @@ class Importer:
         return TicketType.STORY, None
 
     def _label(self, name: str) -> str:
-        shown = name.strip()[: text.NAME_LENGTH]
-        key = text.same_name(shown)
+        name = name.strip()[: text.NAME_LENGTH]
+        key = text.same_name(name)
         if key not in self._labels:
-            self._labels[key] = self._new_label(shown)
+            self._labels[key] = self._new_label(name)
         return self._labels[key]
 
     def _new_label(self, name: str) -> str:
         return labels.create_label(self.actor, self.project_id, name=name).id
 
 
-class TrialLinks(RelationLinker):
-    """Relations that are counted."""
+class DryRunLinker(RelationLinker):
+    """Counts relations and writes none."""
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
-        """Write nothing."""
+        pass
 
 
-class Trial(Importer):
-    """Says what a run would make and could not map, but for what the verbs would refuse.
+class DryRun(Importer):
+    """Reports what a run would create and could not map, except for refusals by the verbs.
 
-    One that ``explains_all`` also says what could not be mapped of what is there already.
+    With ``explains_all`` it also notes what could not be mapped of issues that exist already.
     """
 
-    linker = TrialLinks
+    linker = DryRunLinker
     explains_all = False
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
-        """Count and note what a run would do."""
         with reading():
-            self._remember_former_runs()
+            self._load_earlier_runs()
             self._load_project()
             for entry in planned:
-                if self._is_passed_over(entry):
-                    if self.explains_all and not entry.issue.is_deleted:
-                        self._drafter.draft(entry)
-                else:
-                    draft = self._drafter.draft(entry)
-                    kind, parent_id = self._type_and_parent(entry)
-                    self._make(entry, draft, kind, parent_id)
+                if not self._is_skipped(entry.issue):
+                    self._create(entry)
+                elif self.explains_all and not entry.issue.is_deleted:
+                    self._drafter.draft(entry.issue)
                 progress(1)
             for entry in planned:
                 self._links.link(entry)
 
     def explain(self, planned: Sequence[Planned]) -> None:
-        """As ``run``, with all notes."""
         self.explains_all = True
         self.run(planned, lambda _: None)
 

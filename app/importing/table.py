@@ -1,4 +1,4 @@
-"""CSV: reading its cells, and issues by a mapping of fields to columns."""
+"""Issues from CSV: its cells, and a mapping of fields to columns."""
 
 import csv
 import hashlib
@@ -12,32 +12,35 @@ from app.importing import dates, words
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import ImportReport
 
-# A body may be long; the module's own limit of 128 KiB is meant for other things.
+# The default of the csv module is 128 KiB; a body may be longer.
 LONGEST_CELL = 16 * 1024 * 1024
 # Trackers repeat a column for each comment or label.
 MOST_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
 
+# The values of each column.
+Cells = dict[str, list[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A file of rows whose columns may repeat a name, as Jira's do."""
+    """A CSV file; a row has its position and, by column name, the values that are not blank.
+
+    Several columns may have the same name, as Jira's do.
+    """
 
     header: tuple[str, ...]
-    rows: tuple[tuple[str, dict[str, list[str]]], ...]
+    rows: tuple[tuple[str, Cells], ...]
 
 
 def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8-sig") -> Sheet:
-    """The rows of a file: for each column name its values that are not blank.
-
-    Raises ValueError where it is no text of this encoding, has no header, or too many rows.
-    """
+    """Raises ValueError for a wrong encoding, a missing header, or too many rows or columns."""
     try:
         text = source.content.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
-        known_as = "UTF-8" if encoding == "utf-8-sig" else encoding
+        name = "UTF-8" if encoding == "utf-8-sig" else encoding
         raise ValueError(
-            f"{source.name} is not {known_as}; say in which encoding it is written"
+            f"{source.name} is not {name}; say in which encoding it is written"
         ) from error
     csv.field_size_limit(LONGEST_CELL)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
@@ -53,14 +56,14 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
 
 
 def _delimiter(text: str) -> str:
-    """The one that the header has most of."""
+    """The one that occurs most often in the header."""
     header = text.partition("\n")[0]
     return max(DELIMITERS, key=header.count)
 
 
 def _rows(
     lines: Iterator[list[str]], header: tuple[str, ...], source: IssueSource, report: ImportReport
-) -> Iterator[tuple[str, dict[str, list[str]]]]:
+) -> Iterator[tuple[str, Cells]]:
     while True:
         where = source.line(lines.line_num + 1)  # type: ignore[attr-defined]  # csv.reader has it
         try:
@@ -76,15 +79,15 @@ def _rows(
         if len(row) != len(header):
             report.refuse(where, f"has {len(row)} cells where the header has {len(header)}")
             continue
-        found: dict[str, list[str]] = {}
+        cells: Cells = {}
         for name, cell in zip(header, row, strict=True):
             if cell.strip():
-                found.setdefault(name, []).append(cell)
-        yield where, found
+                cells.setdefault(name, []).append(cell)
+        yield where, cells
 
 
-# Our fields, and the columns that are taken for them unless told otherwise: the names that trackers
-# give them in their exports, in lower case and without what stands in brackets.
+# The fields, and the columns that are guessed for them: the names that trackers use in exports, in
+# lower case and without brackets.
 GUESSES = {
     "title": ("title", "summary", "subject", "card name", "name", "task", "issue"),
     "id": ("id", "key", "issue key", "issue id", "card id", "task id", "#", "number", "ticket"),
@@ -119,24 +122,24 @@ _TIMES = ("due_date", "created_at", "updated_at", "closed_at")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How cells are to be read."""
+    """How times in cells are written."""
 
     date_formats: tuple[str, ...] = ()
     zone: tzinfo = UTC
 
     def fitting(self, values: Iterable[str]) -> "Options":
-        """These options, and the order of days and months that the times of a file show."""
+        """These options, with the order of days and months that these times show."""
         return replace(self, date_formats=(*self.date_formats, *dates.order_of(values)))
 
 
 def guess(header: tuple[str, ...]) -> dict[str, str]:
-    """The columns that probably are our fields."""
+    """The probable column of each field, where there is one."""
     by_name = {_bare(name): name for name in reversed(header)}
-    found = {
+    columns = {
         field: next((by_name[name] for name in names if name in by_name), "")
         for field, names in GUESSES.items()
     }
-    return {field: column for field, column in found.items() if column}
+    return {field: column for field, column in columns.items() if column}
 
 
 def _bare(name: str) -> str:
@@ -144,7 +147,7 @@ def _bare(name: str) -> str:
 
 
 def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
-    """A mapping that fits the header; raises ValueError naming what does not."""
+    """The mapping itself; raises ValueError where it does not fit the header."""
     for field, column in mapping.items():
         if field not in FIELDS:
             raise ValueError(f"There is no field {field}; the fields are {', '.join(FIELDS)}.")
@@ -158,7 +161,7 @@ def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
 def read(
     sheet: Sheet, mapping: dict[str, str], options: Options, report: ImportReport
 ) -> list[Issue]:
-    """The issues of a sheet; a row without a title is noted and passed over."""
+    """The issues of a sheet; rows without a title are reported and left out."""
     options = options.fitting(
         cell
         for _, row in sheet.rows
@@ -168,29 +171,29 @@ def read(
     issues = []
     for where, row in sheet.rows:
         cells = {field: row.get(column, []) for field, column in mapping.items()}
-        one = {field: values[0].strip() for field, values in cells.items() if values}
-        if "title" not in one:
+        first = {field: values[0].strip() for field, values in cells.items() if values}
+        if "title" not in first:
             report.refuse(where, "has no title")
             continue
-        issues.append(_issue(where, one, cells, Times(options, report)))
+        issues.append(_issue(where, first, cells, Times(options, report)))
     return _with_parents_by_title(issues)
 
 
 def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
-    """Some trackers name a parent by its title."""
+    """The issues, with parents that are named by title, as some trackers do, named by id."""
     ids = {issue.id for issue in issues}
     by_title = {issue.title: issue.id for issue in reversed(issues)}
 
-    def known(link: IssueLink) -> IssueLink:
+    def by_id(link: IssueLink) -> IssueLink:
         if link.kind != PARENT_LINK or link.other_id in ids:
             return link
         return IssueLink(PARENT_LINK, by_title.get(link.other_id, link.other_id))
 
-    return [replace(issue, links=tuple(known(link) for link in issue.links)) for issue in issues]
+    return [replace(issue, links=tuple(by_id(link) for link in issue.links)) for issue in issues]
 
 
 class Times:
-    """Reading times, and keeping what cannot be read as text."""
+    """Parses the times of one issue; those that cannot be parsed are kept as text and noted."""
 
     def __init__(self, options: Options, report: ImportReport) -> None:
         self.options = options
@@ -198,62 +201,60 @@ class Times:
         self.unread: list[str] = []
 
     def moment(self, issue: str, name: str, value: str) -> int | None:
-        """Milliseconds; None for none, or for one that cannot be read, which is noted."""
+        """A time in milliseconds; None where there is none or it cannot be parsed."""
         if not value:
             return None
         try:
             return dates.moment(value, self.options.date_formats, self.options.zone)
         except (ValueError, OverflowError):
-            self._cannot(issue, name, value)
+            self._keep_unread(issue, name, value)
             return None
 
     def day(self, issue: str, value: str) -> str | None:
-        """A day, likewise."""
         if not value:
             return None
         try:
             return dates.day(value, self.options.date_formats)
         except (ValueError, OverflowError):
-            self._cannot(issue, "due", value)
+            self._keep_unread(issue, "due", value)
             return None
 
-    def _cannot(self, issue: str, name: str, value: str) -> None:
+    def _keep_unread(self, issue: str, name: str, value: str) -> None:
         self.unread.append(f"{name} {value}")
         self.report.note(issue, "has a time that cannot be read; say how times are written", value)
 
 
 def priority(issue: str, word: str, report: ImportReport) -> int:
-    """The priority that a word means; medium, and a note, where it is unknown."""
-    found = words.urgency(word)
-    if found is None:
+    """The priority that a word means; medium and a note if it is unknown."""
+    level = words.urgency(word)
+    if level is None:
         report.note(issue, "has an unknown priority; medium", word)
         return MEDIUM
-    return found
+    return level
 
 
-def _issue(where: str, one: dict[str, str], cells: dict[str, list[str]], times: Times) -> Issue:
-    # Without an id, a row is known again by what it is called and when it was made.
-    made = hashlib.sha256(f"{one['title']}\n{one.get('created_at', '')}".encode()).hexdigest()
-    name = one.get("id") or f"row {made[:16]}"
-    kind = one.get("type", "task").casefold()
-    links = [IssueLink(PARENT_LINK, one["parent"])] if "parent" in one else []
+def _issue(where: str, first: dict[str, str], cells: Cells, times: Times) -> Issue:
+    # A row without an id is identified by its title and creation time.
+    digest = hashlib.sha256(f"{first['title']}\n{first.get('created_at', '')}".encode()).hexdigest()
+    name = first.get("id") or f"row {digest[:16]}"
+    links = [IssueLink(PARENT_LINK, first["parent"])] if "parent" in first else []
     links += [IssueLink("blocks", other) for other in _listed(cells.get("blocked_by"))]
-    created_at = times.moment(name, "created", one.get("created_at", ""))
-    updated_at = times.moment(name, "updated", one.get("updated_at", ""))
-    closed_at = times.moment(name, "closed", one.get("closed_at", ""))
-    due_date = times.day(name, one.get("due_date", ""))
+    created_at = times.moment(name, "created", first.get("created_at", ""))
+    updated_at = times.moment(name, "updated", first.get("updated_at", ""))
+    closed_at = times.moment(name, "closed", first.get("closed_at", ""))
+    due_date = times.day(name, first.get("due_date", ""))
     return Issue(
         id=name,
-        title=one["title"],
+        title=first["title"],
         sections=tuple(("", text) for text in cells.get("description", [])),
-        status=one.get("status", "open").casefold(),
-        priority=priority(name, one.get("priority", ""), times.report),
-        kind=kind,
-        assignee=one.get("assignee", ""),
-        author=one.get("author", ""),
+        status=first.get("status", "open").casefold(),
+        priority=priority(name, first.get("priority", ""), times.report),
+        kind=first.get("type", "task").casefold(),
+        assignee=first.get("assignee", ""),
+        author=first.get("author", ""),
         labels=tuple(_listed(cells.get("labels"))),
         links=tuple(links),
-        remarks=tuple(IssueComment("", text, None) for text in cells.get("comments", [])),
+        comments=tuple(IssueComment("", text, None) for text in cells.get("comments", [])),
         due_date=due_date,
         created_at=created_at,
         updated_at=updated_at,
@@ -264,6 +265,6 @@ def _issue(where: str, one: dict[str, str], cells: dict[str, list[str]], times: 
 
 
 def _listed(values: list[str] | None) -> list[str]:
-    """The values of cells that hold one or several."""
+    """The items of cells that hold lists."""
     parts = [part.strip() for value in values or () for part in _LIST.split(value)]
     return [part for part in parts if part]

@@ -1,10 +1,8 @@
-"""Moving a folder of Markdown files in as wiki pages; again is harmless.
+"""flask import-wiki: a folder of Markdown files as wiki pages, one page per file.
 
-Each file is a page: its title comes from the front matter, else from its first heading, else from
-its name; its slug from the front matter's ``slug`` path, else from its own path, in which ``--``
-counts as ``/``. Relative links between the files become wikilinks, those to other files text. A
-page that is there already gets a new revision if the file says something else, and is left alone
-otherwise.
+The title is that of the front matter, else the first heading, else the file name. The slug comes
+from the front matter, else from the path, where ``--`` counts as ``/``. Relative links to other
+files become wikilinks. An existing page gets a new revision if its file differs.
 """
 
 import json
@@ -12,7 +10,7 @@ import posixpath
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,11 +24,7 @@ from app.core.actor import Actor
 from app.core.context import telling_webhooks
 from app.core.errors import DomainError
 from app.database.session import reading, savepoint, session, transaction
-from app.projects.command_line import (
-    WITHOUT_WEBHOOKS,
-    acting_human,
-    live_project_id,
-)
+from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 from app.wiki import service, slugs
 from app.wiki.models import WikiPage
 
@@ -42,17 +36,15 @@ _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):[ \t]*(.*)")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _TITLE_LINE = re.compile(r"\A\s*^#[ \t]+(.+?)[ \t]*#*(?:\n\s*^|\Z)", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-# A code span, which stays as it is, or a link whose target has no scheme and no blank.
+# A code span, which stays unchanged, or a link whose target has no blank.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
-
-
-# Files that are known by their names, having no suffix.
+# Files without a suffix that are no pages.
 _NAMED_FILES = frozenset({"Caddyfile", "Dockerfile", "LICENSE", "Makefile"})
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file: where it stands among the others, and what it says."""
+    """One file; ``path`` is relative to the folder and has no suffix."""
 
     path: str
     title: str
@@ -62,23 +54,22 @@ class SourceFile:
 
 @dataclass(slots=True)
 class WikiImportReport:
-    """What was done, and what could not be."""
+    """Counts of pages by outcome, and notes by path."""
 
-    made: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def as_text(self) -> str:
-        """The report for a person."""
         lines = [
-            f"{count:6d} {text.named(count, what)}" for what, count in sorted(self.made.items())
+            f"{count:6d} {text.named(count, kind)}" for kind, count in sorted(self.counts.items())
         ]
         return "\n".join([*lines, *(f"{path}: {note}" for path, note in self.notes)])
 
 
 def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
-    """The Markdown files below a folder, in the order of their paths."""
-    found = []
-    taken: set[str] = set()
+    """The Markdown files below a folder, sorted by path; the first of two with one slug counts."""
+    sources = []
+    slugs_in_use: set[str] = set()
     for path in sorted(folder.rglob("*.md")):
         name = path.relative_to(folder).as_posix()
         try:
@@ -87,36 +78,36 @@ def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
             report.notes.append((name, f"cannot be read ({error})"))
             continue
         source = _source(name, content)
-        if source.slug in taken:
+        if source.slug in slugs_in_use:
             report.notes.append((name, f"has the slug of another file ({source.slug}); left out"))
             continue
-        taken.add(source.slug)
-        found.append(source)
-    return found
+        slugs_in_use.add(source.slug)
+        sources.append(source)
+    return sources
 
 
 def _source(name: str, content: str) -> SourceFile:
     content = content.replace("\r\n", "\n")
-    matter: dict[str, str] = {}
+    fields: dict[str, str] = {}
     front = _FRONT_MATTER.match(content)
     if front:
         entries = (_ENTRY.match(line) for line in front.group(1).splitlines())
-        matter = {found.group(1): _unquoted(found.group(2)) for found in entries if found}
+        fields = {entry.group(1): _unquoted(entry.group(2)) for entry in entries if entry}
         content = content[front.end() :].lstrip("\n")
     path = name.removesuffix(".md").replace("--", "/")
     heading = _HEADING.search(content)
-    title = matter.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])
+    title = fields.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])
     title = title.strip()[: text.NAME_LENGTH] or path
     return SourceFile(
         path=path,
         title=title,
-        slug=slugs.from_words(matter.get("slug", "").strip("/") or path),
+        slug=slugs.from_words(fields.get("slug", "").strip("/") or path),
         body=_without_title(content, title),
     )
 
 
 def _without_title(content: str, title: str) -> str:
-    """The text without a first line that is the title again, which the page shows anyway."""
+    """The text without a first heading that repeats the title."""
     first = _TITLE_LINE.match(content)
     return content[first.end() :] if first and first.group(1) == title else content
 
@@ -132,10 +123,10 @@ def _unquoted(value: str) -> str:
 
 
 def with_wikilinks(source: SourceFile, by_path: dict[str, str], report: WikiImportReport) -> str:
-    """The file's body with its links to other files as wikilinks; code stays as it is."""
+    """The body with links to other files as wikilinks; code stays unchanged."""
     lines = []
     fence = ""
-    link = partial(_linked, source=source, by_path=by_path, report=report)
+    link = partial(_wikilink, source=source, by_path=by_path, report=report)
     for line in source.body.split("\n"):
         mark = _FENCE.match(line)
         if mark and not fence:
@@ -146,29 +137,29 @@ def with_wikilinks(source: SourceFile, by_path: dict[str, str], report: WikiImpo
     return "\n".join(lines)
 
 
-def _linked(
-    found: re.Match[str], source: SourceFile, by_path: dict[str, str], report: WikiImportReport
+def _wikilink(
+    match: re.Match[str], source: SourceFile, by_path: dict[str, str], report: WikiImportReport
 ) -> str:
-    shown, target = found.group(2), found.group(3)
-    if shown is None or ":" in target or target.startswith(("#", "//")):
-        return found.group(0)
+    label, target = match.group(2), match.group(3)
+    if label is None or ":" in target or target.startswith(("#", "//")):
+        return match.group(0)
     path, _, _ = target.partition("#")
     base = "" if path.startswith("/") else posixpath.dirname(source.path)
     resolved = posixpath.normpath(posixpath.join(base, path.lstrip("/")))
     if _is_no_page(path, resolved):
         report.notes.append((source.path, f"links to a file that is no page ({target})"))
-        return f"`{path}`" if shown.strip("`") == path else f"{shown} (`{path}`)"
+        return f"`{path}`" if label.strip("`") == path else f"{label} (`{path}`)"
     if not path.endswith(".md"):
-        return found.group(0)
+        return match.group(0)
     slug = by_path.get(resolved.removesuffix(".md").replace("--", "/"))
     if slug is None:
         report.notes.append((source.path, f"links to a file that is not there ({target})"))
-        return found.group(0)
-    return f"[[{slug}|{shown.replace('|', '/')}]]"
+        return match.group(0)
+    return f"[[{slug}|{label.replace('|', '/')}]]"
 
 
 def _is_no_page(path: str, resolved: str) -> bool:
-    """Whether a link leads to a file beside or outside the pages, which no wiki can show."""
+    """Whether a link leads to another kind of file, or out of the folder."""
     suffix = posixpath.splitext(path)[1]
     is_other = suffix not in ("", ".md") or posixpath.basename(path) in _NAMED_FILES
     return not path.startswith("/") and (is_other or resolved.startswith("../"))
@@ -181,15 +172,15 @@ def run(
     report: WikiImportReport,
     progress: Callable[[int], None],
 ) -> None:
-    """Write the files as pages through the verbs, in batches; each page whole or not at all."""
+    """Write the files as pages, in batches and each in its own savepoint."""
     by_path = {source.path: source.slug for source in sources}
-    for batch in _batches(sources):
+    for start in range(0, len(sources), BATCH):
         with transaction():
-            for source in batch:
+            for source in sources[start : start + BATCH]:
                 body = with_wikilinks(source, by_path, report)
                 try:
                     with savepoint():
-                        report.made[_write(actor, project_id, source, body)] += 1
+                        report.counts[_write(actor, project_id, source, body)] += 1
                 except DomainError as error:
                     report.notes.append((source.path, f"was refused: {error.message}"))
                 progress(1)
@@ -212,11 +203,6 @@ def _write(actor: Actor, project_id: str | None, source: SourceFile, body: str) 
         actor, page_id, title=source.title, body=body, summary=SUMMARY
     ).revision_number
     return "pages unchanged" if after == before else "pages with a new revision"
-
-
-def _batches(sources: list[SourceFile]) -> Iterator[list[SourceFile]]:
-    for start in range(0, len(sources), BATCH):
-        yield sources[start : start + BATCH]
 
 
 @click.command("import-wiki")

@@ -1,4 +1,4 @@
-"""What the words of other trackers mean here."""
+"""The vocabulary of other trackers, mapped to priorities, states and relations."""
 
 from app.importing.issues import MEDIUM
 from app.projects.models import StateCategory
@@ -36,15 +36,15 @@ _CATEGORIES = {
     ),
 }
 
-# Words that mean a state of this name, where the project has it: "doing" is no mere "to do", though
-# both are active.
+# Statuses that mean a state of this name, where the project has one. The category alone is coarser:
+# "doing" and "in review" are both active.
 STATE_NAMES = {
     **dict.fromkeys(("doing", "started", "active", "wip", "indeterminate"), "inprogress"),
     **dict.fromkeys(("review", "code review"), "inreview"),
     **dict.fromkeys(("selected for development", "ready"), "todo"),
 }
 
-# Kinds that the ticket's type says already; all others are kept as a label.
+# Kinds that the ticket type expresses; any other kind becomes a label.
 PLAIN_KINDS = frozenset({"epic", "story", "task", "subtask", "sub-task"})
 
 RELATED_WORDS = {
@@ -58,10 +58,10 @@ RELATED_WORDS = {
 
 
 def urgency(word: str) -> int | None:
-    """The priority that a word or number means, from 0 to 4; None where it is unknown."""
+    """The priority from 0 to 4 that a word or number means; None if unknown."""
     return _URGENCY.get(word.strip().casefold())
 
 
 def category(status: str) -> StateCategory | None:
-    """What a status means; None where the word is unknown."""
+    """The category that a status means; None if unknown."""
     return _CATEGORIES.get(status.strip().casefold().replace("_", " "))

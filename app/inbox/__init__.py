@@ -1,1 +1,1 @@
-"""What concerns one person: the inbox, mentions, and the home page."""
+"""The inbox, mentions and the home page of one person."""

@@ -1,7 +1,7 @@
-"""What a person finds at home besides their own tickets: who waits for them, and what bots did.
+"""The home page besides a person's own tickets: who waits for them, what bots did, where to go.
 
-All of it is derived: a hand-over is a bot's ``ticket.assigned``, a mention is ``@name`` in a
-comment that one has not answered, and how far one has read is a marker.
+All of it is derived: a hand-over is a bot's ``ticket.assigned``, a mention is ``@name`` in an
+unanswered comment, and a read marker says what was seen.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from app.wiki import loaders as wiki
 from app.wiki.models import WikiPage
 
 SUBJECT = "home"
-# Mentions and hand-overs older than this are lost from sight; so is what bots did before.
+# Older events are not considered.
 DAYS = 14
 EVENTS_READ = 1000
 NEEDS_SHOWN = 20
@@ -34,8 +34,8 @@ SNIPPET = 240
 
 REFUSALS = "auth.bot.write_attempt_"
 
-# What bots did, in words, with the filter of the audit log that shows it; the first that fits an
-# event counts it. The end of a type says what was done, for tickets as for pages and notes.
+# Words for what bots did, the audit log filter that shows it, and the prefixes or suffixes of the
+# event types it covers. The first entry that matches an event counts it.
 DEEDS = (
     ("moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
     ("commented", "event_type=comment.created", ("comment.created",)),
@@ -49,24 +49,22 @@ DEEDS = (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A ticket on which somebody waits for this person."""
+    """A ticket on which someone waits for this person."""
 
     ticket: Any
     by: UserSummary
-    # The words that mention the person; empty for a hand-over.
+    # An extract around the mention; empty for a hand-over.
     said: str
     at: int
 
     @property
     def is_handed_over(self) -> bool:
-        """Whether a bot gave the ticket to the person, and so may get it back."""
+        """Whether a bot assigned the ticket to the person, who can hand it back."""
         return not self.said
 
 
 @dataclass(frozen=True, slots=True)
 class BotDeed:
-    """How often a bot did something, and the filter of the audit log that shows it."""
-
     words: str
     many: int
     query: str
@@ -74,20 +72,17 @@ class BotDeed:
 
 @dataclass(frozen=True, slots=True)
 class Doings:
-    """What one bot did since the person was here last."""
-
     bot: UserSummary
     deeds: list[BotDeed]
 
     @property
     def many(self) -> int:
-        """All that it did."""
         return sum(deed.many for deed in self.deeds)
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A project, a watched ticket or a page: where one may want to go."""
+    """A recently changed project, watched ticket or wiki page."""
 
     kind: str
     name: str
@@ -98,7 +93,7 @@ class Destination:
 
 @operation(Access.HUMAN)
 def needs(actor: Actor) -> list[Need]:
-    """The open tickets on which somebody waits for the person, the newest first."""
+    """The open tickets on which someone waits for the person, newest first."""
     mentioned = may_mention(actor.username)
     handed = and_(
         AuditEvent.event_type == "ticket.assigned",
@@ -139,36 +134,38 @@ def needs(actor: Actor) -> list[Need]:
 
 
 def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
-    """Of these events the newest on each ticket, unless the person acted there since."""
-    called = mention_of(actor.username)
-    found: dict[str, Need] = {}
+    """The newest event of each ticket on which the person did not act later."""
+    mention = mention_of(actor.username)
+    needs_by_ticket: dict[str, Need] = {}
     for row in rows:
         said = ""
         if row.event_type == "comment.created":
-            place = called.search(row.payload.get("body") or "")
-            if place is None:
+            match = mention.search(row.payload.get("body") or "")
+            if match is None:
                 continue
-            start = max(0, place.start() - SNIPPET // 3)
+            start = max(0, match.start() - SNIPPET // 3)
             said = row.payload["body"][start : start + SNIPPET]
         elif row.payload.get("assignee_user_id") != actor.id:
             continue
         by = user_summary(row.user_id, row.user_type, row.username, row.display_name)
-        found.setdefault(row.id, Need(row, by, said, row.created_at))
-    if not found:
+        needs_by_ticket.setdefault(row.id, Need(row, by, said, row.created_at))
+    if not needs_by_ticket:
         return []
-    mine = session.execute(
+    own_events = session.execute(
         select(AuditEvent.ticket_id, func.max(AuditEvent.created_at).label("at"))
-        .where(AuditEvent.ticket_id.in_(list(found)), AuditEvent.actor_user_id == actor.id)
+        .where(
+            AuditEvent.ticket_id.in_(list(needs_by_ticket)), AuditEvent.actor_user_id == actor.id
+        )
         .group_by(AuditEvent.ticket_id)
     )
-    acted = {row.ticket_id: row.at for row in mine}
-    waiting = [need for key, need in found.items() if acted.get(key, 0) < need.at]
-    return waiting[:NEEDS_SHOWN]
+    acted_at = {row.ticket_id: row.at for row in own_events}
+    unanswered = [need for key, need in needs_by_ticket.items() if acted_at.get(key, 0) < need.at]
+    return unanswered[:NEEDS_SHOWN]
 
 
 @operation(Access.HUMAN)
 def since_last_time(actor: Actor) -> list[Doings]:
-    """What each bot did since the person's marker, the busiest first."""
+    """What each bot did since the person's read marker, the busiest bot first."""
     marker = (
         select(ReadMarker.updated_at)
         .where(ReadMarker.user_id == actor.id, ReadMarker.subject == SUBJECT)
@@ -199,8 +196,7 @@ def since_last_time(actor: Actor) -> list[Doings]:
     by_bot: dict[str, list[Any]] = {}
     for row in rows:
         by_bot.setdefault(row.id, []).append(row)
-    found = [_doings(counted) for counted in by_bot.values()]
-    return sorted(found, key=lambda one: -one.many)
+    return sorted(map(_doings, by_bot.values()), key=lambda doings: -doings.many)
 
 
 def _doings(rows: Sequence[Any]) -> Doings:
@@ -222,7 +218,7 @@ def _deed(event_type: str) -> str:
 
 @operation(Access.HUMAN)
 def destinations(actor: Actor) -> list[Destination]:
-    """Projects, watched tickets and pages, of each the latest changed, in one statement."""
+    """The latest changed projects, watched tickets and wiki pages, in one statement."""
     project = (
         select(
             literal("project").label("kind"),
@@ -260,8 +256,8 @@ def destinations(actor: Actor) -> list[Destination]:
 
 @operation(Access.HUMAN)
 def newest_event(actor: Actor) -> str:
-    """The id to which the marker moves when all was seen."""
-    found = session.scalar(
+    """The id of the newest event, to which a marker moves when everything is read."""
+    event_id = session.scalar(
         select(AuditEvent.id).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc()).limit(1)
     )
-    return found or ids.new_id()
+    return event_id or ids.new_id()

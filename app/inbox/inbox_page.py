@@ -1,4 +1,4 @@
-"""Home, the inbox, and what the header of every page shows of it."""
+"""The home page, the inbox, and their part of every page's header."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.text import unified
 from app.database.session import reading, session
-from app.inbox import home as seen
+from app.inbox import home as home_verbs
 from app.inbox import service as verbs
 from app.inbox.mentions import mention_of
 from app.projects.models import StateCategory
@@ -27,48 +27,61 @@ pages = Blueprint("inbox_pages", __name__)
 
 INBOX = "/inbox"
 SNIPPET = 240
-# Of each ticket on a page; its own page has all of them.
+# Events shown per ticket of the inbox.
 SHOWN = 5
+HOME_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedReply:
+    """A reply that was refused, and whether its ticket can still be opened."""
+
+    reference: str
+    typed: str
+    problem: str
+    is_there: bool
 
 
 @pages.get("/inbox")
 def inbox() -> Response:
-    """Show what others did to one's tickets, by ticket, the newest first."""
     cursor = request.args.get("cursor") or None
     with reading():
         try:
-            found = verbs.unread(actor(), limit=ROWS, cursor=cursor)
+            unread = verbs.unread(actor(), limit=ROWS, cursor=cursor)
         except InvalidField:
-            # A cursor that was cut off on its way: start at the top.
+            # A bad cursor, such as one of a truncated address.
             return go(INBOX)
-        groups = _by_ticket(rows(found.data))
-    next_url = address(INBOX, {}, cursor=found.next_cursor) if found.next_cursor else ""
-    newest = found.data[0]["id"] if found.data else ""
+        groups = _by_ticket(rows(unread.data))
+    next_url = address(INBOX, {}, cursor=unread.next_cursor) if unread.next_cursor else ""
+    newest = unread.data[0]["id"] if unread.data else ""
     return page(
         "home/inbox.html", groups=groups, newest=newest, next_url=next_url, is_older=bool(cursor)
     )
 
 
 def _by_ticket(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tickets of these events in their order, each with its own."""
-    found = session.execute(
+    """The tickets of these events, in their order, each with its events."""
+    tickets = session.execute(
         select(Ticket.id, Ticket.display_id, Ticket.title, Ticket.type).where(
             Ticket.id.in_({event["ticket_id"] for event in events})
         )
     )
-    known = {row.id: row for row in found}
+    by_id = {row.id: row for row in tickets}
     mention = mention_of(actor().username)
     groups: dict[str, dict[str, Any]] = {}
     for event in events:
         body = event["payload"].get("body") or ""
-        said = {"said": body[:SNIPPET], "is_cut": len(body) > SNIPPET, "calls": False}
-        if event["event_type"] == "comment.created":
-            said["calls"] = bool(mention.search(body))
+        is_comment = event["event_type"] == "comment.created"
+        shown = {
+            "said": body[:SNIPPET],
+            "is_cut": len(body) > SNIPPET,
+            "calls": is_comment and bool(mention.search(body)),
+        }
         group = groups.setdefault(
             event["ticket_id"],
-            {"ticket": known[event["ticket_id"]], "newest": event["id"], "all": []},
+            {"ticket": by_id[event["ticket_id"]], "newest": event["id"], "all": []},
         )
-        group["all"].append({**event, **said})
+        group["all"].append({**event, **shown})
     return [
         {**group, "events": group["all"][:SHOWN], "more": len(group["all"][SHOWN:])}
         for group in groups.values()
@@ -77,7 +90,7 @@ def _by_ticket(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pages.post("/inbox/read")
 def read_all() -> Response:
-    """Everything up to the newest event of the page was read."""
+    """Mark everything up to the page's newest event as read."""
     event_id = request.form.get("event_id", "")
     write(lambda present: verbs.mark_read(present, event_id))
     return go(INBOX)
@@ -85,75 +98,55 @@ def read_all() -> Response:
 
 @pages.post("/inbox/<reference>/read")
 def read_ticket(reference: str) -> Response:
-    """What the page showed of this ticket was read; with a script its entry goes away."""
+    """Mark what the page shows of this ticket as read; htmx gets the header out of band."""
     event_id = request.form.get("event_id", "")
-
-    def work(present: Actor) -> None:
-        verbs.mark_ticket_read(present, reference, event_id)
-
-    write(work)
-    if not is_htmx():
-        return go(INBOX)
-    return html(_standing(is_beside=True))
+    write(lambda present: verbs.mark_ticket_read(present, reference, event_id))
+    return html(_standing(out_of_band=True)) if is_htmx() else go(INBOX)
 
 
 @pages.get("/standing")
 def standing() -> Response:
-    """The entries of the header that tell of news, fetched once a page stands."""
-    return html(_standing(is_beside=False))
+    """The header's entries for bots and the inbox, which a script loads after the page."""
+    return html(_standing(out_of_band=False))
 
 
-def _standing(*, is_beside: bool) -> str:
+def _standing(*, out_of_band: bool) -> str:
     with reading():
-        found = verbs.standing(actor())
-    shown = "99+" if found.tickets >= verbs.COUNTED else str(found.tickets)
-    return render("home/_standing.html", standing=found, shown=shown, out_of_band=is_beside)
-
-
-HOME_ROWS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedReply:
-    """An answer that was not sent: on which ticket, its text, why, and if the ticket is there."""
-
-    reference: str
-    typed: str
-    problem: str
-    is_there: bool
+        news = verbs.standing(actor())
+    shown = "99+" if news.tickets >= verbs.COUNTED else str(news.tickets)
+    return render("home/_standing.html", standing=news, shown=shown, out_of_band=out_of_band)
 
 
 @pages.get("/")
 def home() -> Response:
-    """Show what needs the person, their open tickets, what bots did, and the ways on."""
-    return _show()
+    return _home()
 
 
-def _show(refused: RefusedReply | None = None, *, status: int = 200) -> Response:
+def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response:
     with reading():
-        mine = listing.list_tickets(
+        own = listing.list_tickets(
             actor(),
             limit=HOME_ROWS,
             cursor=None,
             with_body=False,
             assignee_user_id=actor().id,
-            state_category=[str(one) for one in StateCategory if one is not StateCategory.DONE],
+            state_category=[str(kind) for kind in StateCategory if kind is not StateCategory.DONE],
         )
-        needs = seen.needs(actor())
-        doings = seen.since_last_time(actor())
-        places = seen.destinations(actor())
+        needs = home_verbs.needs(actor())
+        doings = home_verbs.since_last_time(actor())
+        places = home_verbs.destinations(actor())
     handed = {need.ticket.display_id for need in needs if need.is_handed_over}
     return page(
         "home/index.html",
-        tickets=mine.data,
-        more=mine.next_cursor is not None,
+        tickets=own.data,
+        more=own.next_cursor is not None,
         needs=needs,
         doings=doings,
         projects=[one for one in places if one.kind == "project"],
         watched=[one for one in places if one.kind == "ticket"],
         recent=[one for one in places if one.kind == "page"],
         refused=refused,
-        # Its ticket is with somebody else by now, or gone: what was typed stands by itself.
+        # The ticket of the reply is no longer listed, so the page shows the typed text apart.
         is_apart=refused is not None and refused.reference not in handed,
         status=status,
     )
@@ -161,10 +154,10 @@ def _show(refused: RefusedReply | None = None, *, status: int = 200) -> Response
 
 @pages.post("/seen")
 def all_seen() -> Response:
-    """Move the person's marker to now: what bots did up to here was seen."""
+    """Move the person's read marker to the newest event."""
 
     def work(present: Actor) -> None:
-        read_markers.move_marker(present, seen.SUBJECT, seen.newest_event(present))
+        read_markers.move_marker(present, home_verbs.SUBJECT, home_verbs.newest_event(present))
 
     write(work)
     return go("/")
@@ -172,7 +165,7 @@ def all_seen() -> Response:
 
 @pages.post("/tickets/<reference>/hand-back")
 def hand_back(reference: str) -> Response:
-    """Answer a bot on a ticket that it handed over, and give the ticket back to it, in one."""
+    """Comment on a ticket that a bot handed over and assign it to the bot, in one transaction."""
     body = unified(request.form.get("body", "")).strip()
     bot_id = request.form.get("bot_id", "")
 
@@ -187,13 +180,12 @@ def hand_back(reference: str) -> Response:
         write(work)
     except (InvalidField, Conflict, Gone, NotFound) as error:
         is_there = not isinstance(error, Gone | NotFound)
-        refused = RefusedReply(reference, body, _words(reference, error), is_there)
-        return _show(refused, status=error.status)
+        refused = RefusedReply(reference, body, _reason(reference, error), is_there)
+        return _home(refused, status=error.status)
     return go("/")
 
 
-def _words(reference: str, error: DomainError) -> str:
-    """Why an answer was refused, for a person."""
+def _reason(reference: str, error: DomainError) -> str:
     details = error.details or {}
     if details.get("reason") != "assignee_mismatch":
         return error.message

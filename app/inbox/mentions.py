@@ -1,7 +1,6 @@
-"""Mentions: ``@name`` in a comment, found in its event, since comments keep no list of them.
+"""Mentions: ``@name`` in a comment, found in the events of comments.
 
-Who asks often is answered from memory: events never change, so each process reads only those that
-came since it looked last.
+Events never change, so each process caches a user's mentions and reads only later events.
 """
 
 import re
@@ -15,14 +14,14 @@ from app.core.clock import now_ms
 from app.database.session import session
 
 COMMENTED = "comment.created"
-# On PostgreSQL an event may commit after a later one: each look reaches back so far.
+# On PostgreSQL an event may commit after a later one, so each query reaches back by this.
 OVERLAP_MS = 10_000
 USERS_KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The tickets on which a user was mentioned up to a moment, and when last."""
+    """The tickets that mention a user up to ``until``, with the time of the last mention."""
 
     until: int = 0
     tickets: dict[str, int] = field(default_factory=dict)
@@ -33,19 +32,19 @@ _known: dict[str, _Known] = {}
 
 
 def may_mention(username: str) -> ColumnElement[bool]:
-    """Whether an event's comment may mention this user; ``mention_of`` decides."""
-    name = func.lower(cast(AuditEvent.payload, String))
-    return (AuditEvent.event_type == COMMENTED) & name.contains(f"@{username}", autoescape=True)
+    """Whether an event may mention this user, in SQL; ``mention_of`` decides."""
+    payload = func.lower(cast(AuditEvent.payload, String))
+    return (AuditEvent.event_type == COMMENTED) & payload.contains(f"@{username}", autoescape=True)
 
 
 def mention_of(username: str) -> re.Pattern[str]:
-    """What a mention of this user looks like: the whole name, at the beginning of a word."""
+    """Matches the whole name after ``@`` at the start of a word."""
     name = re.escape(username)
     return re.compile(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", re.IGNORECASE)
 
 
 def mentioned_on(actor: Actor, since: int) -> list[str]:
-    """The tickets on which somebody else mentioned this user since a moment (milliseconds)."""
+    """The ids of tickets on which someone else mentioned this user; ``since`` in milliseconds."""
     known = _known.get(actor.id, _Known())
     moment = now_ms()
     rows = session.execute(
@@ -63,7 +62,7 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
         for row in rows
         if mention.search(row.payload.get("body") or "")
     }
-    tickets = {ticket_id: at for ticket_id, at in tickets.items() if at >= since}
+    tickets = {ticket_id: time for ticket_id, time in tickets.items() if time >= since}
     if len(_known) >= USERS_KEPT and actor.id not in _known:
         _known.clear()
     _known[actor.id] = _Known(moment, tickets)

@@ -1,7 +1,7 @@
 """The inbox: what others did to the tickets that a person watches, holds or is mentioned on.
 
-All of it is derived from the audit log. What was read is told by markers that only move forward:
-one for everything, and one for each ticket. What is older than ``DAYS`` is lost from sight.
+It is a query over the audit log of the last ``DAYS``. Read markers, one for everything and one per
+ticket, only move forward.
 """
 
 from dataclasses import dataclass
@@ -39,32 +39,31 @@ from app.tickets import loaders as tickets
 from app.tickets.models import Ticket, TicketWatcher
 
 SUBJECT = "inbox"
-# The marker of one ticket: this, and its id.
+# The subject of a ticket's marker is this and the ticket's id.
 OF_TICKET = "inbox:"
 DAYS = 30
 COUNTED = 100
-# A token's last use is written at most a minute late (``accounts/last_used.py``).
+# The last use of a token is written up to a minute late (``accounts/last_used.py``).
 AT_WORK_MS = 2 * MINUTE_MS
-# Before the id of any event.
+# Sorts before every event id.
 BEFORE_ALL = "00000000-0000-0000-0000-000000000000"
-# Who watches what is nobody's news.
-UNTOLD = ("ticket.watcher_added", "ticket.watcher_removed")
+# Events that are no news to anyone.
+IGNORED = ("ticket.watcher_added", "ticket.watcher_removed")
 
 Own = aliased(ReadMarker, name="own")
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the header of every page shows, fetched once the page stands."""
+    """What the header of every page shows; ``tickets`` with news are counted up to ``COUNTED``."""
 
-    # Tickets with news, counted up to ``COUNTED``.
     tickets: int
     is_bot_at_work: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """How far everything was read: events before ``start``, and those up to ``event_id``."""
+    """How far everything is read: events before ``start``, and those up to ``event_id``."""
 
     start: int
     event_id: str
@@ -79,7 +78,7 @@ def _read(actor: Actor) -> _Read:
 
 
 def _own_tickets(actor: Actor) -> CTE:
-    """The ids of the tickets of which the person wants to hear."""
+    """The ids of the live tickets that the person watches, holds or is mentioned on."""
     watched = select(TicketWatcher.ticket_id.label("id")).where(TicketWatcher.user_id == actor.id)
     held = select(Ticket.id).where(Ticket.assignee_user_id == actor.id, Ticket.deleted_at.is_(None))
     mentioned = select(Ticket.id).where(
@@ -94,10 +93,10 @@ def _own_tickets(actor: Actor) -> CTE:
 
 
 def _is_news(actor: Actor, read: _Read) -> ColumnElement[bool]:
-    """Whether an event is by somebody else and was not read; ``Own`` is its ticket's marker."""
+    """Whether an event is by someone else and unread; ``Own`` is the marker of its ticket."""
     return and_(
         AuditEvent.category == Category.ACTIVITY.value,
-        AuditEvent.event_type.not_in(UNTOLD),
+        AuditEvent.event_type.not_in(IGNORED),
         or_(AuditEvent.actor_user_id.is_(None), AuditEvent.actor_user_id != actor.id),
         AuditEvent.created_at >= read.start,
         AuditEvent.id > read.event_id,
@@ -112,7 +111,7 @@ def _own_marker(actor: Actor, ticket_id: Any) -> ColumnElement[bool]:
 
 @operation(Access.HUMAN)
 def unread(actor: Actor, *, limit: int, cursor: str | None) -> Page:
-    """The events that the person has not read, newest first; raises InvalidField for a cursor."""
+    """The unread events, newest first; raises InvalidField for a bad cursor."""
     own = _own_tickets(actor)
     return page(
         select(AuditEvent, AuditEvent.id, AuditEvent.created_at)
@@ -130,14 +129,14 @@ def unread(actor: Actor, *, limit: int, cursor: str | None) -> Page:
 
 @operation(Access.HUMAN)
 def standing(actor: Actor) -> Standing:
-    """How many tickets have news, and whether a bot called within the last minute or so."""
+    """How many tickets have unread events, and whether a bot was active just now."""
     own = _own_tickets(actor)
     news = (
         exists()
         .where(AuditEvent.ticket_id == own.c.id, _is_news(actor, _read(actor)))
         .correlate(own, Own)
     )
-    found = (
+    unread_tickets = (
         select(own.c.id)
         .outerjoin(Own, _own_marker(actor, own.c.id))
         .where(news)
@@ -145,21 +144,20 @@ def standing(actor: Actor) -> Standing:
         .subquery()
     )
     used = exists().where(BotToken.is_active, BotToken.last_used_at >= now_ms() - AT_WORK_MS)
-    many, at_work = session.execute(
-        select(select(func.count()).select_from(found).scalar_subquery(), used)
-    ).one()
-    return Standing(many, bool(at_work))
+    count = select(func.count()).select_from(unread_tickets).scalar_subquery()
+    tickets, is_bot_at_work = session.execute(select(count, used)).one()
+    return Standing(tickets, bool(is_bot_at_work))
 
 
 @operation(Access.HUMAN)
 def mark_read(actor: Actor, event_id: str) -> None:
-    """Everything up to this event was read; raises InvalidField for what is no event."""
+    """Mark everything up to this event as read; raises InvalidField if there is no such event."""
     read_markers.move_marker(actor, SUBJECT, _event(event_id).id)
 
 
 @operation(Access.HUMAN)
 def mark_ticket_read(actor: Actor, reference: str, event_id: str) -> None:
-    """What happened to this ticket up to the event was read; raises InvalidField, NotFound."""
+    """Mark a ticket's events up to this one as read; raises InvalidField and NotFound."""
     ticket = tickets.find(reference)
     if ticket is None:
         raise NotFound("ticket", reference)

@@ -1,1 +1,1 @@
-"""What a server process does beside answering: deliveries and sweeps, with APScheduler as clock."""
+"""The background jobs of a server process: deliveries, sweeps and flushing the search index."""

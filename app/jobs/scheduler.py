@@ -1,7 +1,4 @@
-"""The clock of a server process: it wakes the deliveries every second and sweeps every hour.
-
-The search index is flushed when something was put into it, and now and then.
-"""
+"""Scheduling the background jobs of a server process."""
 
 import logging
 import threading
@@ -22,16 +19,16 @@ from app.webhooks.worker import Worker
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1
-# Between two looks at what nobody flushed.
+# Between two checks for search documents that were not flushed when they were written.
 FLUSH_SECONDS = 15
-# Between two looks at which minutes of failed credentials are over.
+# Between two reports of failed credentials.
 FAILURES_SECONDS = 20
-# The first sweep, after the start.
+# From the start of the process to its first sweep.
 FIRST_SWEEP_SECONDS = 60
 
 
 class Jobs:
-    """Everything that one process does in the background, from ``start`` to ``stop``."""
+    """The background jobs of one process, from ``start`` to ``stop``."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -46,12 +43,11 @@ class Jobs:
         )
 
     def start(self) -> None:
-        """Begin."""
-        # The library says at INFO that each of its jobs ran.
+        # At INFO the library logs every run of a job.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         self._scheduler.add_job(self._worker.check, "interval", seconds=POLL_SECONDS)
         self._scheduler.add_job(self._flusher.check, "interval", seconds=FLUSH_SECONDS)
-        self._scheduler.add_job(self._tell_failures, "interval", seconds=FAILURES_SECONDS)
+        self._scheduler.add_job(self._report_failures, "interval", seconds=FAILURES_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
                 self._sweep,
@@ -65,7 +61,7 @@ class Jobs:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """End: nothing new is begun, what is under way is waited for a little. Once is enough."""
+        """Start nothing more and wait shortly for running jobs; later calls do nothing."""
         if not self._ended.acquire(blocking=False):
             return
         self._stopping.set()
@@ -73,7 +69,7 @@ class Jobs:
         self._flusher.stop()
         self._worker.stop()
 
-    def _tell_failures(self) -> None:
+    def _report_failures(self) -> None:
         with self._app.app_context():
             request_id.set(None)
             try:

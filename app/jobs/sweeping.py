@@ -1,4 +1,4 @@
-"""What sweepers delete, and running them: in small transactions, one run at a time."""
+"""Sweepers: which rows expire, and deleting them in small batches, one run at a time."""
 
 import json
 import os
@@ -25,9 +25,19 @@ from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
+BATCH = 500
+# Finished entries stay for a day, for people who investigate deliveries.
+OUTBOX_MS = DAY_MS
+INTERVAL_MINUTES = 60
+# A run that does not prolong its lease for this long is dead.
+LEASE_MS = 5 * MINUTE_MS
+PAUSE_SECONDS = 0.02
+# Processes share a schedule, so a sweeper that ran this recently does not run again.
+JUST_NOW_MS = INTERVAL_MINUTES * MINUTE_MS // 2
+
 
 class SweeperLease(Base):
-    """The lease of one sweeper; it is over when it runs out or is given back."""
+    """The lease of one sweeper, until it runs out or is released."""
 
     __tablename__ = "sweeper_leases"
 
@@ -37,25 +47,19 @@ class SweeperLease(Base):
     last_run_at: Mapped[int | None] = mapped_column(Moment)
 
 
-BATCH = 500
-# Finished entries stay a while for whoever looks into what happened.
-OUTBOX_MS = DAY_MS
-
-
 @dataclass(frozen=True, slots=True)
-class Sweeper:
-    """One kind of row that does not stay for ever."""
-
-    name: str
-    # In a writing unit of work: delete up to BATCH rows; how many it were.
-    batch: Callable[[Settings], int]
+class Swept:
+    sweeper: str
+    deleted: int
 
 
-def _delete(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> int:
-    """Delete up to BATCH rows that fit, by their key, leaving alone what others hold."""
-    due = session.scalars(
-        select(key).where(*conditions).limit(BATCH).with_for_update(skip_locked=True)
-    ).all()
+def _due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> Sequence[Any]:
+    """Lock up to BATCH matching rows, skipping those that are locked; their keys."""
+    statement = select(key).where(*conditions).limit(BATCH)
+    return session.scalars(statement.with_for_update(skip_locked=True)).all()
+
+
+def _delete(key: InstrumentedAttribute[Any], due: Sequence[Any]) -> int:
     if due:
         session.execute(
             delete(key.class_).where(key.in_(due)).execution_options(synchronize_session=False)
@@ -63,30 +67,29 @@ def _delete(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -
     return len(due)
 
 
+def _delete_due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> int:
+    return _delete(key, _due(key, *conditions))
+
+
 def sessions(settings: Settings) -> int:
-    """Sessions past their absolute or idle end that nobody presented again."""
+    """Sessions past their absolute or idle end."""
     moment = now_ms()
     idle_since = moment - settings.session_idle_minutes * MINUTE_MS
-    return _delete(
+    return _delete_due(
         UserSession.id,
         or_(UserSession.expires_at <= moment, UserSession.last_seen_at <= idle_since),
     )
 
 
 def idempotency_records(_: Settings) -> int:
-    """Kept answers past IDEMPOTENCY_KEY_TTL_HOURS."""
-    return _delete(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
+    """Stored responses past IDEMPOTENCY_KEY_TTL_HOURS."""
+    return _delete_due(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
 
 
 def tool_invocations(settings: Settings) -> int:
-    """Calls past TOOL_INVOCATION_LOG_RETENTION_DAYS; the events that point at them let go."""
+    """Calls past TOOL_INVOCATION_LOG_RETENTION_DAYS; their events lose the reference."""
     oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
-    due: Sequence[str] = session.scalars(
-        select(ToolInvocation.id)
-        .where(ToolInvocation.created_at < oldest)
-        .limit(BATCH)
-        .with_for_update(skip_locked=True)
-    ).all()
+    due = _due(ToolInvocation.id, ToolInvocation.created_at < oldest)
     if due:
         session.execute(
             update(AuditEvent)
@@ -94,25 +97,21 @@ def tool_invocations(settings: Settings) -> int:
             .values(tool_invocation_log_id=None)
             .execution_options(synchronize_session=False)
         )
-        session.execute(
-            delete(ToolInvocation)
-            .where(ToolInvocation.id.in_(due))
-            .execution_options(synchronize_session=False)
-        )
-    return len(due)
+    return _delete(ToolInvocation.id, due)
 
 
 def login_windows(_: Settings) -> int:
-    """Login attempts that no window counts any more."""
-    return _delete(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
+    """Login attempts outside of every window."""
+    return _delete_due(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
 
 
 def outbox(_: Settings) -> int:
-    """Outbox entries that were dealt with a day ago, and those that nobody will deal with.
+    """Finished entries, and entries of deleted webhooks.
 
-    An event that met the deletion of its webhook can leave an entry behind on PostgreSQL.
+    On PostgreSQL an event concurrent with the deletion of its webhook can leave such an entry.
     """
-    return _delete(OutboxEntry.id, OutboxEntry.finished_at <= now_ms() - OUTBOX_MS) or _delete(
+    finished = OutboxEntry.finished_at <= now_ms() - OUTBOX_MS
+    return _delete_due(OutboxEntry.id, finished) or _delete_due(
         OutboxEntry.id,
         OutboxEntry.state == OutboxState.PENDING.value,
         OutboxEntry.due_at <= now_ms() - OUTBOX_MS,
@@ -120,32 +119,14 @@ def outbox(_: Settings) -> int:
     )
 
 
-SWEEPERS: dict[str, Sweeper] = {
-    sweeper.name: sweeper
-    for sweeper in (
-        Sweeper("sessions", sessions),
-        Sweeper("idempotency-records", idempotency_records),
-        Sweeper("tool-invocations", tool_invocations),
-        Sweeper("login-windows", login_windows),
-        Sweeper("outbox", outbox),
-    )
+# Each deletes up to BATCH rows in a writing unit of work and returns their number.
+SWEEPERS: dict[str, Callable[[Settings], int]] = {
+    "sessions": sessions,
+    "idempotency-records": idempotency_records,
+    "tool-invocations": tool_invocations,
+    "login-windows": login_windows,
+    "outbox": outbox,
 }
-
-
-INTERVAL_MINUTES = 60
-# A run that is silent for so long has died.
-LEASE_MS = 5 * MINUTE_MS
-PAUSE_SECONDS = 0.02
-# Of several processes with the same schedule one runs; the others find that it just did.
-JUST_NOW_MS = INTERVAL_MINUTES * MINUTE_MS // 2
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What a run deleted."""
-
-    sweeper: str
-    deleted: int
 
 
 def sweep(
@@ -155,10 +136,10 @@ def sweep(
     now: bool = False,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Swept | None:
-    """Run a sweeper to its end and record ``system.sweeper_ran``; None where another runs it.
+    """Run a sweeper until no row is left and record ``system.sweeper_ran``.
 
-    Also None where it just ran, unless it is to run ``now``. A run that may not go on ends after
-    its batch. Opens its own units of work.
+    None if it runs elsewhere, or ran recently and ``now`` is not set. ``may_go_on`` is asked after
+    each batch. Opens its own units of work.
     """
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     if not run_write(lambda: _take_lease(name, owner, now=now)):
@@ -170,22 +151,22 @@ def sweep(
             deleted += count
             if count < BATCH or not may_go_on():
                 break
-            # Whoever waits to write goes first.
+            # Lets other writers go first.
             time.sleep(PAUSE_SECONDS)
     finally:
         took = round((time.monotonic() - started) * 1000)
-        run_write(lambda: _give_back(name, owner, deleted, took))
+        run_write(lambda: _release(name, owner, deleted, took))
     return Swept(name, deleted)
 
 
 def _batch(name: str, owner: str, settings: Settings) -> int | None:
-    """Delete a batch and prolong the lease; None where it was lost: no two go on at once."""
+    """Delete a batch and prolong the lease; None if another run has taken the lease."""
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None or lease.owner != owner:
         return None
     lease.lease_until = database_ms() + LEASE_MS
     session.flush()
-    return SWEEPERS[name].batch(settings)
+    return SWEEPERS[name](settings)
 
 
 def _take_lease(name: str, owner: str, *, now: bool) -> bool:
@@ -194,9 +175,9 @@ def _take_lease(name: str, owner: str, *, now: bool) -> bool:
     if lease is None:
         lease = SweeperLease(sweeper=name, lease_until=0)
         session.add(lease)
-    # Once the row is ours: a run that ended while we waited for it did not end after this moment.
+    # Read once the row is locked, so that no other run has ended later.
     moment = database_ms()
-    # What lies farther ahead than it can was written before the database's clock was set back.
+    # A lease that ends later than any can was written before the database's clock was set back.
     if moment < lease.lease_until <= moment + 2 * LEASE_MS:
         return False
     just_ran = lease.last_run_at is not None and 0 <= moment - lease.last_run_at < JUST_NOW_MS
@@ -207,7 +188,7 @@ def _take_lease(name: str, owner: str, *, now: bool) -> bool:
     return True
 
 
-def _give_back(name: str, owner: str, deleted: int, took: int) -> None:
+def _release(name: str, owner: str, deleted: int, took: int) -> None:
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is not None and lease.owner == owner:
         lease.owner, lease.lease_until, lease.last_run_at = None, 0, database_ms()

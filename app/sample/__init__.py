@@ -1,1 +1,1 @@
-"""The first minutes: three steps after the setup, and a sample project to look around in."""
+"""The first steps after setup, and the sample project."""

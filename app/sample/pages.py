@@ -1,7 +1,4 @@
-"""The first steps after the setup, each of which may be skipped; and the sample project.
-
-A project or the sample first, then people, then a bot whose first call one sees arrive.
-"""
+"""The pages of the first steps after setup: a project or the sample, people, a bot."""
 
 from contextlib import suppress
 
@@ -31,19 +28,17 @@ PEOPLE, BOT = "/start/people", "/start/bot"
 
 def _project_step(form: Form, *, status: int = 200) -> Response:
     with reading():
-        found = samples.live_sample(actor())
-    return page("welcome/project.html", form=form, sample=found, status=status)
+        project = samples.live_sample(actor())
+    return page("welcome/project.html", form=form, sample=project, status=status)
 
 
 @pages.get("/start")
 def start() -> Response:
-    """Offer the sample project, or one of one's own."""
     return _project_step(Form())
 
 
 @pages.post("/start")
 def make_project() -> Response:
-    """Create a project and go on to the people."""
     form = load_form(ProjectCreate)
 
     def work(present: Actor) -> str:
@@ -56,20 +51,18 @@ def make_project() -> Response:
 
 def _people_step(form: Form, *, status: int = 200) -> Response:
     with reading():
-        everyone = users.list_users(actor(), limit=SHOWN, cursor=None, humans_only=True).data
-    people = [user for user in everyone if user["is_active"]]
+        humans = users.list_users(actor(), limit=SHOWN, cursor=None, humans_only=True).data
+    people = [user for user in humans if user["is_active"]]
     return page("welcome/people.html", form=form, people=people, status=status)
 
 
 @pages.get(PEOPLE)
 def people() -> Response:
-    """Ask who else works here."""
     return _people_step(Form())
 
 
 @pages.post(PEOPLE)
 def add_person() -> Response:
-    """Add a person, and ask for the next."""
     form = load_form(UserCreate)
     done = attempt(
         form, lambda: users.create_user(actor(), **form.data, settings=settings_at_hand())
@@ -79,11 +72,11 @@ def add_person() -> Response:
 
 def _bot_step(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
     with reading():
-        known = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
+        choices = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
     return page(
         "welcome/bot.html",
         form=form,
-        projects=known,
+        projects=choices,
         reveal=reveal_of(issued) if issued is not None else None,
         status=status,
     )
@@ -91,35 +84,31 @@ def _bot_step(form: Form, *, issued: IssuedBot | None = None, status: int = 200)
 
 @pages.get(BOT)
 def bot() -> Response:
-    """Ask for the first bot."""
     return _bot_step(Form())
 
 
 @pages.post(BOT)
 def make_bot() -> Response:
-    """Create a bot, show its token once, and wait for its first call."""
     form, issued = create_from_form()
     return _bot_step(form, issued=issued, status=422 if issued is None else 200)
 
 
 @pages.post("/sample-project")
 def load_sample() -> Response:
-    """Load the sample project, unless it is there, and go on to it."""
     try:
-        found = write(lambda present: sample.load_sample(present, settings=settings_at_hand()))
+        project = write(lambda present: sample.load_sample(present, settings=settings_at_hand()))
     except Conflict:
-        # Sent twice, or somebody else was quicker: one is what was wanted.
+        # The form was sent twice, or someone else loaded the sample in the meantime.
         with reading():
-            there = samples.live_sample(actor())
-        if there is None:
+            existing = samples.live_sample(actor())
+        if existing is None:
             raise
-        found = there
-    return go(safe_next(request.form.get("next", f"/projects/{found.key}/board")))
+        project = existing
+    return go(safe_next(request.form.get("next", f"/projects/{project.key}/board")))
 
 
 @pages.post("/sample-project/remove")
 def remove_sample() -> Response:
-    """Remove it; where it is gone already, that is what was wanted."""
     with suppress(NotFound):
         write(sample.remove_sample)
     return go("/projects?removed")

@@ -1,26 +1,27 @@
-"""The sample project: making it through the verbs that anyone uses, and removing it again.
+"""Loading and removing the sample project, through the verbs and tools that everyone uses.
 
-Two bots and whoever loads it make thirty tickets, six pages and a history in one transaction, so it
-is there whole or not at all. Every row is audited; times are those of the moment.
+Two bots and the person who loads it create tickets, pages and a history in one transaction. Every
+change is audited.
 """
 
 import re
 from datetime import date, timedelta
 
+import click
 from sqlalchemy import select
 
 from app.accounts.identity import bot_as_actor
 from app.accounts.models import BotMode, User, UserType
 from app.audit.models import AuditEvent
 from app.bots import service as bots
-from app.bots import service as pausing
-from app.config import Settings
+from app.config import Settings, settings_at_hand
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, now_ms
 from app.core.errors import Conflict, NotFound
-from app.database.session import session
+from app.database.session import reading, run_write, session
 from app.projects import labels
 from app.projects import service as projects
+from app.projects.command_line import acting_human
 from app.projects.models import Project
 from app.projects.samples import DESCRIPTION, KEY, live_sample
 from app.sample.sample_history import AFTER, BEFORE, BOTS, CHECKER, PERSON, Stage, Step
@@ -30,20 +31,20 @@ from app.tools.catalog import catalog
 from app.undo import service
 
 NAME = "Sample project"
-# The change of a bot that the person takes back.
-TAKEN_BACK = f"{KEY}-19"
+# The ticket on which the person undoes a bot's change.
+UNDONE = f"{KEY}-19"
 
 
 @operation(Access.HUMAN)
 def load_sample(actor: Actor, *, settings: Settings) -> Project:
-    """Make the sample project with its tickets, pages, notes, bots and their history.
+    """Create the sample project with its tickets, pages, notes, bots and their history.
 
-    A key or a username that is taken, also by an earlier sample, gets a number. Raises Conflict
-    ``invariant_violation`` while there is one, or while all bots are paused.
+    A key or username that is taken gets a number. Raises Conflict ``invariant_violation`` while a
+    sample exists, or while all bots are paused.
     """
     if live_sample(actor) is not None:
         raise Conflict("invariant_violation", "The sample project is there already.")
-    if pausing.current_pause(actor) is not None:
+    if bots.current_pause(actor) is not None:
         raise Conflict("invariant_violation", "All bots are paused; let them write again first.")
     project = projects.create_project(
         actor, key=_free_key(), name=NAME, description=DESCRIPTION, owner_user_id=actor.id
@@ -51,59 +52,59 @@ def load_sample(actor: Actor, *, settings: Settings) -> Project:
     for name, color in LABELS:
         labels.create_label(actor, project.id, name=name, color=color)
     people = {PERSON: actor.username} | {
-        name: _bot(actor, name, shown, project, settings).username for name, shown in BOTS
+        name: _bot(actor, name, display_name, project, settings).username
+        for name, display_name in BOTS
     }
     stage = _stage(actor, project, people, settings)
     for ticket in TICKETS:
-        stage.play(_filing(ticket))
+        stage.run(_create_step(ticket))
     for slug, title, body in PAGES:
-        given = {"project": KEY, "slug": slug, "title": title, "body": body}
-        stage.play(Step(PERSON, "create_wiki_page", given))
+        args = {"project": KEY, "slug": slug, "title": title, "body": body}
+        stage.run(Step(PERSON, "create_wiki_page", args))
     for body, color in NOTES:
-        given = {"project": KEY, "body": body, "color": color}
-        stage.play(Step(PERSON, "create_sticky_note", given))
+        args = {"project": KEY, "body": body, "color": color}
+        stage.run(Step(PERSON, "create_sticky_note", args))
     for step in BEFORE:
-        stage.play(step)
-    _take_back(actor, stage.named(TAKEN_BACK))
+        stage.run(step)
+    _undo_last_change(actor, stage.named(UNDONE))
     bots.update_bot(actor, _id_of(people[CHECKER]), mode=BotMode.READ.value)
     for step in AFTER:
-        stage.play(step)
+        stage.run(step)
     for name, _ in BOTS:
-        # Nobody knows these tokens; who wants to be one of the bots issues a new one.
+        # Nobody has these tokens.
         bots.revoke_token(actor, _id_of(people[name]))
     return project
 
 
 def _free_key() -> str:
-    """``SAMPLE``, or with the first number that no project has; keys stay taken for ever."""
+    """``SAMPLE``, with a number where that is taken; keys of deleted projects stay taken."""
     taken = set(session.scalars(select(Project.key).where(Project.key.startswith(KEY))))
     return next(key for key in _numbered(KEY, "") if key not in taken)
 
 
-def _numbered(name: str, joint: str) -> list[str]:
-    return [name, *(f"{name}{joint}{number}" for number in range(2, 1000))]
+def _numbered(name: str, separator: str) -> list[str]:
+    return [name, *(f"{name}{separator}{number}" for number in range(2, 1000))]
 
 
-def _bot(actor: Actor, name: str, shown: str, project: Project, settings: Settings) -> User:
-    """The bot of an earlier sample, awake again; else a new one, under the first free name."""
+def _bot(actor: Actor, name: str, display_name: str, project: Project, settings: Settings) -> User:
+    """The bot of an earlier sample, activated again; else a new one with the first free name."""
     for username in _numbered(name, "-"):
-        found = session.scalar(select(User).where(User.username == username))
-        if found is None:
-            made = bots.create_bot(
+        user = session.scalar(select(User).where(User.username == username))
+        if user is None:
+            return bots.create_bot(
                 actor,
                 username=username,
-                display_name=shown,
+                display_name=display_name,
                 mode=BotMode.WRITE.value,
                 project_ids=[project.id],
                 can_edit_global_wiki=False,
                 settings=settings,
-            )
-            return made.user
-        if found.is_bot and not found.is_active and found.display_name == shown:
-            bots.rotate_token(actor, found.id)
+            ).user
+        if user.is_bot and not user.is_active and user.display_name == display_name:
+            bots.rotate_token(actor, user.id)
             mode = BotMode.WRITE.value
             fields = {"is_active": True, "mode": mode, "project_ids": [project.id]}
-            return bots.update_bot(actor, found.id, **fields).user
+            return bots.update_bot(actor, user.id, **fields).user
     raise Conflict("duplicate_key", f"Every username like {name} is in use.")
 
 
@@ -113,10 +114,10 @@ def _id_of(username: str) -> str:
 
 def _stage(actor: Actor, project: Project, people: dict[str, str], settings: Settings) -> Stage:
     names = people | {KEY: project.key}
-    known = re.compile("|".join(map(re.escape, names)))
+    placeholders = re.compile("|".join(map(re.escape, names)))
 
     def named(text: str) -> str:
-        return known.sub(lambda found: names[found[0]], text)
+        return placeholders.sub(lambda match: names[match[0]], text)
 
     def actor_of(name: str) -> Actor:
         return actor if name == PERSON else bot_as_actor(_id_of(people[name]))[0]
@@ -124,9 +125,8 @@ def _stage(actor: Actor, project: Project, people: dict[str, str], settings: Set
     return Stage(catalog(settings.app_name), actor_of, named)
 
 
-def _filing(ticket: SampleTicket) -> Step:
-    """The call that files a ticket."""
-    given = {
+def _create_step(ticket: SampleTicket) -> Step:
+    args = {
         "project": KEY,
         "title": ticket.title,
         "body": ticket.body,
@@ -136,17 +136,16 @@ def _filing(ticket: SampleTicket) -> Step:
         "labels": list(ticket.labels),
     }
     if ticket.parent is not None:
-        given["parent"] = f"{KEY}-{ticket.parent}"
+        args["parent"] = f"{KEY}-{ticket.parent}"
     if ticket.mine:
-        given["assignee"] = "me"
+        args["assignee"] = "me"
     if ticket.due is not None:
         today = date.fromisoformat(iso(now_ms())[:10])
-        given["due_date"] = (today + timedelta(days=ticket.due)).isoformat()
-    return Step(PERSON, "create_ticket", given)
+        args["due_date"] = (today + timedelta(days=ticket.due)).isoformat()
+    return Step(PERSON, "create_ticket", args)
 
 
-def _take_back(actor: Actor, display_id: str) -> None:
-    """Undo the last change of this ticket, as the person would on its page."""
+def _undo_last_change(actor: Actor, display_id: str) -> None:
     event_id = session.scalars(
         select(AuditEvent.id)
         .join(Ticket, Ticket.id == AuditEvent.ticket_id)
@@ -161,20 +160,39 @@ def _take_back(actor: Actor, display_id: str) -> None:
 def remove_sample(actor: Actor) -> Project:
     """Delete the sample project and deactivate its bots; raises NotFound where there is none.
 
-    The audit log and the tool log keep what happened. A bot that was let into another project since
-    is somebody's own by now, and stays awake.
+    A bot that may see another project stays active, as someone uses it.
     """
     project = live_sample(actor)
     if project is None:
         raise NotFound("project", KEY)
     for name, _ in BOTS:
-        found = session.scalars(
+        candidates = session.scalars(
             select(User).where(
                 User.username.startswith(name), User.type == UserType.BOT.value, User.is_active
             )
         )
-        for bot in found:
+        for bot in candidates:
             if bot.project_ids == [project.id]:
                 bots.delete_bot(actor, bot.id)
     projects.delete_project(actor, project.id)
     return project
+
+
+@click.command("sample-project")
+@click.option("--remove", is_flag=True, help="Remove it: project deleted, its bots deactivated.")
+@click.option("--as", "username", help="The human who acts; needed if there are several.")
+def sample_project(username: str | None, *, remove: bool) -> None:
+    """Load a project to look around in: tickets, pages, and the history of two bots.
+
+    It is made of ordinary, audited changes. With --remove it goes again; the audit log keeps what
+    happened, and the project's key and the bots' names stay taken.
+    """
+    settings = settings_at_hand()
+    with reading():
+        actor = acting_human(username)
+    if remove:
+        project = run_write(lambda: remove_sample(actor))
+        click.echo(f"Removed {project.key}; its bots are deactivated.")
+        return
+    project = run_write(lambda: load_sample(actor, settings=settings))
+    click.echo(f"Loaded {project.key}: {settings.base_url}/projects/{project.key}")

@@ -1,13 +1,13 @@
-"""What two bots and a person did in the sample project, step by step.
+"""The history of the sample project: calls of tools by two bots and a person.
 
-Each step is a call of one of the tools that bots have (``app/tools``), with the arguments that an
-agent would give; SAMPLE stands for the key, PERSON for whoever loads the project. Those of bots get
-into the tool log, refused ones too.
+Calls by bots go into the tool log, refused ones too. Texts say SAMPLE for the project's key and
+PERSON for whoever loads it.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from app.audit.service import refused
@@ -17,7 +17,7 @@ from app.core.context import on_behalf_of
 from app.core.errors import DomainError
 from app.mcp import arguments, tool_log
 from app.mcp.messages import refusal
-from app.mcp.registry import Catalog, Tool, ToolCall
+from app.mcp.registry import Catalog, ToolCall
 
 WRITER, CHECKER, PERSON = "sample-writer", "sample-checker", "PERSON"
 BOTS = ((WRITER, "Sample writer"), (CHECKER, "Sample checker"))
@@ -25,25 +25,21 @@ BOTS = ((WRITER, "Sample writer"), (CHECKER, "Sample checker"))
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of a tool; ``is_refused`` where it is there to fail."""
+    """One call of a tool; ``is_refused`` if the tool must refuse it."""
 
     who: str
     tool: str
-    given: dict[str, Any] = field(default_factory=dict)
+    args: dict[str, Any] = field(default_factory=dict)
     is_refused: bool = False
 
 
-def _writer(tool: str, **given: Any) -> Step:
-    return Step(WRITER, tool, given)
+def _step(who: str, tool: str, *, is_refused: bool = False, **args: Any) -> Step:
+    return Step(who, tool, args, is_refused)
 
 
-def _checker(tool: str, **given: Any) -> Step:
-    return Step(CHECKER, tool, given)
-
-
-def _person(tool: str, **given: Any) -> Step:
-    return Step(PERSON, tool, given)
-
+_writer = partial(_step, WRITER)
+_checker = partial(_step, CHECKER)
+_person = partial(_step, PERSON)
 
 KEYS = """\
 | Key | What it does |
@@ -83,7 +79,7 @@ BEFORE = (
     _person("watch_ticket", ticket="SAMPLE-22"),
     _person("add_comment", ticket="SAMPLE-5", body="Let us see how this works."),
     _person("transition_ticket", ticket="SAMPLE-15", state="Done", comment="And it moved."),
-    # The writer looks around.
+    # The writer reads.
     _writer("get_self"),
     _writer("list_projects"),
     _writer("get_project", project="SAMPLE"),
@@ -123,7 +119,7 @@ BEFORE = (
         comment="The text is clearer now, and [[undo]] says the rest.\n\n@sample-checker, please"
         " read it.",
     ),
-    # The checker reads it, and finds something.
+    # The checker reviews it and files a bug.
     _checker("get_self"),
     _checker("get_ticket", ticket="SAMPLE-20"),
     _checker("list_comments", ticket="SAMPLE-20", include_body=True),
@@ -152,7 +148,7 @@ BEFORE = (
         state="To do",
     ),
     _checker("add_ticket_relation", ticket="SAMPLE-29", type="relates_to", target="SAMPLE-8"),
-    # The writer mends it; its first try names a state that is not there.
+    # The writer fixes it; its first attempt names an unknown state.
     _writer("update_ticket", ticket="SAMPLE-29", assignee="me", expected_assignee="none"),
     _writer("transition_ticket", ticket="SAMPLE-29", state="In progress"),
     _writer(
@@ -167,12 +163,7 @@ BEFORE = (
         ],
         summary="Add the notes",
     ),
-    Step(
-        WRITER,
-        "transition_ticket",
-        {"ticket": "SAMPLE-29", "state": "Finished"},
-        is_refused=True,
-    ),
+    _writer("transition_ticket", ticket="SAMPLE-29", state="Finished", is_refused=True),
     _writer(
         "transition_ticket",
         ticket="SAMPLE-29",
@@ -201,7 +192,7 @@ BEFORE = (
         body="From the writer: SAMPLE-30 could use a person who did it once.",
         color="#ddd6fe",
     ),
-    # What is there for the person to undo.
+    # Changes for the person to undo.
     _checker("update_ticket", ticket="SAMPLE-22", priority="urgent", labels=["bots"]),
     _checker(
         "transition_ticket",
@@ -210,7 +201,7 @@ BEFORE = (
         comment="I think this is finished. (It is not: please undo me.)",
     ),
     _checker("update_ticket", ticket="SAMPLE-19", priority="high"),
-    # What waits for the person.
+    # A question to the person.
     _writer("update_ticket", ticket="SAMPLE-21", assignee="me", expected_assignee="none"),
     _writer(
         "add_comment",
@@ -223,9 +214,9 @@ BEFORE = (
     _person("transition_ticket", ticket="SAMPLE-20", state="Done"),
 )
 
-# After the person lets the checker only read, and takes back what it did to SAMPLE-19.
+# After the checker is made read-only and its change of SAMPLE-19 is undone.
 AFTER = (
-    Step(CHECKER, "transition_ticket", {"ticket": "SAMPLE-23", "state": "Done"}, is_refused=True),
+    _checker("transition_ticket", ticket="SAMPLE-23", state="Done", is_refused=True),
     _checker("get_ticket", ticket="SAMPLE-23"),
     _writer(
         "add_comment",
@@ -237,35 +228,37 @@ AFTER = (
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Who plays, with which tools; ``named`` puts the real names into a text."""
+    """Runs steps; ``named`` replaces the placeholders in a text."""
 
     catalog: Catalog
-    # As the one of this name would act now.
+    # The actor of this name, resolved for each call.
     actor_of: Callable[[str], Actor]
     named: Callable[[str], str]
 
-    def play(self, step: Step) -> None:
-        """Make the call; raises what the tool raises, unless the step is there to be refused."""
+    def run(self, step: Step) -> None:
+        """Call the tool; raises its DomainError unless the step is one to be refused."""
         actor = self.actor_of(step.who)
-        given = self._filled(step.given)
+        args = self._filled(step.args)
         tool = self.catalog.tools[step.tool]
-        # The events of a call share an id; pages undo a request as one.
+        # The events of a call share a request id, so pages can undo it as one.
         with on_behalf_of(ids.new_id()):
             started = time.perf_counter()
             status, message = tool_log.OK, None
             try:
-                _call(tool, actor, given)
+                tool.calls.admit(actor)
+                loaded = arguments.load(tool.parameters, args, elsewhere=tool.elsewhere)
+                tool.view(ToolCall(actor, loaded))
             except DomainError as error:
                 if not step.is_refused:
                     raise
-                known = {one.name: one for one in tool.parameters}
-                status, message = error.code, refusal(error, known)["error"]["message"]
+                parameters = {parameter.name: parameter for parameter in tool.parameters}
+                status, message = error.code, refusal(error, parameters)["error"]["message"]
                 refused(actor, error, step.tool)
             if actor.is_bot:
                 took = time.perf_counter() - started
                 tool_log.write(
                     tool_log.entry(
-                        actor, step.tool, given, status=status, message=message, took=took
+                        actor, step.tool, args, status=status, message=message, took=took
                     )
                 )
 
@@ -277,8 +270,3 @@ class Stage:
         if isinstance(value, Mapping):
             return {name: self._filled(inner) for name, inner in value.items()}
         return value
-
-
-def _call(tool: Tool, actor: Actor, given: dict[str, Any]) -> None:
-    tool.calls.admit(actor)
-    tool.view(ToolCall(actor, arguments.load(tool.parameters, given, elsewhere=tool.elsewhere)))

@@ -1,6 +1,6 @@
-"""The tickets of the sample project, in the order of their numbers.
+"""The pages, notes, labels and tickets of the sample project, tickets in the order of numbers.
 
-Texts say SAMPLE for the project's key, PERSON for whoever loads it.
+Texts say SAMPLE for the project's key and PERSON for whoever loads it.
 """
 
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ LABELS = (
 
 @dataclass(frozen=True, slots=True)
 class SampleTicket:
-    """A ticket as its author files it; ``parent`` is a number, ``due`` counts days from today."""
+    """A ticket as it is created; ``parent`` is a ticket number, ``due`` counts days from today."""
 
     title: str
     body: str

@@ -1,4 +1,4 @@
-"""Undo, as people do it: one click where nothing changed since, a question where something did."""
+"""The pages of undo: one click, or a confirmation if something changed since."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +25,7 @@ from app.web.render import go, html, is_htmx, oob, page, render
 pages = Blueprint("undo_pages", __name__)
 
 
-LABELS = {one.name: one.label for one in FIELDS} | {
-    # Comments and pages have one as well.
+LABELS = {field.name: field.label for field in FIELDS} | {
     "body": "Text",
     "name": "Name",
     "color": "Colour",
@@ -35,22 +34,25 @@ LABELS = {one.name: one.label for one in FIELDS} | {
     "state_ids": "Order",
 }
 NOTHING = "nothing"
+WHY = {
+    Ending.NOTHING_LEFT: "Nothing of it was left.",
+    Ending.CHANGED_SINCE: "Someone changed it since.",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class UndoChoice:
-    """A value that changed since, in words: what is there, and what undoing puts in its place."""
+    """A value that changed since, in words; of texts the diff that undo would apply."""
 
     name: str
     now: str
     back: str
-    # Of texts: what undoing would change.
     diff: Diff | None = None
 
 
 @pages.post("/audit/events/<event_id>/undo")
 def undo_event(event_id: str) -> Response:
-    """Undo an event; ask where a value changed since, unless told to go on."""
+    """Undo an event; ask for confirmation if a value changed since, unless ``force`` is sent."""
     force = request.form.get("force") == "yes"
     back = safe_next(request.form.get("back"))
     try:
@@ -63,74 +65,72 @@ def undo_event(event_id: str) -> Response:
         return _ask_to_confirm(outcome, back)
     if not is_htmx():
         return go(back)
-    done = outcome.is_done
-    text = "Undone" if done else "Nothing was left to undo"
-    shown = f'<span class="badge" id="undo-{event_id}" tabindex="-1">undone</span>'
-    answer = html(shown + oob(render("audit/_toast.html", text=text, kind=""), "#toasts"))
-    # The page asks for what changed at once, not at its next turn.
-    answer.headers["HX-Trigger-After-Settle"] = "app:poll"
-    return answer
+    text = "Undone" if outcome.is_done else "Nothing was left to undo"
+    badge = f'<span class="badge" id="undo-{event_id}" tabindex="-1">undone</span>'
+    response = html(badge + oob(render("audit/_toast.html", text=text, kind=""), "#toasts"))
+    # Makes the page poll for the change at once.
+    response.headers["HX-Trigger-After-Settle"] = "app:poll"
+    return response
 
 
 def _refused(event_id: str, error: DomainError, back: str) -> Response:
-    """A rule forbids it now: the page stays as it is and says why."""
+    """Leave the page unchanged and show why a verb refused."""
     if not is_htmx():
         return page("audit/not_undone.html", message=error.message, back=back, status=409)
     toast = render("audit/_toast.html", text=f"Not undone. {error.message}", kind="error")
-    answer = html(oob(toast, "#toasts"), 409)
-    answer.headers["HX-Reswap"] = "none"
-    return answer
+    response = html(oob(toast, "#toasts"), 409)
+    response.headers["HX-Reswap"] = "none"
+    return response
 
 
 def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
-    """What changed since, and whether to go on all the same."""
     event = outcome.event
     with reading():
         ticket = session.get(Ticket, event.ticket_id) if event.ticket_id else None
         choices = _choices(outcome.differences)
-    shown: dict[str, Any] = {
-        "event": event,
-        "choices": choices,
-        "since": next((one.now for one in outcome.differences if one.field == SINCE), 0),
-        "sentence": sentence(
-            event.event_type, event.payload, ticket.display_id if ticket else None
-        ),
-        "back": back,
-    }
-    answer = page("audit/undo.html", block="sheet", status=409, **shown)
+    display_id = ticket.display_id if ticket else None
+    response = page(
+        "audit/undo.html",
+        block="sheet",
+        status=409,
+        event=event,
+        choices=choices,
+        since=next((one.now for one in outcome.differences if one.field == SINCE), 0),
+        sentence=sentence(event.event_type, event.payload, display_id),
+        back=back,
+    )
     if is_htmx():
-        answer.headers["HX-Retarget"] = "#dialog-body"
-        answer.headers["HX-Reswap"] = "innerHTML"
-    return answer
+        response.headers["HX-Retarget"] = "#dialog-body"
+        response.headers["HX-Reswap"] = "innerHTML"
+    return response
 
 
 def _choices(differences: tuple[Difference, ...]) -> list[UndoChoice]:
-    """The differences in words, in a unit of work."""
-    found = [one for one in differences if one.field in LABELS]
-    values = {
+    """The differences in words; needs a unit of work."""
+    shown = [one for one in differences if one.field in LABELS]
+    ids = {
         value
-        for one in found
+        for one in shown
         for side in (one.back, one.now)
         for value in (side if isinstance(side, list) else [side])
         if isinstance(value, str) and as_uuid(value)
     }
-    names = stream_queries.names_of(values)
+    names = stream_queries.names_of(ids)
     rows = session.execute(
-        select(WorkflowState.id, WorkflowState.name).where(WorkflowState.id.in_(values))
+        select(WorkflowState.id, WorkflowState.name).where(WorkflowState.id.in_(ids))
     )
     names |= {row.id: row.name for row in rows}
-    return [_choice(one, names) for one in found]
+    return [_choice(one, names) for one in shown]
 
 
-def _choice(one: Difference, names: dict[str, str]) -> UndoChoice:
-    name = LABELS[one.field]
-    if one.field == "body":
-        return UndoChoice(name, "", "", compare(one.now or "", one.back or ""))
-    now, back = (_word(one.field, value, names) for value in (one.now, one.back))
-    return UndoChoice(name, now, back)
+def _choice(difference: Difference, names: dict[str, str]) -> UndoChoice:
+    field, now, back = difference.field, difference.now, difference.back
+    if field == "body":
+        return UndoChoice(LABELS[field], "", "", compare(now or "", back or ""))
+    return UndoChoice(LABELS[field], _in_words(field, now, names), _in_words(field, back, names))
 
 
-def _word(field: str, value: Any, names: dict[str, str]) -> str:
+def _in_words(field: str, value: Any, names: dict[str, str]) -> str:
     if value is None:
         return NOTHING
     if field == "due_date":
@@ -142,10 +142,7 @@ def _word(field: str, value: Any, names: dict[str, str]) -> str:
 
 @pages.post("/audit/requests/<request_id>/undo")
 def undo_request(request_id: str) -> Response:
-    """Undo all that a request did, and say what of it was left.
-
-    Where it was asked for beside what happened, and nothing was left, this leads straight back.
-    """
+    """Undo a request and show the result; with ``straight``, go back if all of it is undone."""
     back = safe_next(request.form.get("back"))
     outcome: RequestOutcome = write(lambda present: service.undo_request(present, request_id))
     if request.form.get("straight") and outcome.is_whole:
@@ -159,12 +156,6 @@ def undo_request(request_id: str) -> Response:
         left_out=outcome.left_out,
         back=back,
     )
-
-
-WHY = {
-    Ending.NOTHING_LEFT: "Nothing of it was left.",
-    Ending.CHANGED_SINCE: "Someone changed it since.",
-}
 
 
 def _row(outcome: UndoOutcome) -> dict[str, Any]:

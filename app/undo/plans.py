@@ -1,27 +1,28 @@
-"""What it takes to undo an event: a plan, made from what the event says and from what is there now.
+"""Plans for undoing an event, made from what the event says and from the current values.
 
-A plan touches nothing. It names each value that is not what the event left, so that a person can
-decide; carried out, it calls the verbs that anyone calls, so every rule holds and every write is
-recorded.
+A plan writes nothing. It names each value that differs from what the event left, so that a person
+can decide. Its ``act`` calls ordinary verbs, so every rule holds and every write is recorded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.errors import Conflict
+from app.tickets.models import Comment, Ticket
+from app.wiki.models import WikiPage
 
-# Of ``Difference.field``: other events of the thing that the event created.
+# A ``Difference.field``: later events of what the event created.
 SINCE = "since"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A value that changed since: what undoing puts back, what the event left, what is there now.
+    """A value that changed since: what undo puts back, what the event left, and what is there now.
 
-    ``field`` is the API's name.
+    ``field`` is the name of the API.
     """
 
     field: str
@@ -32,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to undo an event; ``act`` is None where nothing of it is left."""
+    """How to undo an event; ``act`` is None if nothing of it is left."""
 
     act: Callable[[], object] | None
     differences: tuple[Difference, ...] = ()
@@ -44,7 +45,7 @@ Reversal = Callable[[Actor, AuditEvent], Plan]
 
 
 def impossible(message: str) -> Conflict:
-    """What is said where an event cannot be undone any more."""
+    """The error for an event that cannot be undone."""
     return Conflict("invariant_violation", message)
 
 
@@ -53,3 +54,59 @@ def one_value(field: str, back: Any, left: Any, now: Any, act: Callable[[], obje
     if now == back:
         return NOTHING_LEFT
     return Plan(act, () if now == left else (Difference(field, back, left, now),))
+
+
+def values_to_put_back(
+    row: object, changes: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, Any], tuple[Difference, ...]]:
+    """The earlier values of an event's changes where they are not in place, and the differences."""
+    values: dict[str, Any] = {}
+    differences: list[Difference] = []
+    for name, change in changes.items():
+        now = getattr(row, name)
+        if now == change["from"]:
+            continue
+        values[name] = change["from"]
+        if now != change["to"]:
+            differences.append(Difference(name, change["from"], change["to"], now))
+    return values, tuple(differences)
+
+
+def put_back(
+    row: object, changes: Mapping[str, Mapping[str, Any]], update: Callable[..., object]
+) -> Plan:
+    """The plan for an event that changed these fields; ``update`` gets the earlier values."""
+    values, differences = values_to_put_back(row, changes)
+    return Plan(lambda: update(**values), differences) if values else NOTHING_LEFT
+
+
+def changed_since(row: object, event: AuditEvent, *fields: str) -> tuple[Difference, ...]:
+    """The fields whose values differ from those that the event created the row with."""
+    changes = {name: {"from": None, "to": event.payload[name]} for name in fields}
+    return values_to_put_back(row, changes)[1]
+
+
+def deleting(
+    load: Callable[[AuditEvent], Ticket | Comment | WikiPage],
+    delete: Callable[[Actor, str], object],
+) -> Reversal:
+    """Undo of an event that restored a row: delete the row again."""
+
+    def reversal(actor: Actor, event: AuditEvent) -> Plan:
+        row = load(event)
+        return NOTHING_LEFT if row.is_deleted else Plan(lambda: delete(actor, row.id))
+
+    return reversal
+
+
+def restoring(
+    load: Callable[[AuditEvent], Ticket | Comment | WikiPage],
+    restore: Callable[[Actor, str], object],
+) -> Reversal:
+    """Undo of an event that deleted a row: restore it."""
+
+    def reversal(actor: Actor, event: AuditEvent) -> Plan:
+        row = load(event)
+        return Plan(lambda: restore(actor, row.id)) if row.is_deleted else NOTHING_LEFT
+
+    return reversal

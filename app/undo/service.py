@@ -1,12 +1,9 @@
-"""Undo: a person takes back what anyone did, a bot too.
+"""Undo: a person reverts what anyone did, bots included.
 
-It is an ordinary write through the verb that anyone would call, attributed to whoever undoes. Its
-events carry ``undo_of``, the id of the event undone, and can themselves be undone. Where a value is
-not any more what the event left, nothing is written unless the person insists.
+Undo is an ordinary write by the person. Its events carry ``undo_of``, the id of the undone event,
+and can be undone too. If a value changed since the event, nothing is written without ``force``.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -22,7 +19,7 @@ from app.database.session import by_id, savepoint, session
 from app.undo import projects, texts, tickets
 from app.undo.plans import Difference, Reversal, impossible
 
-# How each type is undone. A type that is missing cannot be.
+# How each type of event is undone; others cannot be undone.
 REVERSALS: dict[str, Reversal] = {
     "ticket.created": tickets.created,
     "ticket.updated": tickets.updated,
@@ -54,42 +51,38 @@ REVERSALS: dict[str, Reversal] = {
     "workflow_state.reordered": projects.states_reordered,
     "workflow_state.deleted": projects.state_deleted,
 }
-MAKES_A_TICKET = ("ticket.created", "sticky_note.converted")
-# Events of one request that are undone at once.
+CREATES_A_TICKET = ("ticket.created", "sticky_note.converted")
+# Events of one request that one call undoes.
 MOST_EVENTS = UNDONE_AT_ONCE
 
 
 class Ending(StrEnum):
-    """How an attempt to undo one event ended."""
-
     DONE = "done"
-    # Nothing was left of it: it was undone before, or someone did the opposite.
+    # The event was undone before, or someone did the opposite.
     NOTHING_LEFT = "nothing_left"
-    # Another value is there than the event left; nothing was written.
+    # A value changed since the event; nothing was written.
     CHANGED_SINCE = "changed_since"
-    # A rule forbids it now.
+    # A verb refused it.
     REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
 class UndoOutcome:
-    """What became of one event."""
+    """The result for one event; ``message`` says why it was refused."""
 
     event: AuditEvent
     ending: Ending
     differences: tuple[Difference, ...] = ()
-    # Why it was refused.
     message: str = ""
 
     @property
     def is_done(self) -> bool:
-        """Whether it was undone."""
         return self.ending is Ending.DONE
 
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome:
-    """What became of the events of a request, the newest first, and how many were left out."""
+    """The results for the events of a request, newest first, and how many events remain."""
 
     undone: list[UndoOutcome] = field(default_factory=list)
     skipped: list[UndoOutcome] = field(default_factory=list)
@@ -97,27 +90,17 @@ class RequestOutcome:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the request is left: undoing one event can take another one along."""
-        gone = all(one.ending is Ending.NOTHING_LEFT for one in self.skipped)
-        return bool(self.undone) and gone and not self.left_out
-
-
-@contextmanager
-def _naming(event: AuditEvent) -> Iterator[None]:
-    """Let what is recorded meanwhile name the event that it undoes."""
-    token = undo_of.set(event.id)
-    try:
-        yield
-    finally:
-        undo_of.reset(token)
+        """Whether nothing of the request is left; undoing one event can undo another with it."""
+        nothing_left = all(one.ending is Ending.NOTHING_LEFT for one in self.skipped)
+        return bool(self.undone) and nothing_left and not self.left_out
 
 
 @operation(Access.HUMAN)
 def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> UndoOutcome:
-    """Undo one event; with ``force`` also where someone changed the same value since.
+    """Undo one event, with ``force`` even if a value changed since.
 
-    Raises NotFound, Conflict ``invariant_violation`` where it cannot be undone, and what the verb
-    that undoes it raises.
+    Raises NotFound, Conflict ``invariant_violation`` if it cannot be undone, and the errors of the
+    verb that undoes it.
     """
     event = by_id(AuditEvent, event_id)
     if event is None:
@@ -134,45 +117,52 @@ def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:
         return UndoOutcome(event, Ending.NOTHING_LEFT)
     if plan.differences and not force:
         return UndoOutcome(event, Ending.CHANGED_SINCE, plan.differences)
-    with _naming(event):
+    # What the verb records names the event that it undoes.
+    token = undo_of.set(event.id)
+    try:
         plan.act()
+    finally:
+        undo_of.reset(token)
     return UndoOutcome(event, Ending.DONE)
 
 
 @operation(Access.HUMAN)
 def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
-    """Undo all that a request did, the newest event first; what cannot be undone is left.
+    """Undo the events of a request, newest first; those that cannot be undone are skipped.
 
-    Raises NotFound where the request did nothing that can be undone.
+    Raises NotFound if the request has no event that can be undone.
     """
     identifier = as_uuid(request_id)
-    wanted = (
-        AuditEvent.request_id == identifier,
-        AuditEvent.event_type.in_(REVERSALS.keys()),
+    newest_first = (
+        select(AuditEvent.id)
+        .where(
+            AuditEvent.request_id == identifier,
+            AuditEvent.event_type.in_(REVERSALS.keys()),
+        )
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
     )
-    newest = select(AuditEvent.id).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    every = session.scalars(newest.where(*wanted)).all() if identifier else ()
-    if not every:
+    event_ids = session.scalars(newest_first).all() if identifier else ()
+    if not event_ids:
         raise NotFound("request", request_id)
     outcome = RequestOutcome()
-    # Tickets whose making was undone: with them went what the request did to them before.
-    unmade: set[str | None] = set()
-    for at, event_id in enumerate(every):
+    # Their deletion undoes the earlier events of the request on them.
+    deleted_tickets: set[str | None] = set()
+    for position, event_id in enumerate(event_ids):
         if len(outcome.undone) == MOST_EVENTS:
-            # Undone again, the request goes on from here: of the others nothing is left.
-            return replace(outcome, left_out=len(every) - at)
+            # Another call continues here, as it finds nothing left of the newer events.
+            return replace(outcome, left_out=len(event_ids) - position)
         event = session.get_one(AuditEvent, event_id)
-        if event.ticket_id in unmade:
+        if event.ticket_id in deleted_tickets:
             continue
-        one = _attempt(actor, event)
-        (outcome.undone if one.is_done else outcome.skipped).append(one)
-        if one.is_done and event.event_type in MAKES_A_TICKET:
-            unmade.add(event.ticket_id)
+        result = _attempt(actor, event)
+        (outcome.undone if result.is_done else outcome.skipped).append(result)
+        if result.is_done and event.event_type in CREATES_A_TICKET:
+            deleted_tickets.add(event.ticket_id)
     return outcome
 
 
 def _attempt(actor: Actor, event: AuditEvent) -> UndoOutcome:
-    """Undo one of several events; a refusal takes back only what this one wrote."""
+    """Undo one of several events; a refusal rolls back only this one."""
     try:
         with savepoint():
             return _undo(actor, event, force=False)

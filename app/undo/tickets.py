@@ -1,4 +1,4 @@
-"""Undoing what happened to a ticket."""
+"""Undoing changes of a ticket."""
 
 from typing import Any, cast
 
@@ -16,48 +16,57 @@ from app.tickets import loaders, relations, service, watchers
 from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
-from app.undo.plans import NOTHING_LEFT, SINCE, Difference, Plan, impossible, one_value
+from app.undo.plans import (
+    NOTHING_LEFT,
+    SINCE,
+    Difference,
+    Plan,
+    deleting,
+    impossible,
+    one_value,
+    restoring,
+    values_to_put_back,
+)
 
 LABELS = "label_ids"
-FIELDS = frozenset(one.name for one in UPDATED) - {LABELS}
-# Later events of a new ticket that are looked at; more change nothing.
+FIELDS = frozenset(field.name for field in UPDATED) - {LABELS}
+# The most later events of a new ticket that are counted.
 LATER = 100
 
 
-def _ticket(event: AuditEvent, *, deleted: bool = False) -> Ticket:
-    """The event's ticket, locked, if it is there (or, with ``deleted``, in any case)."""
+def _ticket(event: AuditEvent) -> Ticket:
+    """The event's ticket, locked, even if it is deleted."""
     ticket = loaders.find(event.ticket_id or "", lock=True)
     if ticket is None:
         raise NotFound("ticket", event.ticket_id or "")
-    if ticket.is_deleted and not deleted:
+    return ticket
+
+
+def _live_ticket(event: AuditEvent) -> Ticket:
+    ticket = _ticket(event)
+    if ticket.is_deleted:
         raise impossible(f"{ticket.display_id} was deleted.")
     return ticket
 
 
 def updated(actor: Actor, event: AuditEvent) -> Plan:
     """Put each field back; labels one by one, so that later ones stay."""
-    ticket = _ticket(event)
-    wanted: dict[str, Any] = {}
-    differences: list[Difference] = []
-    for name, change in event.payload["changes"].items():
-        if name == LABELS:
-            labels = _labels_back(ticket, change)
-            if labels is not None:
-                wanted[LABELS] = labels
-        elif name not in FIELDS:
-            raise impossible("This cannot be undone.")
-        elif getattr(ticket, name) != change["from"]:
-            wanted[name] = change["from"]
-            now = getattr(ticket, name)
-            if now != change["to"]:
-                differences.append(Difference(name, change["from"], change["to"], now))
-    if not wanted:
+    ticket = _live_ticket(event)
+    changes = dict(event.payload["changes"])
+    label_change = changes.pop(LABELS, None)
+    if not FIELDS.issuperset(changes):
+        raise impossible("This cannot be undone.")
+    values, differences = values_to_put_back(ticket, changes)
+    label_ids = _labels_back(ticket, label_change) if label_change else None
+    if label_ids is not None:
+        values[LABELS] = label_ids
+    if not values:
         return NOTHING_LEFT
-    return Plan(lambda: service.update_ticket(actor, ticket.id, **wanted), tuple(differences))
+    return Plan(lambda: service.update_ticket(actor, ticket.id, **values), differences)
 
 
 def _labels_back(ticket: Ticket, change: dict[str, list[str]]) -> list[str] | None:
-    """The labels without those that were added and with those that were removed and still exist."""
+    """The ticket's labels without the added and with the removed ones that exist; None if equal."""
     before, after = set(change["from"] or ()), set(change["to"] or ())
     existing = set(session.scalars(select(Label.id).where(Label.id.in_(before - after))))
     now = set(label_ids_of(ticket))
@@ -65,23 +74,10 @@ def _labels_back(ticket: Ticket, change: dict[str, list[str]]) -> list[str] | No
     return None if back == now else sorted(back)
 
 
-def _state_back(event: AuditEvent) -> str | None:
-    """The state that a ticket came from; a deleted one that is there again has another id."""
-    state_id, name = event.payload["from_state_id"], event.payload["from_state_name"]
-    if state_id is None or session.get(WorkflowState, state_id) is not None:
-        return cast("str | None", state_id)
-    return session.scalar(
-        select(WorkflowState.id).where(
-            WorkflowState.project_id == event.project_id,
-            WorkflowState.name_key == text.same_name(name),
-        )
-    )
-
-
 def moved(actor: Actor, event: AuditEvent) -> Plan:
-    """Move it back to the state it came from, or to the one that has its name by now."""
-    ticket = _ticket(event)
-    back = _state_back(event)
+    """Move it back to its earlier state, or to the one that has that state's name now."""
+    ticket = _live_ticket(event)
+    back = _earlier_state_id(event)
     if back is None:
         raise impossible("The state that it was in does not exist any more.")
     return one_value(
@@ -93,9 +89,21 @@ def moved(actor: Actor, event: AuditEvent) -> Plan:
     )
 
 
+def _earlier_state_id(event: AuditEvent) -> str | None:
+    """By id, or by name, as a deleted state that is created again has another id."""
+    state_id, name = event.payload["from_state_id"], event.payload["from_state_name"]
+    if state_id is None or session.get(WorkflowState, state_id) is not None:
+        return cast("str | None", state_id)
+    return session.scalar(
+        select(WorkflowState.id).where(
+            WorkflowState.project_id == event.project_id,
+            WorkflowState.name_key == text.same_name(name),
+        )
+    )
+
+
 def assigned(actor: Actor, event: AuditEvent) -> Plan:
-    """Give it back to whoever had it, or to nobody."""
-    ticket = _ticket(event)
+    ticket = _live_ticket(event)
     back = event.payload["from_user_id"]
     return one_value(
         "assignee_user_id",
@@ -107,21 +115,18 @@ def assigned(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def created(actor: Actor, event: AuditEvent) -> Plan:
-    """Delete it; whatever else happened to it since is a reason to ask."""
-    ticket = _ticket(event, deleted=True)
+    """Delete it; other events since need confirmation."""
+    ticket = _ticket(event)
     if ticket.is_deleted:
         return NOTHING_LEFT
     return Plan(lambda: service.delete_ticket(actor, ticket.id), later(event))
 
 
 def later(event: AuditEvent) -> tuple[Difference, ...]:
-    """What the event's ticket has seen since, as a difference if it was anything."""
-    count = _events_since(event)
-    return (Difference(SINCE, None, 0, count),) if count else ()
+    """The number of the ticket's later events as a difference, if there are any.
 
-
-def _events_since(event: AuditEvent) -> int:
-    """How many events the ticket has seen since, without those undone and those of one request."""
+    Events that were undone, and those of the event's or the current request, do not count.
+    """
     rows = session.execute(
         select(AuditEvent.id, AuditEvent.request_id, AuditEvent.payload[UNDO_OF].as_string())
         .where(
@@ -132,48 +137,35 @@ def _events_since(event: AuditEvent) -> int:
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
         .limit(LATER)
     ).all()
-    undone = {of for _, _, of in rows if of}
-    together = {event.request_id, request_id.get()} - {None}
-    return sum(
-        of is None and identifier not in undone and request not in together
-        for identifier, request, of in rows
+    undone = {undo_of for _, _, undo_of in rows if undo_of}
+    own_requests = {event.request_id, request_id.get()} - {None}
+    count = sum(
+        undo_of is None and event_id not in undone and request not in own_requests
+        for event_id, request, undo_of in rows
     )
+    return (Difference(SINCE, None, 0, count),) if count else ()
 
 
-def deleted(actor: Actor, event: AuditEvent) -> Plan:
-    """Bring it back."""
-    ticket = _ticket(event, deleted=True)
-    if not ticket.is_deleted:
-        return NOTHING_LEFT
-    return Plan(lambda: service.restore_ticket(actor, ticket.id))
-
-
-def restored(actor: Actor, event: AuditEvent) -> Plan:
-    """Delete it again."""
-    ticket = _ticket(event, deleted=True)
-    if ticket.is_deleted:
-        return NOTHING_LEFT
-    return Plan(lambda: service.delete_ticket(actor, ticket.id))
+deleted = restoring(_ticket, service.restore_ticket)
+restored = deleting(_ticket, service.delete_ticket)
 
 
 def watcher_added(actor: Actor, event: AuditEvent) -> Plan:
-    """Stop that user from watching."""
-    ticket, user_id = _ticket(event), event.payload["user_id"]
+    ticket, user_id = _live_ticket(event), event.payload["user_id"]
     if not watchers.is_watching(user_id, ticket):
         return NOTHING_LEFT
     return Plan(lambda: watchers.remove_watcher(actor, ticket.id, user_id))
 
 
 def watcher_removed(actor: Actor, event: AuditEvent) -> Plan:
-    """Let that user watch again."""
-    ticket, user_id = _ticket(event), event.payload["user_id"]
+    ticket, user_id = _live_ticket(event), event.payload["user_id"]
     if watchers.is_watching(user_id, ticket):
         return NOTHING_LEFT
     return Plan(lambda: watchers.add_watcher(actor, ticket.id, user_id=user_id))
 
 
 def _relation(event: AuditEvent) -> TicketRelation | None:
-    """The relation that the event names: by its ends, as undoing an undo made it anew."""
+    """The event's relation, found by its ends, as undoing an undo gives it another id."""
     payload = event.payload
     return session.scalars(
         select(TicketRelation).where(
@@ -185,19 +177,17 @@ def _relation(event: AuditEvent) -> TicketRelation | None:
 
 
 def relation_added(actor: Actor, event: AuditEvent) -> Plan:
-    """Take the two tickets apart."""
-    ticket, relation = _ticket(event), _relation(event)
+    ticket, relation = _live_ticket(event), _relation(event)
     if relation is None:
         return NOTHING_LEFT
     return Plan(lambda: relations.delete_relation(actor, ticket.id, relation.id))
 
 
 def relation_removed(actor: Actor, event: AuditEvent) -> Plan:
-    """Relate the two tickets again."""
-    _ticket(event)
+    _live_ticket(event)
     if _relation(event) is not None:
         return NOTHING_LEFT
-    payload = event.payload
+    payload: dict[str, Any] = event.payload
     return Plan(
         lambda: relations.create_relation(
             actor,

@@ -6,8 +6,8 @@ import tracemalloc
 import pytest
 
 from app.core.errors import Unavailable
-from app.exporting import export_zip
-from app.exporting.export_zip import inside, zipped
+from app.exporting import pages
+from app.exporting.pages import inside, zipped
 from tests.support.story import make_label, make_ticket, ok
 
 PAGE = {"Accept": "text/html"}
@@ -72,8 +72,8 @@ def test_one_project_comes_alone(filled, archive):
 
 
 def test_the_audit_log_comes_if_asked_for_and_no_secret_does(filled, archive, monkeypatch):
-    monkeypatch.setattr(export_zip, "EVENTS", 5)
-    monkeypatch.setattr(export_zip, "LARGEST", 3000)
+    monkeypatch.setattr(pages, "EVENTS", 5)
+    monkeypatch.setattr(pages, "LARGEST", 3000)
     files = archive("events=on")
     names = [name for name in files if name.startswith("audit/")]
     assert names[:2] == ["audit/events-1.jsonl", "audit/events-2.jsonl"]
@@ -93,11 +93,11 @@ def test_a_database_that_is_away_is_a_page_and_one_that_goes_breaks_the_zip(
         raise Unavailable
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr("app.exporting.export_zip.reading", gone)
+        meanwhile.setattr("app.exporting.pages._connected", gone)
         answer = filled.ada.client.get("/export/archive.zip", headers=PAGE)
         assert answer.status_code == 503
         assert "Back in a moment" in answer.text
-    monkeypatch.setattr("app.exporting.export_zip.activity.list_events", gone)
+    monkeypatch.setattr("app.exporting.pages.activity.list_events", gone)
     with pytest.raises(Unavailable):
         filled.ada.client.get("/export/archive.zip?events=on", headers=PAGE)
     assert "an export broke off: Unavailable" in caplog.text

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from app.database.session import reading, session
 from app.importing import import_form, pages
-from app.importing.so_far import SoFar
+from app.importing.report import SoFar
 from app.webhooks.models import OutboxEntry
 from tests.support.story import events, make_ticket, ok, walk
 
@@ -146,14 +146,14 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
     ],
 )
 def test_what_is_no_progress_of_ours_is_passed_over(send, sent):
-    assert SoFar.of(sent) == SoFar()
+    assert SoFar.parse(sent) == SoFar()
     page = send(("a.csv", "title\nA\n"), do="import", **{"so-far": sent})
     assert "1 ticket of type story" in words(page)
 
 
 def test_what_is_brought_along_is_text_and_bounded():
     sent = '{"made": [["<b>", 1]], "reasons": [["' + "x" * 10_000 + '", 1, "y"]]}'
-    found = SoFar.of(sent)
+    found = SoFar.parse(sent)
     assert len(found.to_send()) < 1000
     assert found.counts() == [(1, "<b>")]
 
