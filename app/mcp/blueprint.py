@@ -1,4 +1,4 @@
-"""POST /mcp/bot/<token>/mcp: what is checked, in which order, and with which status it ends.
+"""POST /mcp/bot/<token>/mcp: the checks in their order, and the HTTP status of each outcome.
 
 ``http/flask_app.py`` removes the token from the address before anything can log it.
 """
@@ -24,16 +24,17 @@ from app.http.current import current_g, current_request, read_body
 from app.http.responses import Reply
 from app.mcp import protocol_versions
 from app.mcp.messages import (
-    CALL,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    TOOLS_CALL,
     Message,
     ProtocolError,
+    RequestId,
     parse,
     result,
 )
-from app.mcp.methods import Invocation, MethodCall, method_of
+from app.mcp.methods import MethodCall, ToolInvocation, method_of
 from app.mcp.registry import EndpointConfig
 
 log = logging.getLogger(__name__)
@@ -45,113 +46,110 @@ METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
 JSON = "application/json"
 
 
-def blueprint(door: EndpointConfig) -> Blueprint:
-    """The endpoint, for this door."""
-    made = Blueprint("mcp", __name__)
+def blueprint(config: EndpointConfig) -> Blueprint:
+    mcp = Blueprint("mcp", __name__)
 
+    @mcp.route(RULE, methods=METHODS, provide_automatic_options=False)
     def endpoint(token: str) -> Response:
         current_g().operation_id = "mcp"
         request = current_request()
         try:
-            return _answer(door, request, request.environ.get(ENVIRON_KEY, token))
+            return _respond(config, request, request.environ.get(ENVIRON_KEY, token))
         except ProtocolError as error:
-            return _send(error.body, error.status)
+            failure = error
         except Unavailable as error:
-            return _unavailable(error)
+            failure = _unavailable(error)
         except DBAPIError as error:
             if not is_outage(error):
                 raise
-            return _unavailable(Unavailable())
+            failure = _unavailable(Unavailable())
+        return _send(failure.body, failure.status)
 
-    made.add_url_rule(RULE, "endpoint", endpoint, methods=METHODS, provide_automatic_options=False)
-    return made
+    return mcp
 
 
 def _send(body: Any, status: int = 200) -> Response:
-    # It ends its line, as the answers of REST do.
     content = orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
     return Reply(content, status, content_type=JSON)
 
 
-def _unavailable(error: Unavailable) -> Response:
-    refused = ProtocolError(INTERNAL_ERROR, error.message, status=503, data={"code": error.code})
-    return _send(refused.body, refused.status)
+def _unavailable(error: Unavailable, request_id: RequestId = None) -> ProtocolError:
+    return ProtocolError(
+        INTERNAL_ERROR,
+        error.message,
+        status=503,
+        data={"code": error.code},
+        request_id=request_id,
+    )
 
 
-def _answer(door: EndpointConfig, request: Request, token: str) -> Response:
+def _respond(config: EndpointConfig, request: Request, token: str) -> Response:
     settings = settings_at_hand()
     origin = request.headers.get("Origin")
     if origin is not None and not settings.own_address.is_origin(origin):
         raise ProtocolError(INVALID_REQUEST, "This origin may not call.", status=403)
     if request.method != "POST":
-        refused = ProtocolError(INVALID_REQUEST, "Send a POST.", status=405)
-        response = _send(refused.body, refused.status)
+        error = ProtocolError(INVALID_REQUEST, "Send a POST.", status=405)
+        response = _send(error.body, error.status)
         response.headers["Allow"] = "POST"
         return response
     try:
         raw = read_body(request, settings.max_request_bytes)
     except RequestTooLarge as error:
         raise ProtocolError(INVALID_REQUEST, error.message, status=413) from error
-    return _answer_message(door, token, _understood(request, raw), settings)
+    parsed = _parse(request, raw)
+    message = parsed.message
+    # A malformed tool call is logged like any other, so it takes the same way.
+    if message is not None and message.method == TOOLS_CALL and message.wants_answer:
+        return _call_tool(config, token, message, parsed, settings)
+    return _call_method(config, token, parsed)
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
-    """What came in: the message as far as it is one, its era, and what is wrong with it."""
+class ParsedRequest:
+    """What a POST holds, as far as it could be parsed, and what is wrong with it."""
 
     message: Message | None = None
     is_modern: bool = False
-    problem: ProtocolError | None = None
-
-    @property
-    def call(self) -> Message | None:
-        """The message, if it calls a tool, rightly or not."""
-        message = self.message
-        is_call = message is not None and message.method == CALL and message.wants_answer
-        return message if is_call else None
+    error: ProtocolError | None = None
 
 
-def _understood(request: Request, raw: bytes) -> Understood:
-    """What came in; what is wrong is refused only after the credential was judged."""
+def _parse(request: Request, raw: bytes) -> ParsedRequest:
+    """Parse the request. An error is kept, as the credential is checked before it is raised."""
     message = None
     try:
         _check_types(request)
         message = parse(raw)
-        return Understood(message, protocol_versions.is_modern(request.headers, message))
+        return ParsedRequest(message, protocol_versions.is_modern(request.headers, message))
     except ProtocolError as error:
-        # What the older era does not know cannot be wrong there.
-        return Understood(message, message is not None, error)
+        # Legacy versions have none of the rules that a parsed message can break here.
+        return ParsedRequest(message, message is not None, error)
 
 
 def _check_types(request: Request) -> None:
     if request.mimetype != JSON:
         raise ProtocolError(INVALID_REQUEST, f"Send Content-Type: {JSON}.", status=415)
-    if not _takes_json(request.headers.get("Accept", "")):
+    if not _accepts_json(request.headers.get("Accept", "")):
         raise ProtocolError(INVALID_REQUEST, f"The answer is {JSON}.", status=406)
 
 
-# Clients send the same header with each call.
+# Cached, as clients send the same header with each call.
 @lru_cache
-def _takes_json(accept: str) -> bool:
+def _accepts_json(accept: str) -> bool:
     accepted = parse_accept_header(accept, MIMEAccept)
     return not accepted or bool(accepted[JSON])
 
 
-def _answer_message(
-    door: EndpointConfig, token: str, understood: Understood, settings: Settings
-) -> Response:
-    called = understood.call
-    if called is not None:
-        return _call(door, token, called, understood, settings=settings)
-    actor = _authenticate(door, token)
-    if understood.problem is not None:
-        raise understood.problem
-    message, modern = understood.message, understood.is_modern
+def _call_method(config: EndpointConfig, token: str, parsed: ParsedRequest) -> Response:
+    actor = _authenticate(config, token)
+    if parsed.error is not None:
+        raise parsed.error
+    message, is_modern = parsed.message, parsed.is_modern
     if message is None or not message.wants_answer:
         return Response(status=202)
-    method = method_of(message, modern=modern)
+    method = method_of(message, is_modern=is_modern)
     try:
-        content = method.answer(MethodCall(door, actor, message, modern))
+        content = method.answer(MethodCall(config, actor, message, is_modern))
     except ProtocolError as error:
         error.request_id = message.id
         raise
@@ -161,46 +159,43 @@ def _answer_message(
         if isinstance(error, DBAPIError) and is_outage(error):
             raise
         log.exception("a method failed", extra={"method_name": message.method[:128]})
-        refused = ProtocolError(INTERNAL_ERROR, "Internal error", status=200, request_id=message.id)
-        raise refused from error
-    if modern:
-        content = protocol_versions.finished(content, door.server, ttl_ms=method.ttl_ms)
+        raise ProtocolError(
+            INTERNAL_ERROR, "Internal error", status=200, request_id=message.id
+        ) from error
+    if is_modern:
+        content = protocol_versions.modern_result(content, config.server, ttl_ms=method.ttl_ms)
     return _send(result(message.id, content))
 
 
-def _authenticate(door: EndpointConfig, token: str) -> Actor:
-    """The bot; raises InvalidCredentials after auditing it (the envelope of REST is its answer)."""
+def _authenticate(config: EndpointConfig, token: str) -> Actor:
+    """Resolve the bot; raises InvalidCredentials, which REST's envelope answers, after auditing."""
     try:
         with reading():
-            current_g().actor = door.resolve(token)
+            actor = current_g().actor = config.resolve(token)
     except InvalidCredentials as error:
         record_refusal(current_g().actor, error, "mcp")
         raise
-    actor: Actor = current_g().actor
     return actor
 
 
-def _call(
-    door: EndpointConfig,
+def _call_tool(
+    config: EndpointConfig,
     token: str,
     message: Message,
-    understood: Understood,
-    *,
+    parsed: ParsedRequest,
     settings: Settings,
 ) -> Response:
-    name, sent = message.params.get("name"), message.params.get("arguments")
-    modern = understood.is_modern
-    status = 400 if modern else 200
-    problem = understood.problem
-    if problem is None and not (isinstance(name, str) and isinstance(sent, dict | None)):
+    name, arguments = message.params.get("name"), message.params.get("arguments")
+    problem = parsed.error
+    if problem is None and not (isinstance(name, str) and isinstance(arguments, dict | None)):
         problem = ProtocolError(
             INVALID_PARAMS, "tools/call takes name, a string, and arguments, an object."
         )
-    invocation = Invocation(
-        door,
+    invocation = ToolInvocation(
+        config,
         token,
         name if isinstance(name, str) else "",
-        sent if isinstance(sent, dict) else {},
+        arguments if isinstance(arguments, dict) else {},
         settings.idempotency_key_ttl_hours,
         problem,
     )
@@ -210,17 +205,10 @@ def _call(
         record_refusal(current_g().actor, error, "mcp")
         raise
     except ProtocolError as error:
-        error.request_id, error.status = message.id, status
+        error.request_id, error.status = message.id, 400 if parsed.is_modern else 200
         raise
     except Unavailable as error:
-        refused = ProtocolError(
-            INTERNAL_ERROR,
-            error.message,
-            status=503,
-            data={"code": error.code},
-            request_id=message.id,
-        )
-        raise refused from error
-    return _send(
-        result(message.id, protocol_versions.finished(content, door.server) if modern else content)
-    )
+        raise _unavailable(error, message.id) from error
+    if parsed.is_modern:
+        content = protocol_versions.modern_result(content, config.server)
+    return _send(result(message.id, content))

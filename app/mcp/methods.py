@@ -1,4 +1,4 @@
-"""The methods of the protocol, in both versions."""
+"""The methods of the protocol, in legacy and modern versions; ``tools/call`` comes last."""
 
 import logging
 import time
@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from app.audit.service import Target, record_refusal, record_separately
+from app.audit.service import Target, or_orphaned, record_refusal, record_separately
 from app.core import text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
@@ -17,7 +17,7 @@ from app.core.redaction import scrub
 from app.database import idempotency
 from app.database.session import reading, run_write
 from app.http.current import current_g
-from app.mcp import arguments, protocol_versions, tool_log
+from app.mcp import parameters, protocol_versions, tool_log
 from app.mcp.messages import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -34,139 +34,39 @@ from app.mcp.registry import EndpointConfig, Resource, Tool, ToolCall
 
 log = logging.getLogger(__name__)
 
+LARGEST_LISTING = 500
+URI_LENGTH = 512
 CLIENT_REQUEST_ID_LENGTH = 128
-# What the log says of calls that are refused before any tool is looked for.
-STATUS_OF = {
+MARKDOWN = "text/markdown"
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}}
+# How long clients may keep an answer that stays the same while the server runs.
+CONSTANT_TTL_MS = 300_000
+# The status in the tool log of a call that is refused before its tool is looked up.
+LOG_STATUSES = {
     INVALID_PARAMS: "invalid_params",
     HEADER_MISMATCH: "header_mismatch",
     UNSUPPORTED_VERSION: "unsupported_version",
 }
 
 
-@dataclass(slots=True)
-class Invocation:
-    """One ``tools/call`` on its way."""
-
-    door: EndpointConfig
-    token: str
-    # As sent, or empty where that is no text.
-    name: str
-    sent: dict[str, Any]
-    ttl_hours: int
-    # What is wrong with the call before any tool is looked for.
-    problem: ProtocolError | None = None
-    actor: Actor = field(default=ANONYMOUS)
-
-    def run(self) -> dict[str, Any]:
-        """Call the tool and log it; a refusal of the domain is a result too.
-
-        Raises InvalidCredentials, Unavailable, and ProtocolError for a call that is not well formed
-        or a tool that is not there.
-        """
-        started = time.perf_counter()
-        tool = self.door.catalog.tools.get(self.name)
-        status, message = tool_log.OK, None
-        try:
-            if tool is None or self.problem is not None:
-                with reading():
-                    self._resolve()
-            if self.problem is not None:
-                status = STATUS_OF[self.problem.code]
-                raise self.problem
-            if tool is None:
-                status = "unknown_tool"
-                raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {self.name[:128]}", status=200)
-            return tool_result(self._work_of(tool))
-        except ProtocolError as error:
-            message = error.message
-            raise
-        except (InvalidCredentials, Unavailable):
-            self.actor = ANONYMOUS
-            raise
-        except DomainError as error:
-            known = {one.name: one for one in tool.parameters} if tool else {}
-            refused = refusal(error, known)
-            status, message = error.code, refused["error"]["message"]
-            record_refusal(self.actor, error, self.name)
-            return tool_result(refused, is_error=True)
-        except Exception:
-            log.exception("a tool failed", extra={"tool": self.name})
-            status, message = "server.internal", "Something went wrong on our side."
-            return tool_result({"error": {"code": status, "message": message}}, is_error=True)
-        finally:
-            if self.actor.is_bot:
-                took = time.perf_counter() - started
-                tool_log.log(
-                    self.door.calls,
-                    self.actor,
-                    self.name,
-                    self.sent,
-                    status=status,
-                    message=message,
-                    took=took,
-                )
-
-    def _resolve(self) -> Actor:
-        self.actor = current_g().actor = self.door.resolve(self.token)
-        return self.actor
-
-    def _work_of(self, tool: Tool) -> dict[str, Any]:
-        if tool.writes:
-            return run_write(lambda: self._work(tool))
-        with reading():
-            return self._work(tool)
-
-    def _work(self, tool: Tool) -> dict[str, Any]:
-        """Credential, kind of actor, form, idempotency; then the verb (as in REST)."""
-        actor = self._resolve()
-        tool.calls.admit(actor)
-        given = arguments.load(tool.parameters, self.sent, elsewhere=tool.elsewhere)
-        echoed = given.pop(CLIENT_REQUEST_ID.name, None)
-        if echoed is not None:
-            text.checked(echoed, CLIENT_REQUEST_ID.name, CLIENT_REQUEST_ID_LENGTH)
-        key = given.pop(IDEMPOTENCY_KEY.name, None) if tool.keyed else None
-        if key is None:
-            return _echoing(tool.view(ToolCall(actor, given)), echoed)
-        claimed = idempotency.claim(
-            actor.id,
-            idempotency.check_key(key),
-            idempotency.fingerprint("MCP", tool.name, {**given, "client_request_id": echoed}),
-            self.ttl_hours,
-        )
-        if isinstance(claimed, idempotency.StoredAnswer):
-            idempotency.judge_replay(lambda: tool.view(ToolCall(actor, given)))
-            replayed: dict[str, Any] = orjson.loads(claimed.body)
-            return replayed
-        made = _echoing(tool.view(ToolCall(actor, given)), echoed)
-        idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(made), {}))
-        return made
-
-
-def _echoing(made: dict[str, Any], echoed: str | None) -> dict[str, Any]:
-    return made if echoed is None else {**made, CLIENT_REQUEST_ID.name: echoed}
-
-
-LARGEST_LISTING = 500
-URI_LENGTH = 512
-# How long clients may keep an answer, in milliseconds: what never changes while we run.
-LASTING_MS = 300_000
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}}
-MARKDOWN = "text/markdown"
-
-
 @dataclass(frozen=True, slots=True)
 class MethodCall:
-    """A message, from whom and in which era."""
+    """A message, its sender, and whether it uses a modern version."""
 
-    door: EndpointConfig
+    config: EndpointConfig
     actor: Actor
     message: Message
-    modern: bool
+    is_modern: bool
+
+    @property
+    def error_status(self) -> int:
+        """The HTTP status of a refusal: legacy clients expect 200."""
+        return 400 if self.is_modern else 200
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How a method is answered, and how long its answer may be kept."""
+    """How a method is answered, how long its answer may be kept, and which versions have it."""
 
     answer: Callable[[MethodCall], dict[str, Any]]
     ttl_ms: int | None = None
@@ -174,73 +74,85 @@ class Method:
     modern: bool = True
 
 
-def initialize(asked: MethodCall) -> dict[str, Any]:
-    """The handshake; it opens nothing, since no session is kept."""
-    requested = asked.message.params.get("protocolVersion")
+def method_of(message: Message, *, is_modern: bool) -> Method:
+    """The method of a message; raises ProtocolError for one that this version does not have."""
+    method = METHODS.get(message.method)
+    if method is None or not (method.modern if is_modern else method.legacy):
+        raise ProtocolError(
+            METHOD_NOT_FOUND,
+            f"Method not found: {message.method[:128]}",
+            status=404 if is_modern else 200,
+            request_id=message.id,
+        )
+    return method
+
+
+def initialize(call: MethodCall) -> dict[str, Any]:
+    """The handshake of legacy versions; no session is kept."""
+    requested = call.message.params.get("protocolVersion")
     if not isinstance(requested, str):
         raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string.", status=200)
     return {
         "protocolVersion": protocol_versions.negotiated(requested),
         "capabilities": CAPABILITIES,
-        "serverInfo": asked.door.server,
-        "instructions": asked.door.catalog.instructions,
+        "serverInfo": call.config.server,
+        "instructions": call.config.catalog.instructions,
     }
 
 
 def ping(_: MethodCall) -> dict[str, Any]:
-    """An empty answer."""
     return {}
 
 
-def discover(asked: MethodCall) -> dict[str, Any]:
-    """What the stateless era asks instead of a handshake."""
+def discover(call: MethodCall) -> dict[str, Any]:
+    """What modern versions offer instead of a handshake."""
     return {
         "supportedVersions": protocol_versions.SUPPORTED,
         "capabilities": CAPABILITIES,
-        "instructions": asked.door.catalog.instructions,
+        "instructions": call.config.catalog.instructions,
     }
 
 
-def list_tools(asked: MethodCall) -> dict[str, Any]:
+def list_tools(call: MethodCall) -> dict[str, Any]:
     """All tools on one page, in a fixed order, for read and write bots alike."""
-    _check_no_cursor(asked)
-    return {"tools": asked.door.catalog.tools_listing}
+    _refuse_cursor(call)
+    return {"tools": call.config.catalog.tools_listing}
 
 
-def _check_no_cursor(asked: MethodCall) -> None:
-    """These lists have one page, so no cursor is ever ours."""
-    if asked.message.params.get("cursor") is not None:
+def _refuse_cursor(call: MethodCall) -> None:
+    """These lists have one page, so they never gave out a cursor."""
+    if call.message.params.get("cursor") is not None:
         raise ProtocolError(
             INVALID_PARAMS,
             "The cursor is not one of this list.",
-            status=400 if asked.modern else 200,
+            status=call.error_status,
             data={"code": "validation.invalid_field", "details": {"field": "cursor"}},
         )
 
 
-def list_templates(asked: MethodCall) -> dict[str, Any]:
-    """The forms of resource addresses."""
-    _check_no_cursor(asked)
-    return {"resourceTemplates": [kind.template for kind in asked.door.catalog.kinds]}
+def list_templates(call: MethodCall) -> dict[str, Any]:
+    _refuse_cursor(call)
+    return {"resourceTemplates": [kind.template for kind in call.config.catalog.kinds]}
 
 
-def list_resources(asked: MethodCall) -> dict[str, Any]:
+def list_resources(call: MethodCall) -> dict[str, Any]:
     """The most recently updated resources that the bot can see, house rules first."""
-    _check_no_cursor(asked)
+    _refuse_cursor(call)
     first: list[Resource] = []
     newest: list[Resource] = []
     with reading():
-        for kind in asked.door.catalog.kinds:
-            first += kind.first(asked.actor)
-            newest += kind.newest(asked.actor, LARGEST_LISTING)
+        for kind in call.config.catalog.kinds:
+            first += kind.first(call.actor)
+            newest += kind.newest(call.actor, LARGEST_LISTING)
     newest.sort(key=lambda resource: resource.updated_at, reverse=True)
-    rows: dict[str, Resource] = {}
+    by_uri: dict[str, Resource] = {}
     for resource in (*first, *newest):
-        rows.setdefault(resource.uri, resource)
-    return {"resources": [_row(row) for row in list(rows.values())[:LARGEST_LISTING]]}
+        by_uri.setdefault(resource.uri, resource)
+    listed = list(by_uri.values())[:LARGEST_LISTING]
+    return {"resources": [_resource_json(resource) for resource in listed]}
 
 
-def _row(resource: Resource) -> dict[str, Any]:
+def _resource_json(resource: Resource) -> dict[str, Any]:
     return {
         "uri": resource.uri,
         "name": resource.name,
@@ -250,61 +162,151 @@ def _row(resource: Resource) -> dict[str, Any]:
     }
 
 
-def read_resource(asked: MethodCall) -> dict[str, Any]:
-    """One resource as Markdown; every reading is audited."""
-    uri = asked.message.params.get("uri")
+def read_resource(call: MethodCall) -> dict[str, Any]:
+    """One resource as Markdown; every read is audited, refused ones too."""
+    uri = call.message.params.get("uri")
     if not isinstance(uri, str):
-        raise ProtocolError(
-            INVALID_PARAMS, "uri must be a string.", status=400 if asked.modern else 200
-        )
+        raise ProtocolError(INVALID_PARAMS, "uri must be a string.", status=call.error_status)
     status = "ok"
     try:
         with reading():
-            text = _reader(asked, uri)
+            content = _read(call, uri)
     except (InvalidCredentials, Unavailable):
         raise
     except DomainError as error:
         status = error.code
         raise ProtocolError(
-            INVALID_PARAMS if asked.modern else RESOURCE_NOT_FOUND,
+            INVALID_PARAMS if call.is_modern else RESOURCE_NOT_FOUND,
             error.message,
-            status=400 if asked.modern else 200,
+            status=call.error_status,
             data={"uri": uri, "code": error.code},
         ) from error
     finally:
         shown = scrub(uri.replace("\x00", ""))[:URI_LENGTH]
         record_separately(
-            asked.actor, "bot.resource_read", Target("resource"), uri=shown, result_status=status
+            call.actor, "bot.resource_read", Target("resource"), uri=shown, result_status=status
         )
-    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
+    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": content}]}
 
 
-def _reader(asked: MethodCall, uri: str) -> str:
-    for kind in asked.door.catalog.kinds:
+def _read(call: MethodCall, uri: str) -> str:
+    for kind in call.config.catalog.kinds:
         if uri.startswith(kind.prefix):
-            return kind.read(asked.actor, uri.removeprefix(kind.prefix))
+            return kind.read(call.actor, uri.removeprefix(kind.prefix))
     raise NotFound("resource", uri)
 
 
 METHODS: dict[str, Method] = {
     "initialize": Method(initialize, modern=False),
     "ping": Method(ping, modern=False),
-    "server/discover": Method(discover, LASTING_MS, legacy=False),
-    "tools/list": Method(list_tools, LASTING_MS),
+    "server/discover": Method(discover, CONSTANT_TTL_MS, legacy=False),
+    "tools/list": Method(list_tools, CONSTANT_TTL_MS),
     "resources/list": Method(list_resources, 0),
-    "resources/templates/list": Method(list_templates, LASTING_MS),
+    "resources/templates/list": Method(list_templates, CONSTANT_TTL_MS),
     "resources/read": Method(read_resource, 0),
 }
 
 
-def method_of(message: Message, *, modern: bool) -> Method:
-    """The method of a message; raises ProtocolError for one that this era has not."""
-    method = METHODS.get(message.method)
-    if method is None or not (method.modern if modern else method.legacy):
-        raise ProtocolError(
-            METHOD_NOT_FOUND,
-            f"Method not found: {message.method[:128]}",
-            status=404 if modern else 200,
-            request_id=message.id,
+@dataclass(slots=True)
+class ToolInvocation:
+    """One ``tools/call``."""
+
+    config: EndpointConfig
+    token: str
+    # Empty where the name that was sent is not a string.
+    name: str
+    arguments: dict[str, Any]
+    idempotency_ttl_hours: int
+    # What is wrong with the call before its tool is looked up.
+    problem: ProtocolError | None = None
+    actor: Actor = field(default=ANONYMOUS)
+
+    def run(self) -> dict[str, Any]:
+        """Call the tool and log it; a refusal of the domain is a result too.
+
+        Raises InvalidCredentials, Unavailable, and ProtocolError for a malformed call or an unknown
+        tool.
+        """
+        started = time.perf_counter()
+        tool = self.config.catalog.tools.get(self.name)
+        status, message = tool_log.OK, None
+        try:
+            if tool is None or self.problem is not None:
+                with reading():
+                    self._resolve()
+            if self.problem is not None:
+                status = LOG_STATUSES[self.problem.code]
+                raise self.problem
+            if tool is None:
+                status = "unknown_tool"
+                raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {self.name[:128]}", status=200)
+            return tool_result(self._call(tool))
+        except ProtocolError as error:
+            message = error.message
+            raise
+        except (InvalidCredentials, Unavailable):
+            self.actor = ANONYMOUS
+            raise
+        except DomainError as error:
+            body = refusal(error, tool.parameters if tool else ())
+            status, message = error.code, body["error"]["message"]
+            record_refusal(self.actor, error, self.name)
+            return tool_result(body, is_error=True)
+        except Exception:
+            log.exception("a tool failed", extra={"tool": self.name})
+            status, message = "server.internal", "Something went wrong on our side."
+            return tool_result({"error": {"code": status, "message": message}}, is_error=True)
+        finally:
+            if self.actor.is_bot:
+                self._log(status, message, time.perf_counter() - started)
+
+    def _log(self, status: str, message: str | None, took: float) -> None:
+        """Log the call together with those of other threads; never raises."""
+
+        def write() -> None:
+            entry = tool_log.entry(
+                self.actor, self.name, self.arguments, status=status, message=message, took=took
+            )
+            self.config.calls.do(entry)
+
+        or_orphaned("bot.tool_invoked", write)
+
+    def _resolve(self) -> Actor:
+        self.actor = current_g().actor = self.config.resolve(self.token)
+        return self.actor
+
+    def _call(self, tool: Tool) -> dict[str, Any]:
+        if tool.writes:
+            return run_write(lambda: self._call_in_transaction(tool))
+        with reading():
+            return self._call_in_transaction(tool)
+
+    def _call_in_transaction(self, tool: Tool) -> dict[str, Any]:
+        """Check credential, kind of actor, arguments and idempotency key, as in REST; then call."""
+        actor = self._resolve()
+        tool.calls.admit(actor)
+        arguments = parameters.load(tool.parameters, self.arguments, elsewhere=tool.elsewhere)
+        echo = arguments.pop(CLIENT_REQUEST_ID.name, None)
+        if echo is not None:
+            text.checked(echo, CLIENT_REQUEST_ID.name, CLIENT_REQUEST_ID_LENGTH)
+        key = arguments.pop(IDEMPOTENCY_KEY.name, None) if tool.keyed else None
+        call = ToolCall(actor, arguments)
+        if key is None:
+            return _with_echo(tool.view(call), echo)
+        claimed = idempotency.claim(
+            actor.id,
+            idempotency.check_key(key),
+            idempotency.fingerprint("MCP", tool.name, {**arguments, "client_request_id": echo}),
+            self.idempotency_ttl_hours,
         )
-    return method
+        if isinstance(claimed, idempotency.StoredAnswer):
+            idempotency.judge_replay(lambda: tool.view(call))
+            replayed: dict[str, Any] = orjson.loads(claimed.body)
+            return replayed
+        content = _with_echo(tool.view(call), echo)
+        idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(content), {}))
+        return content
+
+
+def _with_echo(content: dict[str, Any], echo: str | None) -> dict[str, Any]:
+    return content if echo is None else {**content, CLIENT_REQUEST_ID.name: echo}

@@ -1,21 +1,37 @@
-"""What a tool takes: one record per parameter, which documents it and says how it is read.
+"""The parameters of tools: one record documents a parameter and says how its value is read.
 
-The published schemas hold plain single types only: several clients refuse ``anyOf`` and unions with
-null for the whole list of tools. A field is cleared through ``clear_fields`` (or a plain null).
+The published schemas hold plain single types only: several clients refuse the whole list of tools
+for ``anyOf`` or a union with null. A field is cleared through ``clear_fields`` or by a plain null.
+
+Values are coerced where that is exact, as clients send ``"50"`` for 50, ``"true"`` for true and
+lists as JSON text. Anything else is refused by name, and so is an unknown argument: a write that
+drops a value and reports success is worse than a refusal.
 """
 
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
+import orjson
+
+from app.core.errors import Details, InvalidField, RequestInvalid
+
+LARGEST_PAGE = 100
+DEFAULT_PAGE = 50
+CLEAR_FIELDS = "clear_fields"
+_INTEGER = re.compile(r"-?[0-9]{1,15}")
+
 
 class ParameterKind(StrEnum):
-    """The types of values."""
+    """The type of a value."""
 
     TEXT = "text"
-    # What people read in one line: an empty one is blank, not absent, where it is required.
+    # A title or search words: where it is required, an empty string counts as blank, not absent.
     LINE = "line"
-    # Text of which nothing is cut and the empty one counts.
+    # Text that is kept as sent; an empty string counts.
     BODY = "body"
     INTEGER = "integer"
     FLAG = "flag"
@@ -25,20 +41,21 @@ class ParameterKind(StrEnum):
     EDITS = "edits"
 
 
+_STRING = {"type": "string"}
 _TYPES: dict[ParameterKind, dict[str, Any]] = {
-    ParameterKind.TEXT: {"type": "string"},
-    ParameterKind.LINE: {"type": "string"},
-    ParameterKind.BODY: {"type": "string"},
+    ParameterKind.TEXT: _STRING,
+    ParameterKind.LINE: _STRING,
+    ParameterKind.BODY: _STRING,
     ParameterKind.INTEGER: {"type": "integer"},
     ParameterKind.FLAG: {"type": "boolean"},
-    ParameterKind.TEXTS: {"type": "array", "items": {"type": "string"}},
-    ParameterKind.DAY: {"type": "string"},
-    ParameterKind.MOMENT: {"type": "string"},
+    ParameterKind.TEXTS: {"type": "array", "items": _STRING},
+    ParameterKind.DAY: _STRING,
+    ParameterKind.MOMENT: _STRING,
     ParameterKind.EDITS: {
         "type": "array",
         "items": {
             "type": "object",
-            "properties": {"find": {"type": "string"}, "replace": {"type": "string"}},
+            "properties": {"find": _STRING, "replace": _STRING},
             "required": ["find", "replace"],
         },
     },
@@ -47,7 +64,7 @@ _TYPES: dict[ParameterKind, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool."""
+    """One parameter of a tool."""
 
     name: str
     kind: ParameterKind
@@ -59,62 +76,58 @@ class Parameter:
     default: Any = None
     # Whether null, or its name in ``clear_fields``, clears the field.
     clearable: bool = False
-    # The name that REST has for it, understood as well.
-    also: str | None = None
-    # Understood and not published.
+    # The name of the same field in REST, accepted too.
+    alias: str | None = None
+    # Accepted, but not published.
     hidden: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Its JSON Schema."""
-        made: dict[str, Any] = {**_TYPES[self.kind], "description": self.description}
+        """The JSON Schema of the value."""
+        schema: dict[str, Any] = {**_TYPES[self.kind], "description": self.description}
         if self.choices and self.kind is ParameterKind.TEXTS:
-            made["items"] = {"type": "string", "enum": list(self.choices)}
+            schema["items"] = {"type": "string", "enum": list(self.choices)}
         elif self.choices:
-            made["enum"] = list(self.choices)
+            schema["enum"] = list(self.choices)
         limits = {"minimum": self.minimum, "maximum": self.maximum, "default": self.default}
-        return made | {key: value for key, value in limits.items() if value is not None}
+        return schema | {key: value for key, value in limits.items() if value is not None}
 
 
 def text(name: str, description: str, **options: Any) -> Parameter:
-    """A short text."""
     return Parameter(name, ParameterKind.TEXT, description, **options)
 
 
 def line(name: str, description: str, **options: Any) -> Parameter:
-    """A title, or words to search for."""
     return Parameter(name, ParameterKind.LINE, description, **options)
 
 
 def body(name: str, description: str, **options: Any) -> Parameter:
-    """A text that is kept as sent."""
     return Parameter(name, ParameterKind.BODY, description, **options)
 
 
 def flag(name: str, description: str, **options: Any) -> Parameter:
-    """True or false."""
     return Parameter(name, ParameterKind.FLAG, description, **options)
 
 
 def texts(name: str, description: str, **options: Any) -> Parameter:
-    """A list of texts."""
     return Parameter(name, ParameterKind.TEXTS, description, **options)
 
 
 def choice(name: str, words: Any, description: str, **options: Any) -> Parameter:
-    """One of a closed set of words."""
-    return Parameter(
-        name, ParameterKind.TEXT, description, choices=tuple(str(word) for word in words), **options
-    )
+    """A parameter that takes one of a closed set of words."""
+    choices = tuple(str(word) for word in words)
+    return Parameter(name, ParameterKind.TEXT, description, choices=choices, **options)
+
+
+def clear_fields(*names: str) -> Parameter:
+    """The parameter that names the fields to empty."""
+    return texts(CLEAR_FIELDS, "Fields to empty.", choices=names)
 
 
 def needed(parameter: Parameter) -> Parameter:
     """The same parameter, required."""
     return replace(parameter, required=True)
 
-
-LARGEST_PAGE = 100
-DEFAULT_PAGE = 50
 
 PAGE = (
     Parameter(
@@ -131,20 +144,208 @@ INCLUDE_BODY = flag("include_body", "Add the full text to each row.")
 IDEMPOTENCY_KEY = text(
     "idempotency_key", "Unique per intent: repeating a call with it creates nothing twice."
 )
-# As in REST, echoed and never stored; of use to few agents.
+# Echoed and never stored, as in REST. Hidden, as few agents need it.
 CLIENT_REQUEST_ID = text("client_request_id", "Echoed in the result.", hidden=True)
-IF_MATCH = text("if_match", "The etag you read: refuse if it changed since.", also="expected_etag")
+IF_MATCH = text("if_match", "The etag you read: refuse if it changed since.", alias="expected_etag")
+EDITS = Parameter(
+    "edits", ParameterKind.EDITS, "Instead of body: each find must occur exactly once."
+)
 
 
-def input_schema(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
+def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments."""
-    shown = [parameter for parameter in parameters if not parameter.hidden]
+    published = [parameter for parameter in parameters if not parameter.hidden]
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {parameter.name: parameter.schema for parameter in shown},
+        "properties": {parameter.name: parameter.schema for parameter in published},
     }
-    required = [parameter.name for parameter in shown if parameter.required]
+    required = [parameter.name for parameter in published if parameter.required]
     if required:
         schema["required"] = required
     schema["additionalProperties"] = False
     return schema
+
+
+class _InvalidArgument(Exception):
+    """A value does not fit: a sentence for the agent, and the stable word of the problem."""
+
+    def __init__(self, text: str, kind: str = "invalid_type") -> None:
+        super().__init__(text)
+        self.text = text
+        self.kind = kind
+
+
+def load(
+    parameters: Iterable[Parameter],
+    sent: Mapping[str, Any],
+    *,
+    elsewhere: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Read the arguments of a call, by parameter name; a cleared field is None.
+
+    ``elsewhere`` maps arguments that this tool does not take to the tool that does. Raises
+    RequestInvalid with every problem, or InvalidField for a limit out of range.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    by_alias = {parameter.alias: name for name, parameter in known.items() if parameter.alias}
+    problems: list[Details] = []
+    arguments: dict[str, Any] = {}
+    surplus = 0
+    for sent_name, value in sent.items():
+        name = by_alias.get(sent_name, sent_name)
+        if name not in known or name in arguments:
+            if len(problems) >= RequestInvalid.MOST:
+                surplus += 1
+            else:
+                problems.append(_unknown(sent_name, known, elsewhere or {}))
+            continue
+        try:
+            _read(known[name], value, arguments)
+        except _InvalidArgument as error:
+            problems.append(_problem(sent_name, error.text, error.kind))
+    for name in arguments.pop(CLEAR_FIELDS, None) or ():
+        arguments[name] = None
+    problems += [
+        _problem(name, "This argument is required.", "missing")
+        for name, parameter in known.items()
+        if parameter.required and name not in arguments and not _was_sent(parameter, sent)
+    ]
+    if problems:
+        raise RequestInvalid(problems, surplus)
+    _check_limit(known, arguments)
+    return arguments
+
+
+def _was_sent(parameter: Parameter, sent: Mapping[str, Any]) -> bool:
+    """Whether it was sent with a value; a wrong value has its own problem."""
+    value = sent.get(parameter.name, sent.get(parameter.alias or ""))
+    return value not in (None, "")
+
+
+def _problem(name: str, text: str, kind: str) -> Details:
+    return {"loc": ["arguments", name], "msg": text, "type": kind}
+
+
+def _unknown(name: str, known: Mapping[str, Parameter], elsewhere: Mapping[str, str]) -> Details:
+    if name in elsewhere:
+        text = f"{name} is not an argument of this tool; use {elsewhere[name]}."
+    else:
+        allowed = ", ".join(name for name, parameter in known.items() if not parameter.hidden)
+        text = f"{name} is not an argument of this tool; it takes: {allowed or 'none'}."
+    return _problem(name[:128], text[:1000], "unknown_field")
+
+
+def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> None:
+    if "limit" not in known:
+        return
+    arguments.setdefault("limit", DEFAULT_PAGE)
+    arguments.setdefault("cursor", None)
+    if not 1 <= arguments["limit"] <= LARGEST_PAGE:
+        raise InvalidField("limit", "out_of_range", f"limit is 1 to {LARGEST_PAGE}.")
+
+
+def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
+    """Put the value into ``arguments``, unless it counts as absent."""
+    empty_counts = parameter.kind is ParameterKind.BODY or (
+        parameter.kind is ParameterKind.LINE and parameter.required
+    )
+    if value is None or (value == "" and not empty_counts):
+        if value is None and parameter.clearable:
+            arguments[parameter.name] = None
+        return
+    read = _READERS[parameter.kind](value)
+    for word in read if isinstance(read, list) else [read]:
+        if parameter.choices and word not in parameter.choices:
+            allowed = ", ".join(parameter.choices)
+            raise _InvalidArgument(f"This must be one of: {allowed}.", "invalid_value")
+    arguments[parameter.name] = read
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _InvalidArgument("This must be a string.")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _InvalidArgument("This must be an integer.")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if not isinstance(value, bool):
+        raise _InvalidArgument("This must be true or false.")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            raise _InvalidArgument("This must be an array.") from error
+    if not isinstance(value, list):
+        raise _InvalidArgument("This must be an array.")
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    # A single string stands for a list of one.
+    items = [value] if isinstance(value, str) and not value.startswith("[") else _list(value)
+    if not all(isinstance(item, str) for item in items):
+        raise _InvalidArgument("This must be an array of strings.")
+    return items
+
+
+def _edits(value: Any) -> list[dict[str, str]]:
+    edits = [value] if isinstance(value, dict) else _list(value)
+    for edit in edits:
+        if not isinstance(edit, dict) or set(edit) != {"find", "replace"}:
+            raise _InvalidArgument("Each edit is an object with find and replace.")
+        if not all(isinstance(part, str) for part in edit.values()):
+            raise _InvalidArgument("find and replace are strings.")
+    return edits
+
+
+def _day(value: Any) -> str:
+    try:
+        if date.fromisoformat(_text(value)).isoformat() != value:
+            raise ValueError(value)
+    except ValueError as error:
+        raise _InvalidArgument(
+            "This must be a date such as 2026-11-20.", "invalid_value"
+        ) from error
+    return str(value)
+
+
+def _moment(value: Any) -> int:
+    """Milliseconds since the epoch."""
+    try:
+        moment = datetime.fromisoformat(_text(value))
+        if moment.tzinfo is None:
+            raise ValueError(value)
+        return int(moment.timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise _InvalidArgument(
+            "This must be a time such as 2026-11-20T19:23:58Z.", "invalid_value"
+        ) from error
+
+
+_READERS: dict[ParameterKind, Callable[[Any], Any]] = {
+    ParameterKind.TEXT: _text,
+    ParameterKind.LINE: _text,
+    ParameterKind.BODY: _text,
+    ParameterKind.INTEGER: _integer,
+    ParameterKind.FLAG: _flag,
+    ParameterKind.TEXTS: _texts,
+    ParameterKind.DAY: _day,
+    ParameterKind.MOMENT: _moment,
+    ParameterKind.EDITS: _edits,
+}

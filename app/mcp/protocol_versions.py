@@ -1,8 +1,9 @@
-"""The two eras of the protocol, both served at one address.
+"""The versions of the protocol, all served at one address.
 
-Until 2025-11-25 a client shakes hands (``initialize``) and later requests carry little. From
-2026-07-28 every request carries its version and capabilities in ``params._meta`` and the headers
-must agree with the body. A request without any of it counts as the older kind, so curl works.
+A legacy version (until 2025-11-25) begins with the handshake ``initialize``; later requests carry
+little. A modern version (from 2026-07-28) is stateless: every request carries its version and
+capabilities in ``params._meta``, and its headers must agree with the body. A request with none of
+these counts as legacy, so curl works.
 """
 
 import base64
@@ -29,13 +30,13 @@ CAPABILITIES_KEY = f"{_PREFIX}clientCapabilities"
 SERVER_KEY = f"{_PREFIX}serverInfo"
 VERSION_HEADER = "MCP-Protocol-Version"
 
-# Which member of the params the header Mcp-Name repeats.
-_NAMED = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"}
+# The member of the params that the header Mcp-Name repeats.
+_NAME_MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"}
 _ENCODED = ("=?base64?", "?=")
 
 
 def is_modern(headers: Headers, message: Message) -> bool:
-    """Whether the message belongs to the stateless era; raises ProtocolError where it is malformed.
+    """Whether the message uses a modern version; raises ProtocolError where it is malformed.
 
     The first check that fails decides the answer.
     """
@@ -61,24 +62,24 @@ def is_modern(headers: Headers, message: Message) -> bool:
 
 
 def _check_headers(headers: Headers, message: Message, version: str) -> None:
-    """The headers repeat what the body says, so that proxies may route by them."""
+    """Proxies may route by the headers, so these must repeat what the body says."""
     expected = {VERSION_HEADER: version, "Mcp-Method": message.method}
-    member = _NAMED.get(message.method)
-    named = message.params.get(member) if member is not None else None
-    # Where the body names nothing, the method itself says so.
-    if isinstance(named, str):
-        expected["Mcp-Name"] = named
-    for name, value in expected.items():
-        if decoded(headers.get(name)) != value:
+    member = _NAME_MEMBERS.get(message.method)
+    name = message.params.get(member) if member is not None else None
+    # The method itself refuses a body without a name.
+    if isinstance(name, str):
+        expected["Mcp-Name"] = name
+    for header, value in expected.items():
+        if _decoded(headers.get(header)) != value:
             raise ProtocolError(
                 HEADER_MISMATCH,
-                f"The header {name} must repeat what the body says.",
+                f"The header {header} must repeat what the body says.",
                 request_id=message.id,
             )
 
 
-def decoded(value: str | None) -> str | None:
-    """A header's text; what ASCII cannot hold comes as ``=?base64?...?=``."""
+def _decoded(value: str | None) -> str | None:
+    """The text of a header; text beyond ASCII is sent as ``=?base64?...?=``."""
     if value is None or not (value.startswith(_ENCODED[0]) and value.endswith(_ENCODED[1])):
         return value
     try:
@@ -102,17 +103,17 @@ def _unsupported(version: str, message: Message) -> ProtocolError:
 
 
 def negotiated(requested: str) -> str:
-    """The version that ``initialize`` answers: the one asked for, else the newest of its era."""
+    """The version that ``initialize`` answers: the requested one, else the newest legacy one."""
     return requested if requested in LEGACY else LEGACY[0]
 
 
-def finished(
+def modern_result(
     content: dict[str, Any], server: dict[str, str], *, ttl_ms: int | None = None
 ) -> dict[str, Any]:
-    """A result with what the stateless era adds to it."""
+    """A result with the members that modern versions add."""
     meta = {SERVER_KEY: {"name": server["name"], "version": server["version"]}}
-    full = {"resultType": "complete", **content, META: meta}
+    complete = {"resultType": "complete", **content, META: meta}
     if ttl_ms is not None:
-        # The address holds a token, so no shared cache may keep what it answers.
-        full |= {"ttlMs": ttl_ms, "cacheScope": "private"}
-    return full
+        # The address holds a token, so no shared cache may keep the answer.
+        complete |= {"ttlMs": ttl_ms, "cacheScope": "private"}
+    return complete

@@ -1,6 +1,6 @@
 """One ``Tool`` record per tool, and one ``ResourceKind`` per kind of resource.
 
-As with REST's routes, the record guards, parses, documents and calls, so none can drift.
+The same record guards, parses, documents and calls, so these cannot drift apart.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,13 +17,13 @@ from app.mcp.parameters import Parameter, input_schema
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call as a tool sees it: who, and the arguments as they were declared."""
+    """One call as a tool sees it: the actor and the arguments that were sent, already read."""
 
     actor: Actor
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> Any:
-        return self.given.get(name)
+        return self.arguments.get(name)
 
 
 View = Callable[[ToolCall], dict[str, Any]]
@@ -31,7 +31,7 @@ View = Callable[[ToolCall], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What clients decide by whether to ask their person first (all four are always sent)."""
+    """What clients use to decide whether to ask their user first; all four are always sent."""
 
     read_only: bool
     destructive: bool
@@ -39,7 +39,7 @@ class Hints:
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """As the protocol names them; the world of every tool is this workspace."""
+        """The hints under the protocol's names; no tool reaches beyond this workspace."""
         return {
             "readOnlyHint": self.read_only,
             "destructiveHint": self.destructive,
@@ -66,12 +66,11 @@ class Tool:
     hints: Hints = READS
     # Takes an idempotency_key, with the meaning of the REST header.
     keyed: bool = False
-    # Arguments that an agent may expect here, and the tool that has them.
+    # Arguments that an agent may expect here, and the tool that takes them.
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def writes(self) -> bool:
-        """Whether it runs in a transaction."""
         return self.calls.access is not Access.READ
 
     @property
@@ -106,7 +105,7 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A row of ``resources/list``."""
+    """A row of ``resources/list``; ``updated_at`` is in milliseconds."""
 
     uri: str
     name: str
@@ -120,15 +119,16 @@ class ResourceKind:
 
     prefix: str
     template: dict[str, str]
+    # The most recently updated resources, at most this many.
     newest: Callable[[Actor, int], list[Resource]]
-    # Those to be listed before all others.
+    # The resources that are listed before all others.
     first: Callable[[Actor], list[Resource]]
-    # Raises NotFound, Gone or InvalidField.
+    # Takes the address without the prefix; raises NotFound, Gone or InvalidField.
     read: Callable[[Actor, str], str]
 
 
 class Catalog:
-    """All tools and kinds of resources; the listing is made once."""
+    """All tools and kinds of resources; the listing is built once."""
 
     def __init__(
         self, toolboxes: Iterable[Toolbox], kinds: Iterable[ResourceKind], instructions: str
@@ -142,12 +142,12 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class EndpointConfig:
-    """How the endpoint knows its callers and its tools."""
+    """How the endpoint resolves its callers, and what it offers them."""
 
     # In a unit of work: the bot of this token; raises InvalidCredentials.
     resolve: Callable[[str], Actor]
     catalog: Catalog
-    # ``name``, ``title`` and ``version``, as the handshake tells them.
+    # ``name``, ``title`` and ``version``, as the handshake answers them.
     server: dict[str, str]
-    # Where calls are written down.
-    calls: GroupCommit[tool_log.Entry] = field(default_factory=tool_log.gathering)
+    # The writer of the tool log.
+    calls: GroupCommit[tool_log.Entry] = field(default_factory=tool_log.writer)

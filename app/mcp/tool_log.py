@@ -1,8 +1,7 @@
-"""The tool log: one row for each call of a tool, and the event that points at it.
+"""The tool log: for each call of a tool one row, and the event that points at it.
 
-Both are written right after the call and before its answer goes out, in a transaction of their own,
-which calls share that wait for the same writer. A call whose log could not be written stands, and
-``audit.orphaned`` says so.
+Both are written after the call and before its answer is sent, in a transaction of their own, which
+concurrent calls share. A call stands even if its log cannot be written; ``audit.orphaned`` says so.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import orjson
 from sqlalchemy import Table, insert
 
 from app.audit.models import ToolInvocation
-from app.audit.service import Target, or_orphaned, record
+from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import Actor
 from app.core.context import on_behalf_of, request_id
@@ -45,9 +44,9 @@ class Entry:
 def entry(
     actor: Actor, tool_name: str, arguments: Any, *, status: str, message: str | None, took: float
 ) -> Entry:
-    """What is kept of a call of the request at hand, without secrets.
+    """What is kept of a call in the current request, without secrets.
 
-    ``status`` is ``ok`` or the error's code, ``took`` is in seconds.
+    ``status`` is ``ok`` or the error's code; ``took`` is in seconds.
     """
     return Entry(
         actor,
@@ -60,85 +59,66 @@ def entry(
     )
 
 
-def gathering() -> GroupCommit[Entry]:
-    """The log of one application's calls."""
-    # It says that something was asked, and nothing of a change, so its commit need not wait.
+def writer() -> GroupCommit[Entry]:
+    # An entry records a call and changes nothing, so its commit need not wait for the disk.
     return GroupCommit(write, async_commit=True)
 
 
-def log(
-    calls: GroupCommit[Entry],
-    actor: Actor,
-    tool_name: str,
-    arguments: Any,
-    *,
-    status: str,
-    message: str | None,
-    took: float,
-) -> None:
-    """Write down a call that has ended, together with those of other threads; never raises."""
-
-    def writing() -> None:
-        calls.do(entry(actor, tool_name, arguments, status=status, message=message, took=took))
-
-    or_orphaned("bot.tool_invoked", writing)
-
-
-def write(made: Entry) -> None:
-    """Write down a call in the transaction at hand."""
+def write(logged: Entry) -> None:
+    """Write the row and the event in the current transaction."""
     identifier = ids.new_id()
     _INSERT.all(
         id=identifier,
-        bot_user_id=made.actor.id,
-        tool_name=made.tool_name,
-        arguments=made.arguments,
-        result_status=made.status,
-        error_message=made.message,
-        duration_ms=made.duration_ms,
-        request_id=made.request_id,
+        bot_user_id=logged.actor.id,
+        tool_name=logged.tool_name,
+        arguments=logged.arguments,
+        result_status=logged.status,
+        error_message=logged.message,
+        duration_ms=logged.duration_ms,
+        request_id=logged.request_id,
         created_at=ids.created_ms(identifier),
     )
-    with on_behalf_of(made.request_id):
+    with on_behalf_of(logged.request_id):
         record(
-            made.actor,
+            logged.actor,
             "bot.tool_invoked",
             Target("tool_invocation", identifier, tool_invocation_log_id=identifier),
-            tool_name=made.tool_name,
-            result_status=made.status,
-            duration_ms=made.duration_ms,
+            tool_name=logged.tool_name,
+            result_status=logged.status,
+            duration_ms=logged.duration_ms,
         )
 
 
 def shown(arguments: Any) -> Any:
-    """The arguments without secrets, in at most 4 KiB: over-long texts give way to a marker."""
-    cleaned = _cleaned(redact(arguments))
-    for longest in (512, 64, 8):
-        if _size(cleaned) <= ARGUMENTS_BYTES:
-            return cleaned
-        cleaned = _cut(cleaned, longest)
-    return cleaned if _size(cleaned) <= ARGUMENTS_BYTES else {TRUNCATED: True}
+    """The arguments without secrets, in at most 4 KiB: long texts are replaced by a marker."""
+    shortened = _clean(redact(arguments))
+    for length in (512, 64, 8):
+        if _size(shortened) <= ARGUMENTS_BYTES:
+            return shortened
+        shortened = _shorten(shortened, length)
+    return shortened if _size(shortened) <= ARGUMENTS_BYTES else {TRUNCATED: True}
 
 
 def _size(value: Any) -> int:
     return len(orjson.dumps(value))
 
 
-def _cleaned(value: Any) -> Any:
-    """Texts without tokens of ours, and without what PostgreSQL's JSON cannot hold."""
+def _clean(value: Any) -> Any:
+    """Remove our tokens, and the NUL that PostgreSQL's JSON cannot hold."""
     if isinstance(value, str):
         return scrub(value.replace("\x00", "�"))
     if isinstance(value, list):
-        return [_cleaned(inner) for inner in value]
+        return [_clean(inner) for inner in value]
     if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
+        return {_clean(key): _clean(inner) for key, inner in value.items()}
     return value
 
 
-def _cut(value: Any, longest: int) -> Any:
+def _shorten(value: Any, length: int) -> Any:
     if isinstance(value, str):
-        return TRUNCATED if len(value.encode()) > longest else value
+        return TRUNCATED if len(value.encode()) > length else value
     if isinstance(value, list):
-        return [_cut(inner, longest) for inner in value]
+        return [_shorten(inner, length) for inner in value]
     if isinstance(value, dict):
-        return {key[:NAME_LENGTH]: _cut(inner, longest) for key, inner in value.items()}
+        return {key[:NAME_LENGTH]: _shorten(inner, length) for key, inner in value.items()}
     return value

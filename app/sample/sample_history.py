@@ -15,7 +15,7 @@ from app.core import ids
 from app.core.actor import Actor
 from app.core.context import on_behalf_of
 from app.core.errors import DomainError
-from app.mcp import arguments, tool_log
+from app.mcp import parameters, tool_log
 from app.mcp.messages import refusal
 from app.mcp.registry import Catalog, ToolCall
 
@@ -246,13 +246,13 @@ class Stage:
             status, message = tool_log.OK, None
             try:
                 tool.calls.admit(actor)
-                loaded = arguments.load(tool.parameters, args, elsewhere=tool.elsewhere)
+                loaded = parameters.load(tool.parameters, args, elsewhere=tool.elsewhere)
                 tool.view(ToolCall(actor, loaded))
             except DomainError as error:
                 if not step.is_refused:
                     raise
-                parameters = {parameter.name: parameter for parameter in tool.parameters}
-                status, message = error.code, refusal(error, parameters)["error"]["message"]
+                status = error.code
+                message = refusal(error, tool.parameters)["error"]["message"]
                 refused(actor, error, step.tool)
             if actor.is_bot:
                 took = time.perf_counter() - started

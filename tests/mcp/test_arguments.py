@@ -3,11 +3,10 @@
 import pytest
 
 from app.core.errors import InvalidField, RequestInvalid
-from app.mcp.arguments import load
-from app.mcp.parameters import PAGE, Parameter, ParameterKind, choice, flag, text, texts
+from app.mcp.parameters import PAGE, Parameter, ParameterKind, choice, flag, load, text, texts
 
 PARAMETERS = (
-    text("name", "A name.", also="name_id"),
+    text("name", "A name.", alias="name_id"),
     Parameter("body", ParameterKind.BODY, "A text."),
     Parameter("size", ParameterKind.INTEGER, "A size."),
     flag("loud", "Loud?"),
