@@ -11,7 +11,7 @@ from app import registry
 from app.audit.catalogue import EVENTS
 from app.bots.clients import CLIENTS
 from app.exporting import layout
-from app.webhooks.pages.show import NODE, PYTHON
+from app.webhooks.pages import NODE, PYTHON
 from tests.contract.tables import read as contract
 from tests.support.story import ok, walk
 

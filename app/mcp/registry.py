@@ -25,6 +25,11 @@ class ToolCall:
     def __getitem__(self, name: str) -> Any:
         return self.arguments.get(name)
 
+    @property
+    def window(self) -> dict[str, Any]:
+        """The ``limit`` and ``cursor`` of a list."""
+        return {"limit": self["limit"], "cursor": self["cursor"]}
+
 
 View = Callable[[ToolCall], dict[str, Any]]
 

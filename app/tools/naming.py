@@ -1,69 +1,69 @@
-"""What an agent calls things: a project by key, a state by name, a user by username or ``me``.
+"""The names that agents use: a project by key, a state by name, a user by username or ``me``.
 
-Each also by UUID. A name that means nothing is refused with the names that would.
+A UUID works for each too. An unknown name is refused with the names that are valid.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from sqlalchemy import bindparam, or_, select
 
 from app.accounts.models import User, UserType
 from app.core import text
 from app.core.actor import Actor
-from app.core.errors import InvalidField, NotFound
+from app.core.errors import DomainError, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import Prepared, session
-from app.mcp.parameters import body, texts
-from app.mcp.parameters import text as parameters_text
+from app.mcp import parameters
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
 
-TICKET = parameters_text(
-    "ticket", "Ticket: display id (OPS-12) or UUID.", required=True, also="ticket_id"
+TICKET = parameters.text(
+    "ticket", "Ticket: display id (OPS-12) or UUID.", required=True, alias="ticket_id"
 )
-PROJECT = parameters_text("project", "Project: key (OPS) or UUID.", also="project_id")
-ASSIGNEE = parameters_text(
+PROJECT = parameters.text("project", "Project: key (OPS) or UUID.", alias="project_id")
+ASSIGNEE = parameters.text(
     "assignee",
     "Username, UUID or me; none for nobody.",
-    also="assignee_user_id",
+    alias="assignee_user_id",
     clearable=True,
 )
-EXPECTED_ASSIGNEE = parameters_text(
+EXPECTED_ASSIGNEE = parameters.text(
     "expected_assignee",
     "Refuse unless the ticket is assigned so at this moment: username, UUID, me or none. "
     "To claim work: assignee me, expected_assignee none.",
-    also="expected_assignee_user_id",
+    alias="expected_assignee_user_id",
     clearable=True,
 )
-STATE = parameters_text("state", "State: name (In progress) or UUID.", also="state_id")
-LABELS = texts(
-    "labels", "All labels it shall have: names or UUIDs.", also="label_ids", clearable=True
+STATE = parameters.text("state", "State: name (In progress) or UUID.", alias="state_id")
+LABELS = parameters.texts(
+    "labels", "All labels it shall have: names or UUIDs.", alias="label_ids", clearable=True
 )
-PARENT = parameters_text(
+PARENT = parameters.text(
     "parent",
     "Parent ticket: an epic for a story, a story for a subtask.",
-    also="parent_ticket_id",
+    alias="parent_ticket_id",
     clearable=True,
 )
 DUE_DATE_TEXT = "Date such as 2026-11-20."
-COMMENT = parameters_text("comment", "The comment's UUID.", required=True, also="comment_id")
-NOTE = parameters_text("sticky_note", "The note's UUID.", required=True, also="sticky_note_id")
-PAGE_NAME = parameters_text("page", "Page: slug or UUID.", required=True, also="page_id")
-SCOPE = parameters_text(
+COMMENT = parameters.text("comment", "The comment's UUID.", required=True, alias="comment_id")
+NOTE = parameters.text("sticky_note", "The note's UUID.", required=True, alias="sticky_note_id")
+PAGE_NAME = parameters.text("page", "Page: slug or UUID.", required=True, alias="page_id")
+SCOPE = parameters.text(
     "project",
     "Project key or UUID, where several projects have a page of this slug.",
-    also="project_id",
+    alias="project_id",
 )
-APPEND = body("append", "Text to add at the end, instead of body.")
-COLOR = parameters_text("color", "Such as #fde68a.", clearable=True)
+APPEND = parameters.body("append", "Text to add at the end, instead of body.")
+COLOR = parameters.text("color", "Such as #fde68a.", clearable=True)
 
+Refusal = TypeVar("Refusal", bound=DomainError)
 
 ME = "me"
 NONE = "none"
-LISTED = 30
+MOST_LISTED = 30
 
-# Most calls that move a ticket name a state, and few something that is not there.
 _STATE = Prepared(
     select(WorkflowState.id)
     .where(
@@ -84,34 +84,34 @@ _LABELS = Prepared(
 
 
 def _without_nul(reference: str) -> str:
-    """A name as the databases may be asked for it: PostgreSQL takes no NUL, and no name has one."""
+    """A name that PostgreSQL accepts as a parameter; no stored name has a NUL."""
     return reference.replace("\x00", "\N{REPLACEMENT CHARACTER}")
 
 
-def _key_of(reference: str) -> str:
-    """The key by which states and labels of this name are found."""
+def _name_key(reference: str) -> str:
     return text.same_name(_without_nul(reference).strip())
 
 
-def _listed(names: Iterable[str]) -> tuple[str, list[str]]:
-    """Names for a sentence, and all of them that are told."""
-    shown = list(names)[:LISTED]
-    return ", ".join(shown) or "none", shown
-
-
-def _unknown(field: str, what: str, sent: str, names: Iterable[str]) -> InvalidField:
-    sentence, shown = _listed(names)
-    error = InvalidField(
-        field, "not_found", f"There is no {what} {sent[:128]!r}. Valid: {sentence}."
-    )
-    error.details = {**(error.details or {}), "valid": shown}
+def _with_valid(error: Refusal, kind: str, reference: str, names: Iterable[str]) -> Refusal:
+    """The error, with the first valid names in its message and its details."""
+    valid = list(names)[:MOST_LISTED]
+    listed = ", ".join(valid) or "none"
+    error.message = f"There is no {kind} {reference[:128]!r}. Valid: {listed}."
+    error.details = {**(error.details or {}), "valid": valid}
     return error
 
 
-def project(actor: Actor, reference: str, *, writing: bool = False) -> SeenProject:
+def _unknown(field: str, kind: str, reference: str, names: Iterable[str]) -> InvalidField:
+    return _with_valid(InvalidField(field, "not_found"), kind, reference, names)
+
+
+def project(
+    actor: Actor, reference: str, *, writing: bool = False, in_body: bool = False
+) -> SeenProject:
     """The project of a key or UUID; raises NotFound with the keys that the actor can use.
 
-    For a read a deleted one is found too. For a write it raises OutsideAllowlist and Gone.
+    A read finds deleted projects too. A write raises OutsideAllowlist and Gone. With ``in_body``,
+    for what REST takes in the body, InvalidField takes the place of NotFound.
     """
     identifier = as_uuid(reference)
     key = _without_nul(reference).upper()
@@ -122,7 +122,10 @@ def project(actor: Actor, reference: str, *, writing: bool = False) -> SeenProje
             return loaders.visible(actor, identifier, include_deleted=True)
         return loaders.visible_by_key(actor, key, include_deleted=True)
     except NotFound:
-        raise _unknown_project(actor, reference) from None
+        keys = _project_keys(actor)
+        if in_body:
+            raise _unknown("project", "project", reference, keys) from None
+        raise _with_valid(NotFound("project", reference), "project", reference, keys) from None
 
 
 def project_id(actor: Actor, reference: str) -> str:
@@ -130,53 +133,36 @@ def project_id(actor: Actor, reference: str) -> str:
     return project(actor, reference).id
 
 
-def _unknown_project(actor: Actor, reference: str) -> NotFound:
-    error = NotFound("project", reference)
-    sentence, shown = _listed(_project_keys(actor))
-    error.message = f"There is no project {reference[:128]!r}. Valid: {sentence}."
-    error.details = {**(error.details or {}), "valid": shown}
-    return error
-
-
 def _project_keys(actor: Actor) -> Sequence[str]:
     statement = select(Project.key).where(Project.deleted_at.is_(None)).order_by(Project.key)
     if actor.allowlist:
         statement = statement.where(Project.id.in_(actor.allowlist))
-    return session.scalars(statement.limit(LISTED)).all()
-
-
-def project_named_in_body(actor: Actor, reference: str) -> SeenProject:
-    """As ``project`` for a write, where REST names the project in the body (422)."""
-    try:
-        return project(actor, reference, writing=True)
-    except NotFound as error:
-        refused = InvalidField("project", "not_found", error.message)
-        valid = (error.details or {}).get("valid", [])
-        refused.details = {**(refused.details or {}), "valid": valid}
-        raise refused from error
+    return session.scalars(statement.limit(MOST_LISTED)).all()
 
 
 def state_id(project_id: str, reference: str) -> str:
     """The id of a state of this project, by name (in any case) or UUID; raises InvalidField."""
-    found = _STATE.first(project_id=project_id, name_key=_key_of(reference), id=as_uuid(reference))
-    if found is not None:
-        return str(found.id)
+    row = _STATE.first(project_id=project_id, name_key=_name_key(reference), id=as_uuid(reference))
+    if row is not None:
+        return str(row.id)
     names = select(WorkflowState.name).where(WorkflowState.project_id == project_id)
     ordered = session.scalars(names.order_by(WorkflowState.position))
     raise _unknown("state", "state", reference, ordered)
 
 
-def state_ids(actor: Actor, reference: str) -> list[str]:
-    """The states of this name in every project that the actor can see; raises InvalidField."""
-    return _everywhere(actor, WorkflowState, "state", reference)
+def state_ids(actor: Actor, reference: str, project_id: str | None) -> list[str]:
+    """As ``state_id``; without a project, the states of all that the actor can see."""
+    if project_id is not None:
+        return [state_id(project_id, reference)]
+    return _ids_in_all_projects(actor, WorkflowState, "state", reference)
 
 
 def label_ids(project_id: str, references: Sequence[str], field: str = "labels") -> list[str]:
     """The ids of labels of this project, by name (in any case) or UUID; raises InvalidField."""
     if not references:
         return []
-    keys = [as_uuid(one) or _key_of(one) for one in references]
-    ids = [one for one in keys if as_uuid(one)]
+    keys = [as_uuid(reference) or _name_key(reference) for reference in references]
+    ids = [key for key in keys if as_uuid(key)]
     rows = _LABELS.all(project_id=project_id, name_keys=keys, ids=ids)
     known = {row.name_key: row.id for row in rows} | {row.id: row.id for row in rows}
     for reference, key in zip(references, keys, strict=True):
@@ -187,12 +173,14 @@ def label_ids(project_id: str, references: Sequence[str], field: str = "labels")
     return [known[key] for key in keys]
 
 
-def labels_named(actor: Actor, reference: str) -> list[str]:
-    """The labels of this name in every project that the actor can see; raises InvalidField."""
-    return _everywhere(actor, Label, "label", reference)
+def labels_named(actor: Actor, reference: str, project_id: str | None) -> list[str]:
+    """As ``label_ids`` for one label; without a project, those of all that the actor can see."""
+    if project_id is not None:
+        return label_ids(project_id, [reference], "label")
+    return _ids_in_all_projects(actor, Label, "label", reference)
 
 
-def _everywhere(
+def _ids_in_all_projects(
     actor: Actor, model: type[WorkflowState] | type[Label], field: str, reference: str
 ) -> list[str]:
     statement = select(model.id, model.name, model.name_key).join(
@@ -201,13 +189,12 @@ def _everywhere(
     statement = statement.where(Project.deleted_at.is_(None))
     if actor.allowlist:
         statement = statement.where(Project.id.in_(actor.allowlist))
-    identifier = as_uuid(reference)
-    wanted = or_(model.name_key == _key_of(reference), model.id == identifier)
-    found = [row.id for row in session.execute(statement.where(wanted))]
-    if not found:
-        names = session.execute(statement.order_by(model.name_key).limit(LISTED * 10)).all()
-        raise _unknown(field, field, reference, dict.fromkeys(row.name for row in names))
-    return found
+    is_named = or_(model.name_key == _name_key(reference), model.id == as_uuid(reference))
+    ids = [row.id for row in session.execute(statement.where(is_named))]
+    if not ids:
+        rows = session.execute(statement.order_by(model.name_key).limit(MOST_LISTED * 10)).all()
+        raise _unknown(field, field, reference, dict.fromkeys(row.name for row in rows))
+    return ids
 
 
 def user_id(actor: Actor, reference: str, field: str) -> str:
@@ -218,14 +205,14 @@ def user_id(actor: Actor, reference: str, field: str) -> str:
     condition = (
         User.id == identifier if identifier else User.username == _without_nul(reference).lower()
     )
-    found = session.scalars(select(User.id).where(condition)).first()
-    if found is not None:
-        return found
+    user = session.scalars(select(User.id).where(condition)).first()
+    if user is not None:
+        return user
     names = session.scalars(
         select(User.username)
         .where(User.is_active)
         .order_by(User.type == UserType.BOT.value, User.username)
-        .limit(LISTED)
+        .limit(MOST_LISTED)
     )
     raise _unknown(field, "user", reference, [ME, *names])
 

@@ -1,11 +1,10 @@
 """get_self, and the tools of projects."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from app.accounts.models import BotMode
 from app.core.actor import Access, Actor, operation
-from app.mcp.messages import slim
+from app.mcp.messages import rows
 from app.mcp.parameters import PAGE, needed
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects import labels, service, states
@@ -18,7 +17,6 @@ toolbox = Toolbox()
 
 @operation(Access.READ)
 def own_identity(actor: Actor) -> dict[str, Any]:
-    """The bot itself."""
     return {
         "user_id": actor.id,
         "username": actor.username,
@@ -36,25 +34,12 @@ def get_self(call: ToolCall) -> dict[str, Any]:
     return own_identity(call.actor)
 
 
-def rows(
-    envelope: dict[str, Any],
-    *,
-    with_body: bool = False,
-    may_be_empty: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """A list's envelope with summary rows, as ``results.slim`` makes them."""
-    slimmed = [
-        slim(row, with_body=with_body, may_be_empty=may_be_empty) for row in envelope["data"]
-    ]
-    return {**envelope, "data": slimmed}
-
-
 @toolbox.tool("list_projects", "List projects", calls=service.list_projects, parameters=PAGE)
 def list_projects(call: ToolCall) -> dict[str, Any]:
     """Projects you can see, newest first. Their keys name them in all other tools; get_project
     tells a project's states and labels.
     """
-    page = service.list_projects(call.actor, limit=call["limit"], cursor=call["cursor"])
+    page = service.list_projects(call.actor, **call.window)
     return rows(page.envelope)
 
 
@@ -65,15 +50,11 @@ def get_project(call: ToolCall) -> dict[str, Any]:
     """One project with its workflow_states (for transition_ticket, in order) and labels. If it has
     guide, read that resource first: the house rules that people wrote for bots.
     """
-    return described(call.actor, naming.project_id(call.actor, call["project"]))
-
-
-def described(actor: Actor, project_id: str) -> dict[str, Any]:
-    """A project with its states, labels and house rules."""
-    project = service.get_project(actor, project_id)
+    project_id = naming.project_id(call.actor, call["project"])
+    project = service.get_project(call.actor, project_id)
     return {
         **project_json(project),
         "workflow_states": [state_json(state) for state in states.ordered(project.id)],
         "labels": [label_json(label) for label in labels.by_name(project.id)],
-        **resources.of_project(project.id),
+        **resources.guide_of(project.id),
     }

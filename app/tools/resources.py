@@ -1,4 +1,4 @@
-"""Tickets, wiki pages and house rules as resources, read as Markdown."""
+"""Tickets and wiki pages as resources, read as Markdown; the house rules are listed first."""
 
 from typing import Any
 from urllib.parse import unquote
@@ -15,46 +15,42 @@ from app.tickets.models import Ticket
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
-SLUG = "agents"
-URI = f"wiki://page/{SLUG}"
-
+TICKET = "ticket://"
+PAGE = "wiki://page/"
+GUIDE_SLUG = "agents"
+GUIDE_URI = f"{PAGE}{GUIDE_SLUG}"
+SHOWN_COMMENTS = 200
 
 _GUIDE = Prepared(
     select(WikiPage.id).where(
-        WikiPage.slug == SLUG,
+        WikiPage.slug == GUIDE_SLUG,
         WikiPage.project_id == bindparam("project_id"),
         WikiPage.deleted_at.is_(None),
     )
 )
 
 
-def of_project(project_id: str) -> dict[str, str]:
-    """``guide`` for a project that has such a page, to be laid into an answer."""
-    return {"guide": URI} if _GUIDE.all(project_id=project_id) else {}
+def guide_of(project_id: str) -> dict[str, str]:
+    """``guide``, the address of the house rules, if the project has any; merged into an answer."""
+    return {"guide": GUIDE_URI} if _GUIDE.all(project_id=project_id) else {}
 
 
-def pages(actor: Actor) -> list[Resource]:
-    """The resource of the house rules, if the actor can see any: listed before all others.
+def house_rules(actor: Actor) -> list[Resource]:
+    """The resource of the house rules, if the actor can see those of a project.
 
-    Where a global page has that slug as well, its address means that one.
+    Where a global page has the same slug, the address means that page.
     """
-    named = select(WikiPage.title, WikiPage.updated_at, WikiPage.project_id).where(
-        WikiPage.slug == SLUG, loaders.live_for(actor)
+    statement = select(WikiPage.title, WikiPage.updated_at, WikiPage.project_id).where(
+        WikiPage.slug == GUIDE_SLUG, loaders.live_for(actor)
     )
-    # A page of a project is among the first two, as there is one global page at most.
-    rows = session.execute(named.order_by(*loaders.MEANT_FIRST).limit(2)).all()
+    # At most one page is global, so two rows include a project's page if there is one.
+    rows = session.execute(statement.order_by(*loaders.MEANT_FIRST).limit(2)).all()
     if all(row.project_id is None for row in rows):
         return []
-    return [Resource(URI, SLUG, rows[0].title, rows[0].updated_at)]
-
-
-TICKET = "ticket://"
-PAGE = "wiki://page/"
-SHOWN_COMMENTS = 200
+    return [Resource(GUIDE_URI, GUIDE_SLUG, rows[0].title, rows[0].updated_at)]
 
 
 def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
-    """The most recently updated live tickets that the actor can see."""
     statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at).where(
         Ticket.deleted_at.is_(None), read.in_live_projects()
     )
@@ -67,15 +63,14 @@ def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
 
 
 def read_ticket(actor: Actor, display_id: str) -> str:
-    """A ticket as Markdown: title, fields, body, comments."""
     if not is_display_id(display_id):
         raise NotFound("ticket", display_id)
     ticket = read.get_ticket(actor, display_id)
-    shown = ticket.json()
+    data = ticket.json()
     page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
-    parts = [f"# {shown['display_id']}: {shown['title']}", _facts(shown)]
-    if shown["body"]:
-        parts.append(shown["body"])
+    parts = [f"# {data['display_id']}: {data['title']}", _facts(data)]
+    if data["body"]:
+        parts.append(data["body"])
     if page.data:
         parts.append("## Comments")
         parts += [
@@ -87,25 +82,25 @@ def read_ticket(actor: Actor, display_id: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _facts(shown: dict[str, Any]) -> str:
-    state = shown["state"]
+def _facts(ticket: dict[str, Any]) -> str:
+    state = ticket["state"]
     facts = {
-        "Type": shown["type"],
+        "Type": ticket["type"],
         "State": f"{state['name']} ({state['category']})" if state else "none",
-        "Priority": shown["priority"],
-        "Assignee": shown["assignee"]["username"] if shown["assignee"] else "nobody",
-        "Reporter": shown["reporter"]["username"],
-        "Labels": ", ".join(label["name"] for label in shown["labels"]),
-        "Parent": shown["parent"]["display_id"] if shown["parent"] else "",
-        "Due": shown["due_date"] or "",
-        "Created": shown["created_at"],
-        "Updated": shown["updated_at"],
+        "Priority": ticket["priority"],
+        "Assignee": ticket["assignee"]["username"] if ticket["assignee"] else "nobody",
+        "Reporter": ticket["reporter"]["username"],
+        "Labels": ", ".join(label["name"] for label in ticket["labels"]),
+        "Parent": ticket["parent"]["display_id"] if ticket["parent"] else "",
+        "Due": ticket["due_date"] or "",
+        "Created": ticket["created_at"],
+        "Updated": ticket["updated_at"],
     }
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 
 
 def newest_pages(actor: Actor, limit: int) -> list[Resource]:
-    """The most recently updated live pages that the actor can see, those that ``read`` shows."""
+    """The most recently updated live pages; of a slug in several scopes, only the one it means."""
     rows = session.execute(
         select(WikiPage.slug, WikiPage.title, WikiPage.updated_at)
         .where(loaders.meant_by_slugs(actor))
@@ -116,19 +111,16 @@ def newest_pages(actor: Actor, limit: int) -> list[Resource]:
 
 
 def read_page(actor: Actor, slug: str) -> str:
-    """A wiki page as Markdown: title and body.
-
-    Of a slug that several scopes have, the global page comes first, then the newest.
-    """
+    """A wiki page as Markdown; an ambiguous slug means the global page, else the newest one."""
     slug = unquote(slug)
     try:
         page = loaders.visible(actor, slug)
     except InvalidField:
-        named = select(WikiPage).where(WikiPage.slug == slug, loaders.live_for(actor))
-        found = session.scalar(named.order_by(*loaders.MEANT_FIRST).limit(1))
-        if found is None:
+        statement = select(WikiPage).where(WikiPage.slug == slug, loaders.live_for(actor))
+        meant = session.scalar(statement.order_by(*loaders.MEANT_FIRST).limit(1))
+        if meant is None:
             raise NotFound("wiki_page", slug) from None
-        page = found
+        page = meant
     return f"# {page.title}\n\n{page.body}\n"
 
 
@@ -156,7 +148,7 @@ KINDS = (
             "mimeType": "text/markdown",
         },
         newest=newest_pages,
-        first=pages,
+        first=house_rules,
         read=read_page,
     ),
 )

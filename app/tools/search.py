@@ -1,13 +1,13 @@
-"""search: tickets and wiki pages by words."""
+"""The tool search."""
 
 from typing import Any
 
+from app.mcp.messages import rows
 from app.mcp.parameters import PAGE, choice, line
 from app.mcp.registry import Toolbox, ToolCall
 from app.search import service
 from app.tools import naming
 from app.tools.naming import PROJECT
-from app.tools.projects import rows
 
 toolbox = Toolbox()
 
@@ -35,7 +35,6 @@ def search(call: ToolCall) -> dict[str, Any]:
         q=call["q"],
         type=call["type"],
         project_id=project_id,
-        limit=call["limit"],
-        cursor=call["cursor"],
+        **call.window,
     )
     return rows(page.envelope)

@@ -2,15 +2,15 @@
 
 from typing import Any
 
+from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
     IDEMPOTENCY_KEY,
     INCLUDE_BODY,
     PAGE,
-    Parameter,
-    ParameterKind,
     body,
     choice,
+    clear_fields,
     text,
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
@@ -19,8 +19,7 @@ from app.sticky_notes.service import note_json
 from app.tickets.models import Priority, TicketType
 from app.tools import naming
 from app.tools.naming import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
-from app.tools.projects import rows
-from app.tools.tickets import shown, ticket_fields
+from app.tools.tickets import ticket_fields, ticket_json
 
 toolbox = Toolbox()
 
@@ -35,12 +34,11 @@ def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     """The notes on a project's wall, newest first; include_body true brings their text. Always
     give project: personal notes are for people, so without it the list is empty.
     """
-    span = {"limit": call["limit"], "cursor": call["cursor"]}
     if call["project"] is None:
-        page = service.list_personal(call.actor, **span)
+        page = service.list_personal(call.actor, **call.window)
     else:
         project_id = naming.project_id(call.actor, call["project"])
-        page = service.list_of_project(call.actor, project_id, **span)
+        page = service.list_of_project(call.actor, project_id, **call.window)
     return rows(page.envelope, with_body=bool(call["include_body"]))
 
 
@@ -76,12 +74,12 @@ def create_sticky_note(call: ToolCall) -> dict[str, Any]:
         NOTE,
         body("body", "Replaces the whole text."),
         COLOR,
-        Parameter("clear_fields", ParameterKind.TEXTS, "Fields to empty.", choices=("color",)),
+        clear_fields("color"),
     ),
 )
 def update_sticky_note(call: ToolCall) -> dict[str, Any]:
     """Change the text or color of a project's note."""
-    fields = {name: call[name] for name in ("body", "color") if name in call.given}
+    fields = {name: call[name] for name in ("body", "color") if name in call.arguments}
     return note_json(service.update_note(call.actor, call["sticky_note"], **fields))
 
 
@@ -122,12 +120,11 @@ def convert_sticky_note(call: ToolCall) -> dict[str, Any]:
     """
     actor = call.actor
     note = service.writable(actor, call["sticky_note"])
-    given = dict(call.given)
     fields: dict[str, Any] = {}
     project_id = note.project_id
     if call["project"] is not None:
-        project_id = naming.project_named_in_body(actor, call["project"]).id
+        project_id = naming.project(actor, call["project"], writing=True, in_body=True).id
         fields["project_id"] = project_id
     if project_id is not None:
-        fields |= ticket_fields(actor, project_id, given)
-    return shown(conversion.convert_note(actor, note.id, **fields))
+        fields |= ticket_fields(actor, project_id, call.arguments)
+    return ticket_json(conversion.convert_note(actor, note.id, **fields))

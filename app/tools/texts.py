@@ -7,63 +7,63 @@ from app.core.errors import InvalidField
 from app.core.text import BODY_LENGTH
 
 WAYS = ("body", "append", "edits")
-# Occurrences that overlap; each is looked for by itself.
-COUNTED = 100
+# Counting overlapping occurrences is slow, so it ends here.
+MOST_COUNTED = 100
 
 
-def changed_body(given: Mapping[str, Any], current: str) -> str | None:
+def changed_body(arguments: Mapping[str, Any], current: str) -> str | None:
     """The new text, by one of three ways; None where none was given. Raises InvalidField."""
-    used = [way for way in WAYS if given.get(way) is not None]
-    if not used:
+    ways = [way for way in WAYS if arguments.get(way) is not None]
+    if not ways:
         return None
-    if len(used) > 1:
-        raise InvalidField(used[1], "ambiguous", "Give one of body, append and edits.")
-    if used[0] == "append":
+    if len(ways) > 1:
+        raise InvalidField(ways[1], "ambiguous", "Give one of body, append and edits.")
+    if ways[0] == "append":
         separator = "" if not current or current.endswith("\n") else "\n"
-        return f"{current}{separator}{given['append']}"
-    if used[0] == "edits":
-        return _edited(current, given["edits"])
-    return str(given["body"])
+        return f"{current}{separator}{arguments['append']}"
+    if ways[0] == "edits":
+        return _edited(current, arguments["edits"])
+    return str(arguments["body"])
 
 
-def _edited(current: str, edits: Sequence[Mapping[str, str]]) -> str:
-    """Each ``find`` must occur exactly once, so that no edit hits another place than was meant."""
+def _edited(text: str, edits: Sequence[Mapping[str, str]]) -> str:
+    """Apply the edits; raises InvalidField for a ``find`` that is missing or ambiguous."""
     for number, edit in enumerate(edits):
-        count = _occurrences(current, edit["find"])
+        count = _occurrences(text, edit["find"])
         if count != 1:
             raise InvalidField(
                 "edits",
                 "find_not_unique" if count else "find_not_found",
                 f"The find of edit {number + 1} occurs {count} times; it must occur exactly once.",
             )
-        current = current.replace(edit["find"], edit["replace"])
-    return current
+        text = text.replace(edit["find"], edit["replace"])
+    return text
 
 
 def _occurrences(text: str, find: str) -> int:
-    """How often it occurs; of those that overlap, as ``aa`` in ``aaa``, the first hundred count."""
+    """How often ``find`` occurs; overlapping ones (``aa`` in ``aaa``) count up to a hundred."""
     if not find:
         return 0
-    count, at = 0, text.find(find)
-    while at >= 0 and count < COUNTED:
-        count, at = count + 1, text.find(find, at + 1)
+    count, position = 0, text.find(find)
+    while position >= 0 and count < MOST_COUNTED:
+        count, position = count + 1, text.find(find, position + 1)
     return max(count, text.count(find))
 
 
-def windowed(shown: dict[str, Any], offset: int, length: int | None) -> dict[str, Any]:
-    """A resource whose text is given from ``offset`` on, at most ``length`` characters of it.
+def windowed(resource: dict[str, Any], offset: int, length: int | None) -> dict[str, Any]:
+    """A resource with at most ``length`` characters of its text, from ``offset`` on.
 
-    A text over ``BODY_LENGTH`` is cut there unless asked otherwise, and says so.
+    ``length`` is ``BODY_LENGTH`` unless given. A text that is cut says so, and where to go on.
     """
-    whole = shown["body"]
-    part = whole[offset : offset + (BODY_LENGTH if length is None else length)]
-    if part == whole:
-        return shown
+    body = resource["body"]
+    part = body[offset : offset + (BODY_LENGTH if length is None else length)]
+    if part == body:
+        return resource
     end = offset + len(part)
     return {
-        **shown,
+        **resource,
         "body": part,
-        "body_truncated": end < len(whole),
-        "body_length": len(whole),
-        "next_body_offset": end if end < len(whole) else None,
+        "body_truncated": end < len(body),
+        "body_length": len(body),
+        "next_body_offset": end if end < len(body) else None,
     }

@@ -1,7 +1,8 @@
-"""Tools of comments."""
+"""Tools of relations, watchers and comments."""
 
 from typing import Any
 
+from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
     IDEMPOTENCY_KEY,
@@ -16,11 +17,11 @@ from app.tickets import comments, relations, watchers
 from app.tickets.models import RelationType
 from app.tools import naming
 from app.tools.naming import COMMENT, TICKET
-from app.tools.projects import rows
 
 toolbox = Toolbox()
 
-USER = text("user", "Username, UUID or me. Bots name themselves alone.", also="user_id")
+TEXT = body("body", "Markdown, 1 to 65,536 characters.", required=True)
+USER = text("user", "Username, UUID or me. Bots name themselves alone.", alias="user_id")
 
 
 @toolbox.tool(
@@ -37,7 +38,7 @@ USER = text("user", "Username, UUID or me. Bots name themselves alone.", also="u
             "target",
             "The other ticket: display id or UUID.",
             required=True,
-            also="target_ticket_id",
+            alias="target_ticket_id",
         ),
         CLIENT_REQUEST_ID,
     ),
@@ -60,7 +61,7 @@ def add_ticket_relation(call: ToolCall) -> dict[str, Any]:
     parameters=(
         TICKET,
         text(
-            "relation", "The relation's UUID, from get_ticket.", required=True, also="relation_id"
+            "relation", "The relation's UUID, from get_ticket.", required=True, alias="relation_id"
         ),
     ),
 )
@@ -98,9 +99,6 @@ def unwatch_ticket(call: ToolCall) -> dict[str, Any]:
     return {"deleted": True, "id": user_id}
 
 
-TEXT = body("body", "Markdown, 1 to 65,536 characters.", required=True)
-
-
 @toolbox.tool(
     "list_comments",
     "List comments",
@@ -109,9 +107,7 @@ TEXT = body("body", "Markdown, 1 to 65,536 characters.", required=True)
 )
 def list_comments(call: ToolCall) -> dict[str, Any]:
     """A ticket's comments, oldest first: who wrote when. Set include_body true to read them."""
-    page = comments.list_comments(
-        call.actor, call["ticket"], limit=call["limit"], cursor=call["cursor"]
-    )
+    page = comments.list_comments(call.actor, call["ticket"], **call.window)
     return rows(page.envelope, with_body=bool(call["include_body"]))
 
 
@@ -127,8 +123,9 @@ def add_comment(call: ToolCall) -> dict[str, Any]:
     """Comment on a ticket: findings, questions, results. With a change of state, give the comment
     to transition_ticket instead.
     """
-    comment = comments.create_comment(call.actor, call["ticket"], body=call["body"])
-    return comments.described(comment)
+    return comments.described(
+        comments.create_comment(call.actor, call["ticket"], body=call["body"])
+    )
 
 
 @toolbox.tool(

@@ -1,22 +1,32 @@
-"""Tools of tickets. What hangs on a ticket is in ``ticket_parts.py``."""
+"""Tools of tickets; those of relations, watchers and comments are in ``ticket_parts.py``."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.core.actor import Actor
 from app.core.errors import InvalidField
+from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
+    EDITS,
     IDEMPOTENCY_KEY,
     IF_MATCH,
+    INCLUDE_BODY,
+    PAGE,
     Parameter,
     ParameterKind,
     body,
     choice,
+    clear_fields,
+    flag,
     line,
     needed,
+    text,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
-from app.tickets import creating, loaders, read, relations, service, watchers
+from app.projects.models import StateCategory
+from app.search import service as search
+from app.tickets import creating, listing, loaders, read, relations, service, watchers
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tools import naming, resources
@@ -41,53 +51,59 @@ DUE_DATE = Parameter("due_date", ParameterKind.DAY, DUE_DATE_TEXT, clearable=Tru
 ALL_WATCHERS = 200
 
 
-def shown(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
-    """A ticket's JSON of REST and its etag."""
-    return {**read.ticket_by_id(ticket.id), "etag": ticket.etag}
+@toolbox.tool(
+    "list_tickets",
+    "List tickets",
+    calls=listing.list_tickets,
+    parameters=(
+        PROJECT,
+        STATE,
+        choice("state_category", StateCategory, "Kind of state."),
+        choice("ticket_type", TicketType, "Type."),
+        ASSIGNEE,
+        text("reporter", "Username, UUID or me.", alias="reporter_user_id"),
+        text("label", "Label: name or UUID.", alias="label_id"),
+        choice("priority", Priority, "Priority."),
+        text("parent", "Children of this ticket: display id or UUID.", alias="parent_ticket_id"),
+        flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
+        Parameter("updated_since", ParameterKind.MOMENT, "Time such as 2026-11-20T00:00:00Z."),
+        text("q", "Words to search for, as in search."),
+        *PAGE,
+        INCLUDE_BODY,
+    ),
+)
+def list_tickets(call: ToolCall) -> dict[str, Any]:
+    """Tickets by filter, newest first, without bodies (get_ticket has them). For your next task:
+    ready true. For words alone, search ranks better. Follow page.next_cursor for more.
+    """
+    with_body = bool(call["include_body"])
+    page = listing.list_tickets(call.actor, with_body=with_body, **call.window, **_filters(call))
+    return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
 
 
-def ticket_fields(actor: Actor, project_id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The given fields under the names of REST, with ids in place of names."""
-    fields: dict[str, Any] = {
-        name: given[name]
-        for name in ("title", "type", "body", "priority", "due_date")
-        if name in given
+def _filters(call: ToolCall) -> dict[str, Any]:
+    actor = call.actor
+    filters: dict[str, Any] = {
+        name: call[name]
+        for name in ("state_category", "ticket_type", "priority", "ready", "updated_since")
     }
-    if "state" in given:
-        fields["state_id"] = naming.state_id(project_id, given["state"])
-    if "assignee" in given:
-        fields["assignee_user_id"] = naming.user_id_or_none(actor, given["assignee"], "assignee")
-    if "labels" in given:
-        fields["label_ids"] = naming.label_ids(project_id, given["labels"] or [])
-    if "parent" in given:
-        fields["parent_ticket_id"] = _parent(actor, given["parent"])
-    return fields
-
-
-def _parent(actor: Actor, reference: str | None) -> str | None:
-    if reference is None:
-        return None
-    parent = loaders.named_in_body(actor, reference)
-    if parent is None:
-        raise InvalidField("parent", "not_found", f"There is no ticket {reference[:128]!r}.")
-    return parent.id
-
-
-def _summary(ticket: dict[str, Any]) -> dict[str, Any]:
-    """A TicketSummary."""
-    return {name: ticket[name] for name in ("id", "display_id", "title", "type", "state")}
-
-
-def expected_assignee(call: ToolCall) -> dict[str, Any]:
-    """``expected_assignee`` as the verbs take it, where it was given."""
-    if "expected_assignee" not in call.given:
-        return {}
-    expected = call["expected_assignee"]
-    return {
-        "expected_assignee_user_id": naming.user_id_or_none(
-            call.actor, expected, "expected_assignee"
-        )
-    }
+    project_id = None
+    if call["project"] is not None:
+        project_id = filters["project_id"] = naming.project_id(actor, call["project"])
+    if call["state"] is not None:
+        filters["state_id"] = naming.state_ids(actor, call["state"], project_id)
+    if call["label"] is not None:
+        filters["label_id"] = naming.labels_named(actor, call["label"], project_id)
+    if "assignee" in call.arguments:
+        assignee = naming.user_id_or_none(actor, call["assignee"], "assignee")
+        filters["assignee_user_id"] = [assignee]
+    if call["reporter"] is not None:
+        filters["reporter_user_id"] = naming.user_id(actor, call["reporter"], "reporter")
+    if call["parent"] is not None:
+        filters["parent_ticket_id"] = read.get_ticket(actor, call["parent"]).id
+    if call["q"] is not None:
+        filters["among"] = search.ticket_ids(call["q"])
+    return filters
 
 
 @toolbox.tool("get_ticket", "Get ticket", calls=read.get_ticket, parameters=(TICKET,))
@@ -97,14 +113,14 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     """
     actor = call.actor
     ticket = read.get_ticket(actor, call["ticket"])
-    watching = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
+    watcher_page = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
         "etag": ticket.etag,
         "relations": relations.of_ticket(actor, ticket.id),
-        "watchers": watching.data,
+        "watchers": watcher_page.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
-        **resources.of_project(ticket.project_id),
+        **resources.guide_of(ticket.project_id),
     }
 
 
@@ -134,8 +150,8 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     is there already. States and labels: see get_project.
     """
     project = naming.project(call.actor, call["project"], writing=True)
-    fields = ticket_fields(call.actor, project.id, dict(call.given))
-    return shown(creating.create_ticket(call.actor, project, **fields))
+    fields = ticket_fields(call.actor, project.id, call.arguments)
+    return ticket_json(creating.create_ticket(call.actor, project, **fields))
 
 
 @toolbox.tool(
@@ -154,21 +170,14 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         TITLE,
         body("body", "REPLACES the whole body; see append and edits. For remarks: add_comment."),
         APPEND,
-        Parameter(
-            "edits", ParameterKind.EDITS, "Instead of body: each find must occur exactly once."
-        ),
+        EDITS,
         PRIORITY,
         ASSIGNEE,
         EXPECTED_ASSIGNEE,
         PARENT,
         LABELS,
         DUE_DATE,
-        Parameter(
-            "clear_fields",
-            ParameterKind.TEXTS,
-            "Fields to empty.",
-            choices=("assignee", "parent", "due_date", "labels"),
-        ),
+        clear_fields("assignee", "parent", "due_date", "labels"),
         IF_MATCH,
     ),
 )
@@ -178,15 +187,15 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
     """
     actor = call.actor
     ticket = loaders.writable(actor, call["ticket"])
-    fields = ticket_fields(actor, ticket.project_id, dict(call.given))
+    fields = ticket_fields(actor, ticket.project_id, call.arguments)
     fields.pop("body", None)
-    text_now = changed_body(call.given, ticket.body)
-    if text_now is not None:
-        fields["body"] = text_now
+    new_body = changed_body(call.arguments, ticket.body)
+    if new_body is not None:
+        fields["body"] = new_body
     changed = service.update_ticket(
-        actor, ticket, if_match=call["if_match"], **expected_assignee(call), **fields
+        actor, ticket, if_match=call["if_match"], **_expected_assignee(call), **fields
     )
-    return shown(changed)
+    return ticket_json(changed)
 
 
 @toolbox.tool(
@@ -211,9 +220,9 @@ def transition_ticket(call: ToolCall) -> dict[str, Any]:
         ticket,
         state_id=naming.state_id(ticket.project_id, call["state"]),
         comment=call["comment"],
-        **expected_assignee(call),
+        **_expected_assignee(call),
     )
-    return shown(moved)
+    return ticket_json(moved)
 
 
 @toolbox.tool(
@@ -230,3 +239,49 @@ def delete_ticket(call: ToolCall) -> dict[str, Any]:
     ticket = loaders.writable(call.actor, call["ticket"])
     service.delete_ticket(call.actor, ticket, if_match=call["if_match"])
     return {"deleted": True, "id": ticket.id}
+
+
+def ticket_json(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
+    """The JSON that REST answers, and the etag."""
+    return {**read.ticket_by_id(ticket.id), "etag": ticket.etag}
+
+
+def ticket_fields(actor: Actor, project_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields among the arguments under their names in REST, with ids in place of names."""
+    fields: dict[str, Any] = {
+        name: arguments[name]
+        for name in ("title", "type", "body", "priority", "due_date")
+        if name in arguments
+    }
+    if "state" in arguments:
+        fields["state_id"] = naming.state_id(project_id, arguments["state"])
+    if "assignee" in arguments:
+        fields["assignee_user_id"] = naming.user_id_or_none(
+            actor, arguments["assignee"], "assignee"
+        )
+    if "labels" in arguments:
+        fields["label_ids"] = naming.label_ids(project_id, arguments["labels"] or [])
+    if "parent" in arguments:
+        fields["parent_ticket_id"] = _parent(actor, arguments["parent"])
+    return fields
+
+
+def _parent(actor: Actor, reference: str | None) -> str | None:
+    if reference is None:
+        return None
+    parent = loaders.named_in_body(actor, reference)
+    if parent is None:
+        raise InvalidField("parent", "not_found", f"There is no ticket {reference[:128]!r}.")
+    return parent.id
+
+
+def _summary(ticket: dict[str, Any]) -> dict[str, Any]:
+    return {name: ticket[name] for name in ("id", "display_id", "title", "type", "state")}
+
+
+def _expected_assignee(call: ToolCall) -> dict[str, Any]:
+    """The keyword argument of the verbs for ``expected_assignee``, where it was sent."""
+    name = "expected_assignee"
+    if name not in call.arguments:
+        return {}
+    return {f"{name}_user_id": naming.user_id_or_none(call.actor, call[name], name)}

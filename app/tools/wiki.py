@@ -8,8 +8,10 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
 from app.database.session import session
+from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
+    EDITS,
     IDEMPOTENCY_KEY,
     IF_MATCH,
     INCLUDE_BODY,
@@ -23,7 +25,6 @@ from app.mcp.parameters import (
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.tools import naming
 from app.tools.naming import APPEND, PAGE_NAME, SCOPE
-from app.tools.projects import rows
 from app.tools.texts import changed_body, windowed
 from app.wiki import links, loaders, service
 from app.wiki.builders import page_json
@@ -36,28 +37,27 @@ ALL_BACKLINKS = 200
 MARKDOWN = "Markdown, at most 1,048,576 characters; [[slug]] and [[ticket:OPS-12]] are links."
 
 
-def shown(page: WikiPage) -> dict[str, Any]:
-    """A page's JSON of REST and its etag."""
+def _json(page: WikiPage) -> dict[str, Any]:
     return {**page_json(page), "etag": page.etag}
 
 
 def _scope(actor: Actor, reference: str | None) -> str | None:
-    """The id of the project that a page is looked for in, or ``null`` for global pages."""
+    """The id of the project to look for a page in, ``null`` for global pages, None for all."""
     if reference is None or reference.lower() in (GLOBAL, "global"):
         return reference and GLOBAL
     return naming.project_id(actor, reference)
 
 
 def _page_id(call: ToolCall) -> str:
-    """The id of the page to change; slugs are looked up among what the bot sees."""
+    """The id of the page to change; a slug is looked up among the pages that the bot sees."""
     identifier = as_uuid(call["page"])
     if identifier is not None:
         return identifier
     reference = call["project"]
     if reference is not None and reference.lower() not in (GLOBAL, "global"):
         naming.project(call.actor, reference, writing=True)
-    found = loaders.visible(call.actor, call["page"], project_id=_scope(call.actor, reference))
-    return found.id
+    scope = _scope(call.actor, reference)
+    return loaders.visible(call.actor, call["page"], project_id=scope).id
 
 
 @toolbox.tool(
@@ -66,7 +66,7 @@ def _page_id(call: ToolCall) -> str:
     calls=service.list_pages,
     parameters=(
         text(
-            "project", "Key or UUID of a project, or global for those of none.", also="project_id"
+            "project", "Key or UUID of a project, or global for those of none.", alias="project_id"
         ),
         *PAGE,
         INCLUDE_BODY,
@@ -74,12 +74,8 @@ def _page_id(call: ToolCall) -> str:
 )
 def list_wiki_pages(call: ToolCall) -> dict[str, Any]:
     """Wiki pages you can see, newest first, without their texts. search finds pages by words."""
-    page = service.list_pages(
-        call.actor,
-        limit=call["limit"],
-        cursor=call["cursor"],
-        project_id=_scope(call.actor, call["project"]),
-    )
+    scope = _scope(call.actor, call["project"])
+    page = service.list_pages(call.actor, project_id=scope, **call.window)
     if call["include_body"]:
         return _with_bodies(page.envelope, WikiPage)
     return rows(page.envelope)
@@ -88,10 +84,10 @@ def list_wiki_pages(call: ToolCall) -> dict[str, Any]:
 def _with_bodies(
     envelope: dict[str, Any], model: type[WikiPage] | type[WikiRevision]
 ) -> dict[str, Any]:
-    """The rows of a list with the texts that REST's list leaves out."""
-    wanted = [row["id"] for row in envelope["data"]]
-    found = session.execute(select(model.id, model.body).where(model.id.in_(wanted)))
-    bodies = {row.id: row.body for row in found}
+    """Add the texts that REST's lists leave out."""
+    row_ids = [row["id"] for row in envelope["data"]]
+    texts = session.execute(select(model.id, model.body).where(model.id.in_(row_ids)))
+    bodies = {row.id: row.body for row in texts}
     filled = [{**row, "body": bodies.get(row["id"], "")} for row in envelope["data"]]
     return rows({**envelope, "data": filled}, with_body=True)
 
@@ -121,7 +117,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     for name, value in (("body_offset", offset), ("body_limit", length)):
         if value is not None and value < (name == "body_limit"):
             raise InvalidField(name, "out_of_range")
-    return {**windowed(shown(page), offset, length), "backlinks": backlinks.data}
+    return {**windowed(_json(page), offset, length), "backlinks": backlinks.data}
 
 
 @toolbox.tool(
@@ -137,7 +133,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
         text(
             "project",
             "Key or UUID; without it the page is global, which bots need a permission for.",
-            also="project_id",
+            alias="project_id",
         ),
         IDEMPOTENCY_KEY,
         CLIENT_REQUEST_ID,
@@ -148,8 +144,8 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     fields = {name: call[name] for name in ("title", "slug", "body") if call[name] is not None}
     project = call["project"]
     if project is not None and project.lower() != GLOBAL:
-        fields["project_id"] = naming.project_named_in_body(call.actor, project).id
-    return shown(service.create_page(call.actor, **fields))
+        fields["project_id"] = naming.project(call.actor, project, writing=True, in_body=True).id
+    return _json(service.create_page(call.actor, **fields))
 
 
 @toolbox.tool(
@@ -163,9 +159,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
         line("title", "1 to 200 characters."),
         body("body", "REPLACES the whole text; prefer append or edits."),
         APPEND,
-        Parameter(
-            "edits", ParameterKind.EDITS, "Instead of body: each find must occur exactly once."
-        ),
+        EDITS,
         text("summary", "What changed, for the history; at most 200 characters."),
         IF_MATCH,
     ),
@@ -175,11 +169,11 @@ def update_wiki_page(call: ToolCall) -> dict[str, Any]:
     """Save a page as a new revision. Every old revision is kept. Returns the page and its etag."""
     page = loaders.writable(call.actor, _page_id(call))
     fields = {name: call[name] for name in ("title", "summary") if call[name] is not None}
-    text_now = changed_body(call.given, page.body)
-    if text_now is not None:
-        fields["body"] = text_now
+    new_body = changed_body(call.arguments, page.body)
+    if new_body is not None:
+        fields["body"] = new_body
     changed = service.update_page(call.actor, page.id, if_match=call["if_match"], **fields)
-    return shown(changed)
+    return _json(changed)
 
 
 @toolbox.tool(
@@ -205,8 +199,8 @@ def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
 def list_wiki_revisions(call: ToolCall) -> dict[str, Any]:
     """The saved versions of a page, newest first: who, when and why."""
     scope = _scope(call.actor, call["project"])
-    found = service.get_page(call.actor, call["page"], project_id=scope)
-    page = service.list_revisions(call.actor, found.id, limit=call["limit"], cursor=call["cursor"])
+    page = service.get_page(call.actor, call["page"], project_id=scope)
+    revisions = service.list_revisions(call.actor, page.id, **call.window)
     if call["include_body"]:
-        return _with_bodies(page.envelope, WikiRevision)
-    return rows(page.envelope)
+        return _with_bodies(revisions.envelope, WikiRevision)
+    return rows(revisions.envelope)

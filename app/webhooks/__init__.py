@@ -1,5 +1,5 @@
-"""What happens after the commit: signed requests to those who asked to be told of events.
+"""Webhooks: signed requests that tell subscribers of events, after the commit.
 
-``listening`` writes an outbox row for each event and webhook in the transaction of the change;
-``outbox`` hands rows out and takes results back; ``worker`` sends them, ``sending`` one at a time.
+``outbox.listen`` writes an outbox row for each event and webhook in the transaction of the change.
+``worker`` claims rows from the outbox, ``sending`` sends one, and ``outbox`` takes the result back.
 """

@@ -5,7 +5,6 @@ from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
 from app.rest.routing import Api, Call
 from app.webhooks import deliveries, retrying, service
-from app.webhooks.builders import webhook_json
 from app.webhooks.schemas import (
     DeliveryOut,
     DeliveryQuery,
@@ -53,7 +52,7 @@ def list_webhooks(call: Call) -> Answer:
 def create_webhook(call: Call) -> Answer:
     """Subscribe an https address to events; the secret is shown in this answer only."""
     webhook = service.create_webhook(call.actor, **call.body)
-    shown = {**webhook_json(webhook), "secret": call.body["secret"]}
+    shown = {**service.webhook_json(webhook), "secret": call.body["secret"]}
     return created(shown, f"/webhooks/{webhook.id}")
 
 
@@ -67,7 +66,7 @@ def create_webhook(call: Call) -> Answer:
 )
 def get_webhook(call: Call) -> Answer:
     """Fetch one webhook, without its secret."""
-    return Answer(webhook_json(service.get_webhook(call.actor, call.path["webhook_id"])))
+    return Answer(service.webhook_json(service.get_webhook(call.actor, call.path["webhook_id"])))
 
 
 @api.route(
@@ -85,7 +84,7 @@ def update_webhook(call: Call) -> Answer:
     shows once.
     """
     webhook = service.update_webhook(call.actor, call.path["webhook_id"], **call.query, **call.body)
-    shown = webhook_json(webhook)
+    shown = service.webhook_json(webhook)
     if call.query["rotate_secret"]:
         shown["secret"] = call.body["secret"]
     return Answer(shown)
@@ -138,6 +137,6 @@ def retry_delivery(call: Call) -> Answer:
 
     It takes the place of a retry that was scheduled, and schedules none itself.
     """
-    path = call.path
-    delivery = retrying.retry_delivery(call.actor, path["webhook_id"], path["delivery_id"])
-    return created(delivery, f"/webhooks/{path['webhook_id']}/deliveries")
+    webhook_id = call.path["webhook_id"]
+    delivery = retrying.retry_delivery(call.actor, webhook_id, call.path["delivery_id"])
+    return created(delivery, f"/webhooks/{webhook_id}/deliveries")

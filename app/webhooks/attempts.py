@@ -1,4 +1,4 @@
-"""One attempt: what is sent, signed how, and what came of it."""
+"""One attempt: what it sends, how it is signed, and how it ended."""
 
 import hashlib
 import hmac
@@ -24,10 +24,10 @@ CONTENT_TYPE = "application/json; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a webhook is told of."""
+    """An event as it is delivered."""
 
     type: str
-    # The body as docs/webhooks.md shows it; all but the id of the attempt.
+    # The body as docs/webhooks.md shows it, without the id of the attempt.
     content: dict[str, Any]
     request_id: str | None
     # Null for a test event.
@@ -36,43 +36,24 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """A request that is about to be sent; it needs the database no more."""
+    """A request that is about to be sent; sending it needs no database."""
 
     id: str
     number: int
     webhook_id: str
     url: str
-    # None where it cannot be opened: it was sealed under another SECRET_KEY.
+    # None where it cannot be decrypted, as SECRET_KEY is another one.
     secret: bytes | None
     event: Event
 
-    @property
-    def event_type(self) -> str:
-        """What it tells of."""
-        return self.event.type
-
-    @property
-    def request_id(self) -> str | None:
-        """The request that caused the event."""
-        return self.event.request_id
-
-    @property
-    def audit_event_id(self) -> str | None:
-        """The stored event; none for a test."""
-        return self.event.audit_event_id
-
-    def body(self) -> bytes:
-        """The raw bytes, of which the signature is made."""
-        return body_of(self.id, self.event)
-
     def headers(self, body: bytes, timestamp: int, user_agent: str) -> dict[str, str]:
-        """The headers for this body at this time, in Unix seconds."""
+        """The headers for this body; ``timestamp`` is in Unix seconds."""
         if self.secret is None:
             raise ValueError("an attempt without a secret cannot be signed")
         return {
             "Content-Type": CONTENT_TYPE,
             "X-Webhook-Id": self.webhook_id,
-            "X-Webhook-Event": self.event_type,
+            "X-Webhook-Event": self.event.type,
             "X-Webhook-Delivery": self.id,
             "X-Webhook-Timestamp": str(timestamp),
             "X-Webhook-Signature": signature(self.secret, timestamp, body),
@@ -84,36 +65,34 @@ class DeliveryAttempt:
 class DeliveryOutcome:
     """How an attempt ended."""
 
-    # None where no answer came.
+    # None where there was no response.
     http_status: int | None
     duration_ms: int
     error_message: str | None = None
-    # Whether another attempt could do better.
+    # Whether another attempt could succeed.
     is_transient: bool = False
 
     @property
     def is_success(self) -> bool:
-        """Whether the receiver took it."""
         return self.http_status is not None and 200 <= self.http_status < 300
 
 
 def signature(secret: bytes, timestamp: int, body: bytes) -> str:
-    """``sha256=`` and the hex HMAC-SHA256 of timestamp, a period and the raw body."""
+    """``sha256=`` and the hex HMAC-SHA256 of the timestamp, a period and the raw body."""
     signed = f"{timestamp}.".encode() + body
     return "sha256=" + hmac.new(secret, signed, hashlib.sha256).hexdigest()
 
 
 def body_of(attempt_id: str, event: Event) -> bytes:
-    """The body of an attempt, the same bytes whenever it is built."""
+    """The raw body, the same bytes whenever it is built."""
     return orjson.dumps({"id": attempt_id, **event.content})
 
 
 def attempt_of(webhook: Webhook, event: Event, attempt_id: str, number: int) -> DeliveryAttempt:
-    """The attempt to tell this webhook of the event."""
     return DeliveryAttempt(attempt_id, number, webhook.id, webhook.url, opened(webhook), event)
 
 
-_STORED = (
+_BY_IDS = (
     select(AuditEvent, User.username, Ticket.display_id)
     .outerjoin(User, User.id == AuditEvent.actor_user_id)
     .outerjoin(Ticket, Ticket.id == AuditEvent.target_id)
@@ -122,21 +101,20 @@ _STORED = (
 
 
 def event_of(audit_event_id: str) -> Event:
-    """The stored event as webhooks are told of it; it never changes."""
+    """The event of the audit log as it is delivered; it never changes."""
     return events_of([audit_event_id])[audit_event_id]
 
 
 def events_of(audit_event_ids: Sequence[str]) -> dict[str, Event]:
-    """As ``event_of``, for many."""
     if not audit_event_ids:
         return {}
-    rows = session.execute(_STORED, {"ids": list(set(audit_event_ids))})
+    rows = session.execute(_BY_IDS, {"ids": list(set(audit_event_ids))})
     return {
-        row.AuditEvent.id: _as_sent(row.AuditEvent, row.username, row.display_id) for row in rows
+        row.AuditEvent.id: _event(row.AuditEvent, row.username, row.display_id) for row in rows
     }
 
 
-def _as_sent(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:
+def _event(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:
     target: dict[str, Any] = {"kind": stored.target_kind, "id": stored.target_id}
     if stored.target_kind == "ticket" and display_id is not None:
         target["display_id"] = display_id
@@ -157,7 +135,7 @@ def _as_sent(stored: AuditEvent, username: str | None, display_id: str | None) -
 
 
 def test_event(webhook_id: str, occurred_at: int, request_id: str | None) -> Event:
-    """An event that tells of nothing, to see whether deliveries arrive; it is stored nowhere."""
+    """An event that shows whether deliveries arrive; it is not stored in the audit log."""
     content = {
         "type": TEST_EVENT,
         "occurred_at": iso(occurred_at),

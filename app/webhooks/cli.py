@@ -1,4 +1,4 @@
-"""``flask webhooks``: what an operator looks at and repairs."""
+"""``flask webhooks``: listing webhooks, delivering what is due, and retrying."""
 
 import json
 import os
@@ -8,50 +8,45 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import click
 from flask import current_app
 from sqlalchemy import select
 
 from app.core import text
+from app.core.actor import Actor
 from app.core.errors import Conflict
 from app.database.session import reading, run_write, session
 from app.projects.command_line import acting_human
 from app.webhooks import deliveries, outbox, retrying
-from app.webhooks.attempts import DeliveryOutcome
-from app.webhooks.builders import webhook_json
 from app.webhooks.connecting import Limits, limits
 from app.webhooks.deliveries import Health, health_of
 from app.webhooks.models import Webhook
-from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
+from app.webhooks.service import webhook_json
 
-# Receivers spoken to at a time.
+# Attempts made at a time.
 BATCH = 16
 
 
 def deliver_due(allowed: Limits, advance: Callable[[int], None]) -> Counter[str]:
-    """Make an attempt for each entry that is due; how many succeeded and failed.
+    """Make an attempt for each entry that is due; the counts of ``succeeded`` and ``failed``.
 
-    Retries that become due meanwhile are made too; those of later are left to whoever comes next.
-    A server may run beside it: each entry is in one pair of hands.
+    Retries that become due meanwhile are made too. A server may run beside it, as a claim is
+    exclusive.
     """
     owner = f"{outbox.BY_COMMAND}{os.getpid()}-{secrets.token_hex(8)}"
     counts: Counter[str] = Counter(succeeded=0, failed=0)
     run_write(outbox.recover)
     with ThreadPoolExecutor(BATCH) as pool:
         while claimed := run_write(lambda: outbox.claim(owner, BATCH)):
-            outcomes = list(pool.map(lambda one: send(one.attempt, allowed), claimed))
-            run_write(partial(_complete, claimed, outcomes))
-            for outcome in outcomes:
+            outcomes = pool.map(lambda entry: send(entry.attempt, allowed), claimed)
+            results = list(zip(claimed, outcomes, strict=True))
+            run_write(partial(outbox.complete_all, results))
+            for _, outcome in results:
                 counts["succeeded" if outcome.is_success else "failed"] += 1
             advance(len(claimed))
     return counts
-
-
-def _complete(claimed: list[Claimed], outcomes: list[DeliveryOutcome]) -> None:
-    outbox.complete_all(list(zip(claimed, outcomes, strict=True)))
 
 
 @click.group("webhooks")
@@ -64,27 +59,27 @@ def webhooks() -> None:
 def list_command(as_json: bool) -> None:
     """List all webhooks with how their last attempts went."""
     with reading():
-        found = session.scalars(select(Webhook).order_by(Webhook.created_at)).all()
-        health = health_of([one.id for one in found])
+        webhooks = session.scalars(select(Webhook).order_by(Webhook.created_at)).all()
+        health = health_of([webhook.id for webhook in webhooks])
         due = outbox.count_due()
-    for one in found:
-        if as_json:
-            click.echo(json.dumps(webhook_json(one) | _counts(health[one.id])))
-        else:
-            state = "active" if one.is_active else "inactive"
-            types = ",".join(one.event_types)
-            click.echo(f"{one.id}  {state:8}  {_said(health[one.id]):22}  {one.url}  {types}")
+    for webhook in webhooks:
+        click.echo(_line(webhook, health[webhook.id], as_json=as_json))
     if not as_json:
         waiting = "delivery is" if due == 1 else "deliveries are"
-        click.echo(f"{len(found)} {text.named(len(found), 'webhooks')}; {due} {waiting} due.")
+        number = len(webhooks)
+        click.echo(f"{number} {text.named(number, 'webhooks')}; {due} {waiting} due.")
 
 
-def _counts(health: Health) -> dict[str, Any]:
-    return {"recent_attempts": health.attempts, "recent_successes": health.successes}
-
-
-def _said(health: Health) -> str:
-    return f"{health.successes} of {health.attempts} arrived" if health.attempts else "no attempts"
+def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:
+    if as_json:
+        counts = {"recent_attempts": health.attempts, "recent_successes": health.successes}
+        return json.dumps(webhook_json(webhook) | counts)
+    state = "active" if webhook.is_active else "inactive"
+    attempts = "no attempts"
+    if health.attempts:
+        attempts = f"{health.successes} of {health.attempts} arrived"
+    types = ",".join(webhook.event_types)
+    return f"{webhook.id}  {state:8}  {attempts:22}  {webhook.url}  {types}"
 
 
 @webhooks.command("deliver-due")
@@ -122,20 +117,22 @@ def retry_command(
     with reading():
         actor = acting_human(username)
         if webhook_id:
-            wanted = [(webhook_id, one) for one in deliveries.undelivered(actor, webhook_id)]
+            ids = deliveries.undelivered(actor, webhook_id)
+            chosen = [(webhook_id, delivery_id) for delivery_id in ids]
         else:
-            found = [deliveries.find_any(one) for one in delivery_ids]
-            wanted = [(one.webhook_id, one.id) for one in found]
+            rows = [deliveries.find_any(delivery_id) for delivery_id in delivery_ids]
+            chosen = [(row.webhook_id, row.id) for row in rows]
     failed = 0
-    with click.progressbar(length=len(wanted), label="Retrying", file=sys.stderr) as bar:
-        for of_webhook, delivery_id in wanted:
-            failed += not _retried(actor, of_webhook, delivery_id, as_json=as_json)
+    with click.progressbar(length=len(chosen), label="Retrying", file=sys.stderr) as bar:
+        for of_webhook, delivery_id in chosen:
+            failed += not _retry(actor, of_webhook, delivery_id, as_json=as_json)
             bar.update(1)
     if failed:
-        raise click.ClickException(f"{failed} of {len(wanted)} did not arrive.")
+        raise click.ClickException(f"{failed} of {len(chosen)} did not arrive.")
 
 
-def _retried(actor: Any, webhook_id: str, delivery_id: str, *, as_json: bool) -> bool:
+def _retry(actor: Actor, webhook_id: str, delivery_id: str, *, as_json: bool) -> bool:
+    """Retry a delivery and print how it ended; whether it has arrived."""
     try:
         row = retrying.retry_delivery(actor, webhook_id, delivery_id)
     except Conflict as error:

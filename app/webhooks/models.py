@@ -19,7 +19,7 @@ class DeliveryStatus(StrEnum):
 
 
 class OutboxState(StrEnum):
-    """Where an entry stands: waiting for its time, in someone's hands, or done with."""
+    """The state of an entry: waiting until it is due, claimed, or done."""
 
     PENDING = "pending"
     SENDING = "sending"
@@ -27,7 +27,7 @@ class OutboxState(StrEnum):
 
 
 class Webhook(Base):
-    """A subscription: where to, which events, and the sealed key of its signatures."""
+    """A subscription; its secret is stored encrypted, since signing needs the plain text."""
 
     __tablename__ = "webhooks"
     __table_args__ = (Index(None, "created_at", "id"),)
@@ -47,7 +47,7 @@ class Webhook(Base):
 
 
 class WebhookDelivery(Base):
-    """One attempt that was made. Its body is rebuilt from the audit event, which never changes."""
+    """One finished attempt; its body is rebuilt from the audit event, which never changes."""
 
     __tablename__ = "webhook_deliveries"
     __table_args__ = (
@@ -57,9 +57,9 @@ class WebhookDelivery(Base):
     )
 
     id: Mapped[str] = id_key()
-    # No foreign key: deliveries outlive their webhook.
+    # No foreign key, as deliveries outlive their webhook.
     webhook_id: Mapped[str] = mapped_column(Id)
-    # Null for a test event, which is stored nowhere.
+    # Null for a test event.
     audit_event_id: Mapped[str | None] = mapped_column(Id)
     event_type: Mapped[str] = mapped_column(short_text(64))
     attempt: Mapped[int]
@@ -74,7 +74,7 @@ class WebhookDelivery(Base):
 
 
 class OutboxEntry(Base):
-    """An event that a webhook is to be told of."""
+    """An event that is to be delivered to a webhook."""
 
     __tablename__ = "webhook_outbox"
     __table_args__: Any = (

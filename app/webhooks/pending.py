@@ -1,4 +1,7 @@
-"""Entries of the outbox that wait: ending those that will not be sent."""
+"""Finishing entries of the outbox that wait and will not be sent.
+
+Callers hold ``Lock.OUTBOX``, so that nobody claims such an entry meanwhile.
+"""
 
 from typing import Any
 
@@ -15,11 +18,11 @@ _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 
 
 def end(webhook_id: str, reason: str) -> None:
-    """Finish what waits for a webhook that will not be tried again, and say so where it failed.
+    """Finish what waits for a webhook; attempts that were to be retried count as failed.
 
-    Whoever calls it holds ``Lock.OUTBOX``. ``reason`` is a short sentence for people.
+    ``reason`` is a short sentence for people.
     """
-    waits = exists().where(
+    has_retry = exists().where(
         _PENDING,
         OutboxEntry.webhook_id == WebhookDelivery.webhook_id,
         OutboxEntry.audit_event_id == WebhookDelivery.audit_event_id,
@@ -30,7 +33,7 @@ def end(webhook_id: str, reason: str) -> None:
         .where(
             WebhookDelivery.webhook_id == webhook_id,
             WebhookDelivery.status == DeliveryStatus.RETRYING.value,
-            waits,
+            has_retry,
         )
         .values(status=DeliveryStatus.FAILED.value, next_retry_at=None, error_message=reason)
         .execution_options(synchronize_session=False)
@@ -39,10 +42,7 @@ def end(webhook_id: str, reason: str) -> None:
 
 
 def drop(*conditions: Any) -> None:
-    """Finish what waits, without an attempt and so without a row in the log.
-
-    Whoever calls it holds ``Lock.OUTBOX``, so that nobody takes such an entry meanwhile.
-    """
+    """Finish what waits, without an attempt and so without a row in the log."""
     session.execute(
         update(OutboxEntry)
         .where(_PENDING, *conditions)

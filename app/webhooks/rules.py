@@ -1,4 +1,4 @@
-"""What a webhook may be: its address, its secret, and which events it is told of."""
+"""The rules of a webhook's address, its secret and its event types."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ URL_LENGTH = 2048
 SHORTEST_SECRET_BYTES = 16
 LONGEST_SECRET_BYTES = 1024
 ALL = "*"
-# A delivery's own events would feed themselves.
+# Events of deliveries are not delivered: each would cause the next.
 NEVER_FORWARDED = "webhook.delivery_"
 
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")
@@ -27,12 +27,12 @@ def url(value: str) -> str:
     try:
         split = urlsplit(value)
         host = split.hostname or ""
-        # Digits in circles and the like would become others on the way to the resolver.
-        is_fit = bool(host) and split.port != 0 and normalize("NFKC", host) == host
+        # Digits in circles and the like would become other characters before the name is resolved.
+        is_valid = bool(host) and split.port != 0 and normalize("NFKC", host) == host
         _ = host.encode("idna")
     except (ValueError, UnicodeError):
-        is_fit = False
-    if not is_fit or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
+        is_valid = False
+    if not is_valid or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
         raise InvalidField(
             "url", "pattern", "url must be an address with a host, without user or fragment."
         )
@@ -67,9 +67,9 @@ def _matched_by_prefix(value: str, types: Iterable[str]) -> bool:
 
 
 def is_subscribed(subscribed: Sequence[str], event_type: str) -> bool:
-    """Whether a webhook with these event types is told of this one."""
     if event_type.startswith(NEVER_FORWARDED):
         return False
     return any(
-        one in (ALL, event_type) or _matched_by_prefix(one, (event_type,)) for one in subscribed
+        value in (ALL, event_type) or _matched_by_prefix(value, (event_type,))
+        for value in subscribed
     )

@@ -1,16 +1,15 @@
-"""Sending one request, within bounded time, reading little back.
+"""Sending one request in bounded time: no proxy, no redirect, no retry.
 
-No proxy, no redirect, no retry. Where it may connect to is decided in ``connecting``.
+``connecting`` decides which addresses it may connect to.
 """
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import requests
 from urllib3.exceptions import HTTPError
 
-from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, body_of
 from app.webhooks.connecting import (
     CONNECT_SECONDS,
     Adapter,
@@ -24,57 +23,7 @@ READ_SECONDS = 30.0
 READ_BYTES = 64 * 1024
 MESSAGE_LENGTH = 300
 
-
-def send(attempt: DeliveryAttempt, limits: Limits) -> DeliveryOutcome:
-    """Make the attempt; whatever happens is an outcome, never an exception."""
-    if attempt.secret is None:
-        return DeliveryOutcome(None, 0, "the secret was sealed under another SECRET_KEY; rotate it")
-    started = time.monotonic()
-    guard = Guard(limits.total)
-    try:
-        status = _post(attempt, limits, guard)
-        error, transient = _judged(status)
-    except Exception as problem:
-        status = None
-        error, transient = _described(problem, guard)
-    finally:
-        guard.end()
-    return DeliveryOutcome(status, round((time.monotonic() - started) * 1000), error, transient)
-
-
-def _judged(status: int) -> tuple[str | None, bool]:
-    if 200 <= status < 300:
-        return None, False
-    if 300 <= status < 400:
-        return f"HTTP {status}: redirects are not followed", False
-    return f"HTTP {status}", status == 429 or status >= 500
-
-
-def _described(problem: Exception, guard: Guard) -> tuple[str, bool]:
-    """What to tell people, and whether another attempt could do better."""
-    causes = list(_causes(problem))
-    if any(isinstance(cause, AddressBlocked) for cause in causes):
-        return "address not allowed", False
-    if guard.has_fired:
-        return "timeout: the attempt took too long", True
-    for kind, text in _KNOWN:
-        if any(isinstance(cause, kind) for cause in causes):
-            return text, True
-    return f"{type(problem).__name__}"[:MESSAGE_LENGTH], True
-
-
-def _causes(problem: BaseException) -> Any:
-    """The exception and everything it wraps."""
-    seen: list[BaseException] = []
-    waiting: list[Any] = [problem]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, BaseException) and one not in seen:
-            seen.append(one)
-            waiting += [one.__cause__, one.__context__, getattr(one, "reason", None), *one.args]
-    return seen
-
-
+# The first that fits the exception or one of its causes describes it.
 _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (Unresolved, "the host name could not be resolved"),
     (requests.exceptions.SSLError, "TLS: the certificate or handshake was not accepted"),
@@ -87,9 +36,62 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
+def send(attempt: DeliveryAttempt, limits: Limits) -> DeliveryOutcome:
+    """Make the attempt; failures are outcomes, not exceptions."""
+    if attempt.secret is None:
+        return DeliveryOutcome(None, 0, "the secret was sealed under another SECRET_KEY; rotate it")
+    started = time.monotonic()
+    guard = Guard(limits.total)
+    try:
+        status = _post(attempt, limits, guard)
+        error, is_transient = _judge(status)
+    except Exception as problem:
+        status = None
+        error, is_transient = _describe(problem, guard)
+    finally:
+        guard.end()
+    duration_ms = round((time.monotonic() - started) * 1000)
+    return DeliveryOutcome(status, duration_ms, error, is_transient)
+
+
+def _judge(status: int) -> tuple[str | None, bool]:
+    """The error message, and whether another attempt could succeed."""
+    if 200 <= status < 300:
+        return None, False
+    if 300 <= status < 400:
+        return f"HTTP {status}: redirects are not followed", False
+    return f"HTTP {status}", status == 429 or status >= 500
+
+
+def _describe(problem: Exception, guard: Guard) -> tuple[str, bool]:
+    """As ``_judge``, where there is no response."""
+    causes = _causes(problem)
+    if any(isinstance(cause, AddressBlocked) for cause in causes):
+        return "address not allowed", False
+    if guard.has_fired:
+        return "timeout: the attempt took too long", True
+    for kind, text in _KNOWN:
+        if any(isinstance(cause, kind) for cause in causes):
+            return text, True
+    return f"{type(problem).__name__}"[:MESSAGE_LENGTH], True
+
+
+def _causes(problem: Exception) -> list[BaseException]:
+    """The exception and everything it wraps."""
+    seen: list[BaseException] = []
+    waiting: list[Any] = [problem]
+    while waiting:
+        cause = waiting.pop()
+        if isinstance(cause, BaseException) and cause not in seen:
+            seen.append(cause)
+            waiting += [cause.__cause__, cause.__context__, *cause.args]
+            waiting.append(getattr(cause, "reason", None))
+    return seen
+
+
 def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
-    """The status of the answer; its body is read up to a bound and thrown away."""
-    body = attempt.body()
+    """The status of the response; its body is discarded."""
+    body = body_of(attempt.id, attempt.event)
     headers = attempt.headers(body, int(time.time()), limits.user_agent)
     headers |= {"Accept-Encoding": "identity", "Accept": "*/*", "Connection": "close"}
     with requests.Session() as session:
@@ -106,7 +108,7 @@ def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
             stream=True,
         ) as response:
             if guard.has_fired:
-                # The connection was shut down within the headers, which then look whole.
+                # The connection was shut down amid the headers, which then look complete.
                 raise TimeoutError
             status = int(response.status_code)
             _discard(response)
@@ -114,11 +116,8 @@ def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
 
 
 def _discard(response: requests.Response) -> None:
-    """Read a little of the body; what goes wrong with it does not change the outcome."""
+    """Read up to ``READ_BYTES`` of the body; a failure does not change the outcome."""
     try:
         response.raw.read(READ_BYTES, decode_content=False)
     except (HTTPError, OSError, requests.RequestException):
         return
-
-
-Sender = Callable[[DeliveryAttempt, Limits], DeliveryOutcome]

@@ -1,4 +1,4 @@
-"""Webhook verbs: subscribing, changing, rotating the secret, ending. Humans only."""
+"""The verbs of webhooks, humans only, and the encryption of their secrets."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +10,7 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.clock import iso, iso_or_none
 from app.core.ids import as_uuid
 from app.database import encryption
 from app.database.locks import Lock, acquire
@@ -17,7 +18,6 @@ from app.database.pagination import Page, page
 from app.database.session import AnyRow, session
 from app.database.versions import apply_changes, touch
 from app.webhooks import pending, rules
-from app.webhooks.builders import webhook_json
 from app.webhooks.models import Webhook
 
 
@@ -31,19 +31,33 @@ def find(webhook_id: str, *, lock: bool = False) -> Webhook:
 
 
 def target(webhook_id: str) -> Target:
-    """The webhook as an event's target."""
     return Target("webhook", webhook_id)
 
 
+def webhook_json(webhook: Webhook) -> dict[str, Any]:
+    """The JSON of a webhook, without its secret."""
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "event_types": webhook.event_types,
+        "is_active": webhook.is_active,
+        "created_by_user_id": webhook.created_by_user_id,
+        "last_success_at": iso_or_none(webhook.last_success_at),
+        "last_failure_at": iso_or_none(webhook.last_failure_at),
+        "created_at": iso(webhook.created_at),
+        "updated_at": iso(webhook.updated_at),
+    }
+
+
 def sealed(webhook_id: str, secret: str) -> bytes:
-    """The secret as it is stored: signing needs it back, whoever reads the database must not."""
+    """The secret, encrypted for the database."""
     return encryption.encrypt(secret.encode(), _context(webhook_id))
 
 
 def opened(webhook: Webhook) -> bytes | None:
-    """The key of the webhook's signatures; None where SECRET_KEY is not the one it was made under.
+    """The key of the signatures; None where it was encrypted under another SECRET_KEY.
 
-    One webhook that cannot be signed for must not keep the others from being told.
+    It does not raise, so that one such webhook does not stop deliveries to the others.
     """
     try:
         return encryption.decrypt(webhook.sealed_secret, _context(webhook.id))
@@ -52,7 +66,7 @@ def opened(webhook: Webhook) -> bytes | None:
 
 
 def under_previous_key(webhook: Webhook) -> bool:
-    """Whether SECRET_KEY_PREVIOUS alone opens the secret."""
+    """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
     try:
         return encryption.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
     except InvalidTag:
@@ -60,10 +74,9 @@ def under_previous_key(webhook: Webhook) -> bool:
 
 
 def seal_anew(webhook_id: str) -> bool:
-    """Seal the secret under the SECRET_KEY of now; False where no key at hand opens it.
+    """Encrypt the secret under the current SECRET_KEY; False where no known key decrypts it.
 
-    Neither the secret nor anything that a client sees changes, so no event tells of it. A webhook
-    that was deleted meanwhile needs nothing.
+    No event is recorded, as the secret stays the same. True for a webhook that is gone.
     """
     webhook = session.get(Webhook, webhook_id, with_for_update=True)
     if webhook is None:
@@ -84,7 +97,6 @@ def _build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
 
 @operation(Access.HUMAN)
 def list_webhooks(actor: Actor, *, limit: int, cursor: str | None) -> Page:
-    """All webhooks, newest first."""
     return page(
         select(Webhook, Webhook.id, Webhook.created_at),
         kind="webhook",
@@ -98,7 +110,7 @@ def list_webhooks(actor: Actor, *, limit: int, cursor: str | None) -> Page:
 
 @operation(Access.HUMAN)
 def get_webhook(actor: Actor, webhook_id: str) -> Webhook:
-    """One webhook; raises NotFound."""
+    """The webhook of this id; raises NotFound."""
     return find(webhook_id)
 
 
@@ -139,13 +151,13 @@ def create_webhook(
 def update_webhook(
     actor: Actor, /, webhook_id: str, *, rotate_secret: bool = False, **fields: Any
 ) -> Webhook:
-    """Change a webhook; with ``rotate_secret`` its secret too, at once for all later signatures.
+    """Change a webhook; ``rotate_secret`` replaces the secret for all later signatures.
 
     Raises NotFound, InvalidField, and Conflict ``invariant_violation`` for a rotation without a
     secret.
     """
     if fields.get("is_active") is False:
-        # First of all locks, as everywhere.
+        # Always the first lock, so that no deadlock arises.
         acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
     secret = fields.pop("secret", None)
@@ -173,8 +185,8 @@ def update_webhook(
 
 @operation(Access.HUMAN)
 def delete_webhook(actor: Actor, webhook_id: str) -> None:
-    """End a subscription for good; what was not sent yet is dropped, its deliveries remain."""
-    # First of all locks, as everywhere; nobody takes an entry of it from here on.
+    """Delete a webhook and drop what was not sent yet; its deliveries remain. Raises NotFound."""
+    # Always the first lock. From here on, nobody can claim an entry of this webhook.
     acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
     pending.end(webhook.id, pending.DELETED)

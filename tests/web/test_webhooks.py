@@ -14,7 +14,7 @@ from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
 from app.webhooks.cli import deliver_due
 from app.webhooks.connecting import limits
-from app.webhooks.pages.show import NODE, PYTHON
+from app.webhooks.pages import NODE, PYTHON
 from tests.support.receiver import SECRET
 from tests.support.story import events, make_ticket, ok
 from tests.webhooks.conftest import authority_directory, receiver, subscribe, trusting

@@ -1,0 +1,369 @@
+"""The pages of webhooks: the list, a new one, one with its deliveries, one delivery."""
+
+import secrets
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from flask import Blueprint, Response, g, request
+from sqlalchemy import select
+
+from app.audit.catalogue import EVENTS
+from app.config import settings_at_hand
+from app.core.actor import Actor
+from app.core.clock import DAY_MS, HOUR_MS, now_ms
+from app.core.errors import Conflict, InvalidField
+from app.database.session import reading, session
+from app.web.forms import Form, load_form, submit
+from app.web.guard import actor, write
+from app.web.render import go, page
+from app.webhooks import attempts, deliveries, retrying, service
+from app.webhooks.deliveries import Health, delivery_json, health_of
+from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
+from app.webhooks.rules import NEVER_FORWARDED
+from app.webhooks.schemas import WebhookCreate, WebhookPatch
+from app.webhooks.service import webhook_json
+
+pages = Blueprint("webhooks_pages", __name__)
+
+MOST_WEBHOOKS = 200
+MOST_SIBLINGS = 20
+ROWS = 50
+STATUSES = [
+    (DeliveryStatus.SUCCEEDED.value, "Arrived"),
+    (DeliveryStatus.RETRYING.value, "To be retried"),
+    (DeliveryStatus.FAILED.value, "Failed"),
+]
+SINCE = {"1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
+PERIODS = [("1h", "Last hour"), ("24h", "Last 24 hours"), ("7d", "Last 7 days")]
+ATTEMPTS = [("2", "Retries only"), ("4", "Last retries only")]
+
+# The part of an event type before the first dot, in words.
+DOMAINS = {
+    "ticket": "Tickets",
+    "comment": "Comments",
+    "wiki": "Wiki pages",
+    "sticky_note": "Notes of projects",
+    "project": "Projects",
+    "workflow_state": "Workflow states",
+    "label": "Labels",
+    "bot": "Bots",
+    "user": "People",
+    "auth": "Logins and tokens in use",
+    "webhook": "Webhooks",
+    "workspace": "The workspace",
+    "system": "Sweeps",
+    "audit": "Faults of the audit log",
+}
+
+PYTHON = '''\
+import hashlib
+import hmac
+import time
+
+
+def is_genuine(secret: str, headers, body: bytes) -> bool:
+    """Whether Docket sent this body, the raw bytes of the request, within five minutes."""
+    timestamp = headers["X-Webhook-Timestamp"]
+    signed = timestamp.encode() + b"." + body
+    expected = "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(expected, headers["X-Webhook-Signature"]):
+        return False
+    return abs(time.time() - int(timestamp)) <= 300
+'''
+
+NODE = """\
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+// Whether Docket sent this body, a Buffer of the raw request, within five minutes.
+export function isGenuine(secret, headers, body) {
+  const timestamp = headers["x-webhook-timestamp"];
+  const made = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
+  const expected = Buffer.from(`sha256=${made}`);
+  const given = Buffer.from(headers["x-webhook-signature"] ?? "");
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
+  return Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300;
+}
+"""
+
+
+@pages.get("/webhooks")
+def index() -> Response:
+    service.list_webhooks.admit(actor())
+    with reading():
+        webhooks = session.scalars(
+            select(Webhook)
+            .order_by(Webhook.created_at.desc(), Webhook.id.desc())
+            .limit(MOST_WEBHOOKS)
+        ).all()
+        health = health_of([webhook.id for webhook in webhooks])
+    return page(
+        "webhooks/index.html",
+        webhooks=[_summary(webhook, health[webhook.id]) for webhook in webhooks],
+    )
+
+
+def _summary(webhook: Webhook, health: Health) -> dict[str, Any]:
+    """A webhook with its host apart from the rest of its address."""
+    split = urlsplit(webhook.url)
+    rest = split.path + (f"?{split.query}" if split.query else "")
+    return webhook_json(webhook) | {
+        "host": split.netloc,
+        "rest": "" if rest == "/" else rest,
+        "health": health,
+        "events": _events_in_words(webhook.event_types),
+    }
+
+
+def _events_in_words(event_types: list[str]) -> str:
+    if "*" in event_types:
+        return "All events"
+    if len(event_types) <= 2:
+        return ", ".join(event_types)
+    return f"{len(event_types)} kinds of event"
+
+
+@pages.get("/webhooks/new")
+def new() -> Response:
+    service.create_webhook.admit(actor())
+    return page("webhooks/new.html", form=Form(), tree=_event_tree())
+
+
+@pages.post("/webhooks")
+def create() -> Response:
+    """Create a webhook and show its secret, in this answer only.
+
+    A form that is sent twice creates two, as an answer with a secret is not stored for replay.
+    """
+    # A secret that was left empty is generated.
+    secret = request.form.get("secret") or secrets.token_urlsafe(32)
+    form = _require_events(load_form(WebhookCreate, secret=secret))
+    created: list[str] = []
+
+    def work(present: Actor) -> None:
+        created[:] = [service.create_webhook(present, **form.data).id]
+
+    form.data.pop("client_request_id", None)
+    if not submit(form, work):
+        return page("webhooks/new.html", form=form, tree=_event_tree(), status=422)
+    return _show_webhook(created[0], secret=form.data["secret"])
+
+
+@pages.get("/webhooks/<webhook_id>/edit")
+def edit(webhook_id: str) -> Response:
+    return _edit_page(webhook_id)
+
+
+def _edit_page(webhook_id: str, form: Form | None = None, status: int = 200) -> Response:
+    with reading():
+        webhook = service.get_webhook(actor(), webhook_id)
+    return page(
+        "webhooks/edit.html", webhook=webhook, form=form, tree=_event_tree(), status=status
+    )
+
+
+@pages.post("/webhooks/<webhook_id>/edit")
+def change(webhook_id: str) -> Response:
+    form = _require_events(load_form(WebhookPatch))
+    changes = {name: form.data[name] for name in ("url", "event_types") if name in form.data}
+    if submit(form, lambda present: service.update_webhook(present, webhook_id, **changes)):
+        return go(f"/webhooks/{webhook_id}")
+    return _edit_page(webhook_id, form, 422)
+
+
+def _event_tree() -> list[dict[str, Any]]:
+    """The event types that webhooks can subscribe to, by domain."""
+    domains: dict[str, list[str]] = {domain: [] for domain in DOMAINS}
+    for name in EVENTS:
+        if not name.startswith(NEVER_FORWARDED):
+            domains.setdefault(name.partition(".")[0], []).append(name)
+    return [
+        {"name": DOMAINS.get(domain, domain), "prefix": f"{domain}.*", "types": types}
+        for domain, types in domains.items()
+        if types
+    ]
+
+
+def _require_events(form: Form) -> Form:
+    """Refuse a form without an event: browsers do not send unticked boxes."""
+    if not any(request.form.getlist("event_types")):
+        form.errors.pop("event_types", None)
+        form.refuse("event_types", "Choose at least one kind of event.")
+    return form
+
+
+@pages.get("/webhooks/<webhook_id>/delete")
+def ask_to_delete(webhook_id: str) -> Response:
+    with reading():
+        webhook = service.get_webhook(actor(), webhook_id)
+    return page("webhooks/delete.html", block="sheet", webhook=webhook)
+
+
+@pages.post("/webhooks/<webhook_id>/delete")
+def delete(webhook_id: str) -> Response:
+    """Delete a webhook; its deliveries remain in the API."""
+    write(lambda present: service.delete_webhook(present, webhook_id))
+    return go("/webhooks")
+
+
+@pages.get("/webhooks/<webhook_id>")
+def show(webhook_id: str) -> Response:
+    return _show_webhook(webhook_id)
+
+
+@pages.post("/webhooks/<webhook_id>")
+def act(webhook_id: str) -> Response:
+    """Switch a webhook on or off, rotate its secret, or send a test."""
+    action = request.form.get("action")
+    if action == "rotate":
+        secret = secrets.token_urlsafe(32)
+        write(
+            lambda present: service.update_webhook(
+                present, webhook_id, rotate_secret=True, secret=secret
+            )
+        )
+        return _show_webhook(webhook_id, secret=secret)
+    if action == "test":
+        row = retrying.send_test(actor(), webhook_id)
+        return go(f"/webhooks/{webhook_id}/deliveries/{row['id']}")
+    if action in ("activate", "deactivate"):
+        is_active = action == "activate"
+        write(lambda present: service.update_webhook(present, webhook_id, is_active=is_active))
+    return go(f"/webhooks/{webhook_id}")
+
+
+def _show_webhook(webhook_id: str, *, secret: str = "") -> Response:
+    """One webhook with its delivery log; a new secret is shown in this answer only."""
+    filters = _chosen_filters()
+    cursor = request.args.get("cursor") or None
+    path = f"/webhooks/{webhook_id}"
+    if secret:
+        g.shows_secret = True
+    with reading():
+        webhook = service.get_webhook(actor(), webhook_id)
+        health = health_of([webhook.id])[webhook.id]
+        try:
+            log = deliveries.list_deliveries(
+                actor(),
+                webhook.id,
+                limit=ROWS,
+                cursor=cursor,
+                status=filters.get("status"),
+                since=now_ms() - SINCE[filters["since"]] if "since" in filters else None,
+                attempt_min=int(filters["attempt_min"]) if "attempt_min" in filters else None,
+                event_type=filters.get("event_type"),
+            )
+        except InvalidField:
+            # The cursor is damaged: start at the top.
+            return go(_address(path, filters))
+    more = {"cursor": log.next_cursor} if log.next_cursor else None
+    return page(
+        "webhooks/show.html",
+        block="" if secret else "results",
+        webhook=_summary(webhook, health),
+        deliveries=log.data,
+        secret=secret,
+        action=path,
+        filtered=bool(filters),
+        filters=_filter_fields(filters),
+        first_url=_address(path, filters) if cursor else "",
+        next_url=_address(path, {**filters, **more}) if more else "",
+        python=PYTHON,
+        node=NODE,
+    )
+
+
+def _chosen_filters() -> dict[str, str]:
+    """The valid filters in the address; others are ignored."""
+    options = {
+        "status": {key for key, _ in STATUSES},
+        "since": set(SINCE),
+        "attempt_min": {key for key, _ in ATTEMPTS},
+    }
+    sent = {name: request.args.get(name, "") for name in options}
+    chosen = {name: value for name, value in sent.items() if value in options[name]}
+    event_type = request.args.get("event_type", "").strip()[:64]
+    return chosen | ({"event_type": event_type} if event_type else {})
+
+
+def _filter_fields(chosen: dict[str, str]) -> list[dict[str, Any]]:
+    """The fields of the filter form; one without options is a text field."""
+    fields: tuple[tuple[str, str, list[tuple[str, str]] | None], ...] = (
+        ("status", "Any outcome", STATUSES),
+        ("since", "Any time", PERIODS),
+        ("attempt_min", "Any attempt", ATTEMPTS),
+        ("event_type", "Event type", None),
+    )
+    return [
+        {"name": name, "label": label, "options": options, "value": chosen.get(name, "")}
+        for name, label, options in fields
+    ]
+
+
+def _address(path: str, query: dict[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+@pages.get("/webhooks/<webhook_id>/deliveries/<delivery_id>")
+def show_delivery(webhook_id: str, delivery_id: str) -> Response:
+    return _show_delivery(webhook_id, delivery_id)
+
+
+@pages.post("/webhooks/<webhook_id>/deliveries/<delivery_id>/retry")
+def retry(webhook_id: str, delivery_id: str) -> Response:
+    try:
+        row = retrying.retry_delivery(actor(), webhook_id, delivery_id)
+    except Conflict as error:
+        return _show_delivery(webhook_id, delivery_id, refused=error.message, status=409)
+    return go(f"/webhooks/{row['webhook_id']}/deliveries/{row['id']}")
+
+
+def _show_delivery(
+    webhook_id: str, delivery_id: str, *, refused: str = "", status: int = 200
+) -> Response:
+    """One attempt with its request, rebuilt from the event, which never changes."""
+    with reading():
+        webhook = service.get_webhook(actor(), webhook_id)
+        delivery = deliveries.find(webhook_id, delivery_id)
+        body: Any = orjson.loads(attempts.body_of(delivery.id, _event(delivery)))
+        siblings = _siblings(delivery)
+    return page(
+        "webhooks/delivery.html",
+        webhook=webhook,
+        delivery=delivery_json(delivery),
+        # Without time and signature, which are made at each sending.
+        headers={
+            "Content-Type": attempts.CONTENT_TYPE,
+            "X-Webhook-Id": webhook.id,
+            "X-Webhook-Event": delivery.event_type,
+            "X-Webhook-Delivery": delivery.id,
+            "User-Agent": settings_at_hand().user_agent,
+        },
+        body=orjson.dumps(body, option=orjson.OPT_INDENT_2).decode(),
+        audit_event_id=delivery.audit_event_id,
+        siblings=[delivery_json(sibling) for sibling in siblings],
+        refused=refused,
+        status=status,
+    )
+
+
+def _event(delivery: WebhookDelivery) -> attempts.Event:
+    if delivery.audit_event_id is None:
+        return attempts.test_event(delivery.webhook_id, delivery.created_at, delivery.request_id)
+    return attempts.event_of(delivery.audit_event_id)
+
+
+def _siblings(delivery: WebhookDelivery) -> list[WebhookDelivery]:
+    """All attempts to deliver this event to this webhook, oldest first."""
+    if delivery.audit_event_id is None:
+        return [delivery]
+    statement = (
+        select(WebhookDelivery)
+        .where(
+            WebhookDelivery.webhook_id == delivery.webhook_id,
+            WebhookDelivery.audit_event_id == delivery.audit_event_id,
+        )
+        .order_by(WebhookDelivery.created_at, WebhookDelivery.id)
+        .limit(MOST_SIBLINGS)
+    )
+    return list(session.scalars(statement))
