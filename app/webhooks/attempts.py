@@ -109,9 +109,7 @@ def events_of(audit_event_ids: Sequence[str]) -> dict[str, Event]:
     if not audit_event_ids:
         return {}
     rows = session.execute(_BY_IDS, {"ids": list(set(audit_event_ids))})
-    return {
-        row.AuditEvent.id: _event(row.AuditEvent, row.username, row.display_id) for row in rows
-    }
+    return {row.AuditEvent.id: _event(row.AuditEvent, row.username, row.display_id) for row in rows}
 
 
 def _event(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:

@@ -59,14 +59,14 @@ def webhooks() -> None:
 def list_command(as_json: bool) -> None:
     """List all webhooks with how their last attempts went."""
     with reading():
-        webhooks = session.scalars(select(Webhook).order_by(Webhook.created_at)).all()
-        health = health_of([webhook.id for webhook in webhooks])
+        rows = session.scalars(select(Webhook).order_by(Webhook.created_at)).all()
+        health = health_of([row.id for row in rows])
         due = outbox.count_due()
-    for webhook in webhooks:
-        click.echo(_line(webhook, health[webhook.id], as_json=as_json))
+    for row in rows:
+        click.echo(_line(row, health[row.id], as_json=as_json))
     if not as_json:
         waiting = "delivery is" if due == 1 else "deliveries are"
-        number = len(webhooks)
+        number = len(rows)
         click.echo(f"{number} {text.named(number, 'webhooks')}; {due} {waiting} due.")
 
 

@@ -1,7 +1,7 @@
-"""The connection of one attempt: to the address that was judged, under the certificate of its name.
+"""The connection of one attempt, which cannot reach an address that was not checked.
 
-The name is resolved once; every address it has must be allowed; the connection is made to one of
-them as a number, while certificate and SNI go by the name.
+The name is resolved once, and every address of it must be allowed. The connection is made to one of
+these addresses by number; certificate and SNI use the name.
 """
 
 import ipaddress
@@ -11,6 +11,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -30,6 +31,13 @@ from app.config import Settings
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+RESOLVE_SECONDS = 5.0
+CONNECT_SECONDS = 5.0
+WRITE_SECONDS = 10.0
+# The most addresses of a host that are tried.
+DIALLED = 4
+
+# Networks that Python counts as public, and that deliveries must not reach.
 _INSIDE = tuple(
     ipaddress.ip_network(text)
     for text in (
@@ -40,47 +48,8 @@ _INSIDE = tuple(
 )
 
 
-def networks(text: str) -> tuple[Network, ...]:
-    """The networks of a comma-separated list of CIDRs; raises ValueError naming the wrong one."""
-    found = []
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
-        try:
-            found.append(ipaddress.ip_network(part, strict=False))
-        except ValueError as error:
-            raise ValueError(part) from error
-    return tuple(found)
-
-
-def unmapped(text: str) -> Address:
-    """The address, an IPv4 one where IPv6 only wraps it."""
-    address = ipaddress.ip_address(text.partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    return mapped if mapped is not None else address
-
-
-def may_connect(text: str, allowed: Iterable[Network]) -> bool:
-    """Whether a delivery may connect to this address."""
-    address = unmapped(text)
-    if any(address.version == network.version and address in network for network in allowed):
-        return True
-    inside = any(address.version == net.version and address in net for net in _INSIDE)
-    return not inside and address.is_global and not (address.is_multicast or address.is_reserved)
-
-
-def all_may(found: Sequence[str], allowed: Iterable[Network]) -> bool:
-    """Whether every one of these addresses may be connected to; none at all is no."""
-    allowed = tuple(allowed)
-    return bool(found) and all(may_connect(text, allowed) for text in found)
-
-
-RESOLVE_SECONDS = 5.0
-CONNECT_SECONDS = 5.0
-WRITE_SECONDS = 10.0
-DIALLED = 4
-
-
 class AddressBlocked(HTTPError):
-    """The name leads to an address that deliveries may not connect to."""
+    """The name resolves to an address that deliveries may not connect to."""
 
 
 class Unresolved(HTTPError):
@@ -89,32 +58,74 @@ class Unresolved(HTTPError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator allows, and how long an attempt may take in all, in seconds."""
+    """What the operator allows; ``total`` is the longest that an attempt may take, in seconds."""
 
     allowed: tuple[Network, ...]
-    # A PEM file; None for the authorities that everyone trusts.
+    # A PEM file; None for the public authorities.
     ca_bundle: str | None
     user_agent: str
     total: float = 60.0
 
 
+def limits(app: Flask, *, total: float = 60.0) -> Limits:
+    """The limits of this installation's deliveries."""
+    settings: Settings = app.config["SETTINGS"]
+    return Limits(
+        allowed=networks(settings.webhook_allowed_networks),
+        ca_bundle=str(settings.webhook_ca_bundle) if settings.webhook_ca_bundle else None,
+        user_agent=settings.user_agent,
+        total=total,
+    )
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    """The networks of a comma-separated list of CIDRs; raises ValueError naming the wrong one."""
+    parsed = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        try:
+            parsed.append(ipaddress.ip_network(part, strict=False))
+        except ValueError as error:
+            raise ValueError(part) from error
+    return tuple(parsed)
+
+
+def may_connect(text: str, allowed: Iterable[Network]) -> bool:
+    """Whether a delivery may connect to this address; an IPv4 one may be mapped into IPv6."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    if _is_in(address, allowed):
+        return True
+    if _is_in(address, _INSIDE) or address.is_multicast or address.is_reserved:
+        return False
+    return address.is_global
+
+
+def _is_in(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def all_may(addresses: Sequence[str], allowed: tuple[Network, ...]) -> bool:
+    """Whether a delivery may connect to each of these addresses; False for none at all."""
+    return bool(addresses) and all(may_connect(address, allowed) for address in addresses)
+
+
 def trusting(ca_bundle: str | None) -> ssl.SSLContext:
-    """The TLS of all attempts that trust these authorities; a file that changed is read again."""
+    """The TLS context that trusts these authorities; a file that changed is read again."""
     path = ca_bundle or DEFAULT_CA_BUNDLE_PATH
-    known = Path(path).stat()
-    return _context(path, known.st_mtime_ns, known.st_ino)
+    status = Path(path).stat()
+    return _context(path, status.st_mtime_ns, status.st_ino)
 
 
 @lru_cache(maxsize=8)
 def _context(path: str, _changed_at: int, _inode: int) -> ssl.SSLContext:
-    """Reading the usual authorities takes 20 ms, so it is not done for each attempt."""
+    """Cached, as reading the public authorities takes 20 ms."""
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
     context.load_verify_locations(path)
     return context
 
 
 class Guard:
-    """Ends an attempt that takes too long in all, by shutting its socket down."""
+    """Ends an attempt after ``seconds`` by shutting its socket down."""
 
     def __init__(self, seconds: float) -> None:
         self.has_fired = False
@@ -127,7 +138,7 @@ class Guard:
     def watch(self, connected: socket.socket) -> None:
         """Shut this connection down when time is up.
 
-        Through a second descriptor: TLS takes the first one over, and its owner may close it.
+        Keeps a duplicate of the descriptor, as TLS takes over the original, which may be closed.
         """
         with self._lock:
             self._sockets.append(connected.dup())
@@ -141,7 +152,7 @@ class Guard:
                 _shut(connected)
 
     def end(self) -> None:
-        """The attempt is over."""
+        """Stop the timer and release the descriptors."""
         self._timer.cancel()
         with self._lock:
             for connected in self._sockets:
@@ -150,14 +161,12 @@ class Guard:
 
 
 def _shut(connected: socket.socket) -> None:
-    try:
+    with suppress(OSError):
         connected.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
 
 
 class Adapter(HTTPAdapter):
-    """Makes its connections through ``_Connection`` alone, which always verifies."""
+    """Connects only through ``_Connection``, which always verifies."""
 
     def __init__(self, limits: Limits, guard: Guard) -> None:
         self._limits = limits
@@ -165,7 +174,6 @@ class Adapter(HTTPAdapter):
         super().__init__(max_retries=0)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """As the base class does, with a pool that knows which addresses are allowed."""
         super().init_poolmanager(*args, ssl_context=trusting(self._limits.ca_bundle), **kwargs)
         connection = partial(_Connection, allowed=self._limits.allowed, guard=self._guard)
         pool = type("_Pool", (HTTPSConnectionPool,), {"ConnectionCls": staticmethod(connection)})
@@ -174,16 +182,16 @@ class Adapter(HTTPAdapter):
     def build_connection_pool_key_attributes(
         self, request: requests.PreparedRequest, verify: Any, cert: Any = None
     ) -> Any:
-        """The host alone; whom to trust is in the context already."""
+        """The host alone; the context already says which authorities to trust."""
         host, _ = super().build_connection_pool_key_attributes(request, True)
         return host, {"cert_reqs": "CERT_REQUIRED"}
 
     def cert_verify(self, *args: Any, **kwargs: Any) -> None:
-        """Leave the connection as it is: the base class would have it read the files again."""
+        """Do nothing: the base class would read the authorities again."""
 
 
 class _Connection(HTTPSConnection):
-    """Resolves once, judges every address, and connects to one of those it judged."""
+    """Resolves once, checks every address, and connects to one that it checked."""
 
     def __init__(
         self,
@@ -199,27 +207,27 @@ class _Connection(HTTPSConnection):
         super().__init__(host, *args, **kwargs)
 
     def _new_conn(self) -> socket.socket:
-        found = resolved(self._resolved_name, self.port)
-        if not all_may(found, self._allowed):
+        addresses = resolved(self._resolved_name, self.port)
+        if not all_may(addresses, self._allowed):
             raise AddressBlocked("address not allowed")
-        connected = _dialled(found[:DIALLED], self.port)
+        connected = _dialled(addresses[:DIALLED], self.port)
         self._guard.watch(connected)
-        if connected.getpeername()[0] not in found:
+        if connected.getpeername()[0] not in addresses:
             connected.close()
             raise AddressBlocked("the peer is another than was resolved")
         return connected
 
     def connect(self) -> None:
-        """Connect, then give writing its own limit (the library sets the socket's from this)."""
+        """Connect, then set the timeout of writing, which the library takes from ``timeout``."""
         super().connect()
         self.timeout = WRITE_SECONDS
 
 
 def resolved(host: str, port: int) -> list[str]:
-    """The addresses of a host, each once; raises Unresolved.
+    """The addresses of a host, each once; raises Unresolved, after ``RESOLVE_SECONDS`` at most.
 
-    Looked up in a thread of its own, which nobody waits for longer than RESOLVE_SECONDS: in a pool,
-    a few names whose servers never answer would keep all others waiting.
+    Each lookup has its own thread: in a pool, a few names whose servers never answer would delay
+    all others.
     """
     answers: queue.SimpleQueue[list[str] | Exception] = queue.SimpleQueue()
 
@@ -240,15 +248,15 @@ def resolved(host: str, port: int) -> list[str]:
 
 
 def _resolve_name(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
-def _dialled(found: list[str], port: int) -> socket.socket:
+def _dialled(addresses: list[str], port: int) -> socket.socket:
     """A connection to the first of these addresses that answers."""
     deadline = time.monotonic() + CONNECT_SECONDS
     problem: OSError = TimeoutError("no address answered")
-    for address in found:
+    for address in addresses:
         left = deadline - time.monotonic()
         if left <= 0:
             break
@@ -257,14 +265,3 @@ def _dialled(found: list[str], port: int) -> socket.socket:
         except OSError as error:
             problem = error
     raise problem
-
-
-def limits(app: Flask, *, total: float = 60.0) -> Limits:
-    """The limits of this installation's deliveries; ``total`` is in seconds."""
-    settings: Settings = app.config["SETTINGS"]
-    return Limits(
-        allowed=networks(settings.webhook_allowed_networks),
-        ca_bundle=str(settings.webhook_ca_bundle) if settings.webhook_ca_bundle else None,
-        user_agent=settings.user_agent,
-        total=total,
-    )

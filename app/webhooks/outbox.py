@@ -1,9 +1,8 @@
-"""The outbox: handing entries out under a lease, and taking results back behind a fence.
+"""The outbox: entries are claimed under a lease, and results are accepted behind a fence.
 
-An entry is in one pair of hands at a time, and so is a webhook: its next entry is handed out when
-the one before it was dealt with, which keeps their order as long as nothing fails. Whoever holds an
-entry past its lease has lost it: the attempt is written down as interrupted, and its result, should
-it come, is dropped.
+Each entry has one owner at a time. A webhook has one entry in flight at a time, which keeps its
+events in order as long as no delivery fails. An owner that exceeds its lease loses the entry: the
+attempt is recorded as interrupted, and a late result is dropped.
 """
 
 from collections.abc import Sequence
@@ -26,72 +25,26 @@ from app.webhooks.rules import NEVER_FORWARDED, is_subscribed
 
 outbox_filled = AfterCommitSignal()
 
-
-_SUBSCRIBED = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
-_INSERT = insert(cast("Table", OutboxEntry.__table__))
-
-
-def listen(recorded: Recorded) -> None:
-    """Put the event into the outbox, once for each active webhook that is to be told of it.
-
-    A webhook is not told of its own creation. Nothing about a personal note is told to anyone, and
-    nothing of an import that leaves webhooks in peace.
-    """
-    if not webhooks_enabled.get():
-        return
-    if not recorded.target.is_forwarded or recorded.event_type.startswith(NEVER_FORWARDED):
-        return
-    told = [
-        row.id
-        for row in _SUBSCRIBED.all()
-        if is_subscribed(row.event_types, recorded.event_type)
-        and not _is_own_creation(row.id, recorded)
-    ]
-    if not told:
-        return
-    moment = now_ms()
-    session.execute(
-        _INSERT,
-        [
-            {
-                "id": ids.new_id(),
-                "webhook_id": webhook_id,
-                "audit_event_id": recorded.id,
-                "state": OutboxState.PENDING.value,
-                "attempt": 1,
-                "due_at": moment,
-                "is_manual": False,
-            }
-            for webhook_id in told
-        ],
-    )
-    outbox_filled.emit_after_commit()
-
-
-def _is_own_creation(webhook_id: str, recorded: Recorded) -> bool:
-    return recorded.event_type == "webhook.created" and recorded.target.id == webhook_id
-
-
-# After the first, second and third attempt, in milliseconds.
+# The delays after the first, second and third attempt, in milliseconds.
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
-# Nothing is ever put off for longer, so what is due after that was put off before the clock was set
-# back, and would wait until it caught up.
+# An entry that is due later than this was scheduled before the clock was set back: it is due now.
 FARTHEST_MS = BACKOFF_MS[-1]
-# Longer than an attempt may take in all; by the clock of the database, which all processes share.
+# Longer than any attempt; by the database's clock, which all processes share.
 LEASE_MS = 75_000
-# How the owners begin that are commands, not servers.
+# The prefix of owners that are commands, not servers.
 BY_COMMAND = "command-"
-# Taken back in one transaction.
+# The most entries that one ``recover`` takes back.
 RECOVERED = 200
 INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server ended during the attempt", True)
 
+_SUBSCRIBED = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
+_INSERT = insert(cast("Table", OutboxEntry.__table__))
 _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 _SENDING = OutboxEntry.state == OutboxState.SENDING.value
 
-# The first entry of each webhook that has none under way. It starts from the few webhooks and looks
-# each up in the index, however many entries wait for a receiver that is dead. The statements are
-# made once: making one costs more than running it.
+# The first pending entry of each webhook without one in flight. The query starts from the webhooks,
+# which are few, and finds each entry by the index, however many entries wait for a dead receiver.
 _FIRST = (
     select(
         Webhook.id,
@@ -117,13 +70,51 @@ _DUE = (
     .limit(bindparam("most"))
 )
 _NEXT_DUE = select(func.min(OutboxEntry.due_at)).join(_FIRST, _FIRST.c.entry_id == OutboxEntry.id)
-_HELD = select(OutboxEntry).where(OutboxEntry.id.in_(bindparam("ids", expanding=True)))
+_BY_IDS = select(OutboxEntry).where(OutboxEntry.id.in_(bindparam("ids", expanding=True)))
 _ACTIVE = select(Webhook.id).where(Webhook.is_active)
+
+
+def listen(recorded: Recorded) -> None:
+    """Put an event into the outbox for each active webhook that subscribes to it.
+
+    A webhook does not get its own creation. Events of personal notes, and of imports that disable
+    webhooks, are not delivered.
+    """
+    event_type = recorded.event_type
+    if not webhooks_enabled.get() or not recorded.target.is_forwarded:
+        return
+    if event_type.startswith(NEVER_FORWARDED):
+        return
+    own_creation = recorded.target.id if event_type == "webhook.created" else None
+    webhook_ids = [
+        row.id
+        for row in _SUBSCRIBED.all()
+        if is_subscribed(row.event_types, event_type) and row.id != own_creation
+    ]
+    if not webhook_ids:
+        return
+    moment = now_ms()
+    session.execute(
+        _INSERT,
+        [
+            {
+                "id": ids.new_id(),
+                "webhook_id": webhook_id,
+                "audit_event_id": recorded.id,
+                "state": OutboxState.PENDING.value,
+                "attempt": 1,
+                "due_at": moment,
+                "is_manual": False,
+            }
+            for webhook_id in webhook_ids
+        ],
+    )
+    outbox_filled.emit_after_commit()
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """An entry in our hands, and what to send for it."""
+    """An entry that ``owner`` holds, and the attempt to make for it."""
 
     entry_id: str
     owner: str
@@ -134,35 +125,35 @@ Result = tuple[Claimed, DeliveryOutcome]
 
 
 def claim(owner: str, most: int) -> list[Claimed]:
-    """Take up to ``most`` entries that are due, the oldest of each webhook that has none under way.
+    """Claim up to ``most`` due entries, the oldest of each webhook without one in flight.
 
-    In a writing unit of work. Entries of webhooks that are switched off are finished.
+    Needs a writing unit of work. Entries of inactive webhooks are finished.
     """
     acquire(Lock.OUTBOX)
     moment = now_ms()
-    wanted = {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
-    found = session.execute(_DUE, wanted).all()
-    events = attempts.events_of([row.OutboxEntry.audit_event_id for row in found])
-    lease_until = database_ms() + LEASE_MS if found else 0
+    due = session.execute(
+        _DUE, {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
+    ).all()
+    events = attempts.events_of([row.OutboxEntry.audit_event_id for row in due])
+    lease_until = database_ms() + LEASE_MS if due else 0
     claimed = []
-    for entry, webhook in found:
+    for entry, webhook in due:
         if webhook.is_active:
             event = events[entry.audit_event_id]
-            claimed.append(_take(entry, webhook, owner, lease_until, event))
+            claimed.append(_claim(entry, webhook, owner, lease_until, event))
         else:
             pending.end(webhook.id, pending.SWITCHED_OFF)
     session.flush()
     return claimed
 
 
-def take(entry: OutboxEntry, webhook: Webhook, owner: str) -> Claimed:
-    """Mark the entry as being sent by ``owner`` from now on."""
-    events = attempts.events_of([entry.audit_event_id])
-    lease_until = database_ms() + LEASE_MS
-    return _take(entry, webhook, owner, lease_until, events[entry.audit_event_id])
+def claim_entry(entry: OutboxEntry, webhook: Webhook, owner: str) -> Claimed:
+    """Claim this entry; the caller holds ``Lock.OUTBOX``."""
+    event = attempts.event_of(entry.audit_event_id)
+    return _claim(entry, webhook, owner, database_ms() + LEASE_MS, event)
 
 
-def _take(
+def _claim(
     entry: OutboxEntry, webhook: Webhook, owner: str, lease_until: int, event: Event
 ) -> Claimed:
     entry.state = OutboxState.SENDING.value
@@ -174,22 +165,22 @@ def _take(
 
 
 def complete(claimed: Claimed, outcome: DeliveryOutcome, actor: Actor = SYSTEM) -> bool:
-    """Write down how an attempt ended and schedule the next one, if there is to be one.
+    """Record how an attempt ended and schedule the next one, if any.
 
-    In a writing unit of work. False where the entry is no longer in our hands.
+    Needs a writing unit of work. False where the lease was lost, so nothing is recorded.
     """
     return not complete_all([(claimed, outcome)], actor)
 
 
 def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claimed]:
-    """As ``complete``, for many; those that are no longer in our hands."""
+    """As ``complete``, for many; the entries whose lease was lost."""
     acquire(Lock.OUTBOX)
-    wanted = {"ids": [claimed.entry_id for claimed, _ in results]}
-    held = {entry.id: entry for entry in session.scalars(_HELD, wanted)}
+    entry_ids = [claimed.entry_id for claimed, _ in results]
+    entries = {entry.id: entry for entry in session.scalars(_BY_IDS, {"ids": entry_ids})}
     active = frozenset(session.scalars(_ACTIVE))
     lost = []
     for claimed, outcome in results:
-        entry = held.get(claimed.entry_id)
+        entry = entries.get(claimed.entry_id)
         if entry is not None and _is_held(entry, claimed):
             _finish(entry, claimed.attempt, outcome, active, actor)
         else:
@@ -199,7 +190,7 @@ def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claim
 
 
 def _is_held(entry: OutboxEntry, claimed: Claimed) -> bool:
-    """The fence: still under way, by us, and this attempt."""
+    """The fence: this owner still holds the entry, for this attempt."""
     return (
         entry.state == OutboxState.SENDING.value
         and entry.owner == claimed.owner
@@ -231,38 +222,37 @@ def _finish(
 
 
 def recover(*, is_alone: bool = False) -> int:
-    """Take back what was being sent when its sender ended; how many entries that were.
+    """Record attempts past their lease as interrupted; how many entries that were.
 
-    Entries past their lease; all of them where no process can be sending (SQLite, at the start).
-    A lease that reaches much farther than any can is from before the database's clock was set back.
-    Commands may send beside a server that starts, so their leases count in any case.
+    A lease that reaches farther than any can is over too: the database's clock was set back. With
+    ``is_alone`` (SQLite, at the start) no other server runs, so all leases of servers are over.
     """
     acquire(Lock.OUTBOX)
     moment, until = database_ms(), OutboxEntry.lease_until
-    is_lost = or_(until < moment, until > moment + 2 * LEASE_MS)
+    is_over = or_(until < moment, until > moment + 2 * LEASE_MS)
     if is_alone:
-        is_lost = or_(is_lost, OutboxEntry.owner.not_like(f"{BY_COMMAND}%"))
-    statement = select(OutboxEntry).where(_SENDING, is_lost)
-    lost = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
-    events = attempts.events_of([entry.audit_event_id for entry in lost])
+        is_over = or_(is_over, OutboxEntry.owner.not_like(f"{BY_COMMAND}%"))
+    statement = select(OutboxEntry).where(_SENDING, is_over)
+    entries = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
+    events = attempts.events_of([entry.audit_event_id for entry in entries])
     active = frozenset(session.scalars(_ACTIVE))
-    for entry in lost:
+    for entry in entries:
         identifier, event = entry.attempt_id or ids.new_id(), events[entry.audit_event_id]
         attempt = DeliveryAttempt(identifier, entry.attempt, entry.webhook_id, "", None, event)
         _finish(entry, attempt, INTERRUPTED, active)
     session.flush()
-    return len(lost)
+    return len(entries)
 
 
 def next_due() -> int | None:
-    """When the next entry is due of a webhook that has none under way, in milliseconds."""
+    """When the next entry of a webhook without one in flight is due, in milliseconds."""
     due: int | None = session.scalar(_NEXT_DUE)
     moment = now_ms()
     return moment if due is not None and due > moment + FARTHEST_MS else due
 
 
 def count_due() -> int:
-    """How many entries are due, whoever may have some under way."""
+    """How many entries are due, including those that wait behind one in flight."""
     moment = now_ms()
     is_due = or_(OutboxEntry.due_at <= moment, OutboxEntry.due_at > moment + FARTHEST_MS)
     return session.scalar(select(func.count()).where(_PENDING, is_due)) or 0

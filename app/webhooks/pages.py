@@ -157,9 +157,7 @@ def edit(webhook_id: str) -> Response:
 def _edit_page(webhook_id: str, form: Form | None = None, status: int = 200) -> Response:
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
-    return page(
-        "webhooks/edit.html", webhook=webhook, form=form, tree=_event_tree(), status=status
-    )
+    return page("webhooks/edit.html", webhook=webhook, form=form, tree=_event_tree(), status=status)
 
 
 @pages.post("/webhooks/<webhook_id>/edit")

@@ -1,8 +1,8 @@
-"""Sending by hand, while a person waits: a delivery once more, or a test.
+"""Manual sends, while a person waits: a retry of a delivery, or a test.
 
-A retry is marked in the outbox before it is sent, so that one which a crash cuts off is written
-down as well. While it is under way, the request holds no database connection, and a thread for long
-work (``core/lanes.py``).
+A retry is claimed in the outbox before it is sent, so that it is recorded even after a crash. While
+it is in flight, the request holds no database connection, and a thread for long work
+(``core/lanes.py``).
 """
 
 import os
@@ -25,34 +25,34 @@ from app.database.locks import Lock, acquire
 from app.database.session import reading, run_write, session
 from app.webhooks import attempts, deliveries, outbox, pending, service
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
-from app.webhooks.builders import delivery_json
 from app.webhooks.connecting import limits
+from app.webhooks.deliveries import delivery_json
 from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhook
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
-# At most so many people wait for receivers at a time, which leaves threads for other long work.
+# The most people that wait for receivers at a time, which leaves threads for other long work.
 _slots = threading.BoundedSemaphore(4)
 TOTAL_SECONDS = 45.0
 
 
 @operation(Access.HUMAN)
 def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str, Any]:
-    """Send once more what did not arrive; the row of the new attempt. Opens its own units of work.
+    """Send a delivery that did not arrive again; the JSON of the new attempt.
 
-    It takes the place of a retry that was scheduled and schedules none. Raises NotFound, Conflict
-    ``delivery_already_succeeded``, and Unavailable where too many people wait for receivers.
+    It replaces a scheduled retry and schedules none. Opens its own units of work. Raises NotFound,
+    Conflict ``delivery_already_succeeded``, and Unavailable where too many people wait.
     """
-    # Before anything is marked: without a place, the retry that was scheduled stays.
+    # Taken before the claim, so that without a slot the scheduled retry stays.
     with _slot():
-        attempt, claimed = run_write(lambda: _prepare(actor, webhook_id, delivery_id))
-        outcome = _sent(attempt)
+        attempt, claimed = run_write(lambda: _prepare(webhook_id, delivery_id))
+        outcome = _send(attempt)
 
     def work() -> None:
         if claimed is None:
             deliveries.add(actor, attempt, outcome, None)
         elif not outbox.complete(claimed, outcome, actor):
-            # It took so long that it was written down as interrupted.
+            # The lease was lost, so the attempt is recorded as interrupted.
             return
         record(
             actor,
@@ -60,43 +60,43 @@ def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str,
             service.target(attempt.webhook_id),
             delivery_id=attempt.id,
             retried_delivery_id=delivery_id.lower(),
-            event_type=attempt.event_type,
+            event_type=attempt.event.type,
             attempt=attempt.number,
         )
 
     run_write(work)
-    return _shown(attempt)
+    return _delivery(attempt)
 
 
 @operation(Access.HUMAN)
 def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
-    """Send ``webhook.test``, which is stored as no event; the row of the attempt.
+    """Send ``webhook.test``, which is no event of the audit log; the JSON of the attempt.
 
-    Opens its own units of work. Raises NotFound, and Unavailable as ``retry_delivery`` does.
+    Opens its own units of work. Raises NotFound, and Unavailable where too many people wait.
     """
     with reading():
         webhook = service.find(webhook_id)
-        attempt = _test(webhook, 1, request_id.get())
+        attempt = _test_attempt(webhook, 1, request_id.get())
     with _slot():
-        outcome = _sent(attempt)
+        outcome = _send(attempt)
     run_write(lambda: deliveries.add(actor, attempt, outcome, None))
-    return _shown(attempt)
+    return _delivery(attempt)
 
 
-def _test(webhook: Webhook, number: int, asked_in: str | None) -> DeliveryAttempt:
-    """An attempt whose body can be rebuilt: a test happens at the time in its id."""
+def _test_attempt(webhook: Webhook, number: int, request_id: str | None) -> DeliveryAttempt:
+    """A test occurs at the time in its id, so that its body can be rebuilt."""
     identifier = ids.new_id()
-    event = attempts.test_event(webhook.id, ids.created_ms(identifier), asked_in)
+    event = attempts.test_event(webhook.id, ids.created_ms(identifier), request_id)
     return attempts.attempt_of(webhook, event, identifier, number)
 
 
-def _sent(attempt: DeliveryAttempt) -> DeliveryOutcome:
+def _send(attempt: DeliveryAttempt) -> DeliveryOutcome:
     return send(attempt, limits(current_app, total=TOTAL_SECONDS))
 
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """A place among those who wait; raises Unavailable where there is none, and LaneRequired."""
+    """Hold one of the slots; raises Unavailable where all are taken, and LaneRequired."""
     require(Lane.LONG)
     if not _slots.acquire(blocking=False):
         raise Unavailable
@@ -106,14 +106,13 @@ def _slot() -> Iterator[None]:
         _slots.release()
 
 
-def _shown(attempt: DeliveryAttempt) -> dict[str, Any]:
+def _delivery(attempt: DeliveryAttempt) -> dict[str, Any]:
     with reading():
         return delivery_json(deliveries.find(attempt.webhook_id, attempt.id))
 
 
-def _prepare(
-    actor: Actor, webhook_id: str, delivery_id: str
-) -> tuple[DeliveryAttempt, Claimed | None]:
+def _prepare(webhook_id: str, delivery_id: str) -> tuple[DeliveryAttempt, Claimed | None]:
+    """The new attempt and its claim; a test has no entry in the outbox, so it has no claim."""
     acquire(Lock.OUTBOX)
     webhook = service.find(webhook_id)
     delivery = deliveries.find(webhook_id, delivery_id)
@@ -121,7 +120,7 @@ def _prepare(
         raise Conflict("delivery_already_succeeded", "This delivery has arrived.")
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
-        return _test(webhook, number, delivery.request_id), None
+        return _test_attempt(webhook, number, delivery.request_id), None
     pending.drop(
         OutboxEntry.audit_event_id == delivery.audit_event_id,
         OutboxEntry.webhook_id == webhook.id,
@@ -136,6 +135,6 @@ def _prepare(
         is_manual=True,
     )
     session.add(entry)
-    claimed = outbox.take(entry, webhook, f"manual-{os.getpid()}-{secrets.token_hex(8)}")
+    claimed = outbox.claim_entry(entry, webhook, f"manual-{os.getpid()}-{secrets.token_hex(8)}")
     session.flush()
     return claimed.attempt, claimed

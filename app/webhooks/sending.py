@@ -4,6 +4,7 @@
 """
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import requests
@@ -117,7 +118,5 @@ def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
 
 def _discard(response: requests.Response) -> None:
     """Read up to ``READ_BYTES`` of the body; a failure does not change the outcome."""
-    try:
+    with suppress(HTTPError, OSError, requests.RequestException):
         response.raw.read(READ_BYTES, decode_content=False)
-    except (HTTPError, OSError, requests.RequestException):
-        return

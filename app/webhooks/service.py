@@ -9,8 +9,8 @@ from sqlalchemy import select
 from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.clock import iso, iso_or_none
+from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database import encryption
 from app.database.locks import Lock, acquire

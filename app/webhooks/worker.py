@@ -1,8 +1,8 @@
-"""The worker of a process: one thread that speaks to the database, and threads that send.
+"""The worker of a process: one thread that uses the database, and one thread per attempt.
 
-The thread hands due entries out and takes results back, many in one transaction; so no connection
-is held during HTTP, and a slow receiver costs one sleeping thread and nobody's time. All threads
-are daemons: an attempt that takes long must not keep the process from ending.
+The first thread claims due entries and records results, many in one transaction. So no database
+connection is held during HTTP, and a slow receiver delays no other. All threads are daemons, so
+that a slow attempt does not keep the process from ending.
 """
 
 import logging
@@ -11,6 +11,7 @@ import queue
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 
 from flask import Flask
@@ -20,23 +21,25 @@ from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.database.session import reading, run_write
 from app.webhooks import outbox
-from app.webhooks.attempts import DeliveryOutcome
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import Limits, limits
 from app.webhooks.outbox import Claimed, Result
-from app.webhooks.sending import Sender, send
+from app.webhooks.sending import send
 
 log = logging.getLogger(__name__)
 
-# Receivers spoken to at a time; each is one sleeping thread.
+# The most attempts in flight, each in a thread.
 SENDERS = 128
-# How long the thread sleeps when nothing wakes it: other processes' work, and what was left behind.
+# How long the thread sleeps at most: other processes fill the outbox without waking it.
 POLL_SECONDS = 1.0
-# How often what others left in their hands is looked for.
+# How often leases that are over are looked for.
 RECOVERY_MS = 15_000
-# How long a stop waits for attempts under way; then they count as interrupted.
+# How long a stop waits for attempts in flight; then they count as interrupted.
 PATIENCE_SECONDS = 5.0
-# For the database to write that down.
+# Leaves the database time to record that.
 STOP_SECONDS = PATIENCE_SECONDS + 5.0
+
+Sender = Callable[[DeliveryAttempt, Limits], DeliveryOutcome]
 
 
 class Worker:
@@ -47,12 +50,12 @@ class Worker:
         self._sender = sender
         self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._limits: Limits = limits(app)
-        # A result; True where something was put into the outbox; False to have a look.
+        # A result, True where the outbox was filled, or False to check it.
         self._signals: queue.SimpleQueue[Result | bool] = queue.SimpleQueue()
-        self._has_news = True
+        self._is_filled = True
         self._next_due: int | None = None
-        self._under_way: dict[str, Claimed] = {}
-        # What came back and is not written down yet.
+        self._in_flight: dict[str, Claimed] = {}
+        # Not recorded yet.
         self._results: list[Result] = []
         self._stopping = threading.Event()
         self._stop_at = 0.0
@@ -60,22 +63,21 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="webhook-worker", daemon=True)
 
     def start(self) -> None:
-        """Begin delivering."""
         outbox.outbox_filled.listen(self.wake)
         self._thread.start()
 
     def wake(self) -> None:
-        """Take from the outbox now: something was put there."""
+        """Claim now, as the outbox was filled."""
         self._signals.put(True)
 
     def check(self) -> None:
-        """See whether something is due: a retry, or what another process put there."""
+        """Check for due entries: retries, and those of other processes."""
         self._signals.put(False)
 
     def stop(self) -> None:
-        """Take nothing new, wait a little for what is under way, write down how it ended.
+        """Claim nothing more, wait up to ``PATIENCE_SECONDS`` for attempts, and record results.
 
-        What takes longer is written down as interrupted and handed to the next process at once.
+        Attempts that take longer are recorded as interrupted, so the next process can retry them.
         """
         outbox.outbox_filled.forget(self.wake)
         self._stop_at = time.monotonic() + PATIENCE_SECONDS
@@ -100,37 +102,36 @@ class Worker:
                     self._give_up()
 
     def _is_done(self) -> bool:
-        return self._stopping.is_set() and not self._under_way and not self._results
+        return self._stopping.is_set() and not self._in_flight and not self._results
 
     def _round(self) -> None:
-        """One look at the outbox: results back, entries out."""
+        """Record results and claim entries until neither is left to do."""
         self._recover()
         while True:
             self._drain()
             finished = list(self._results)
-            room = 0 if self._stopping.is_set() else SENDERS - len(self._under_way)
-            if not finished and not (room > 0 and (self._has_news or self._has_due())):
+            room = 0 if self._stopping.is_set() else SENDERS - len(self._in_flight)
+            if not finished and not (room > 0 and (self._is_filled or self._has_due())):
                 return
-            self._has_news = False
+            self._is_filled = False
             claimed = run_write(partial(self._exchange, finished, room))
             del self._results[: len(finished)]
-            for one in claimed:
-                self._under_way[one.entry_id] = one
+            for entry in claimed:
+                self._in_flight[entry.entry_id] = entry
                 threading.Thread(
-                    target=self._send, args=(one,), name="webhook-sender", daemon=True
+                    target=self._send, args=(entry,), name="webhook-sender", daemon=True
                 ).start()
             if len(claimed) < max(room, 1):
                 return
 
     def _recover(self) -> None:
-        """Take back what others left in their hands."""
         moment = time.monotonic()
         if self._recovered_at is None or moment - self._recovered_at > RECOVERY_MS / 1000:
             run_write(outbox.recover)
             self._recovered_at = moment
 
     def _has_due(self) -> bool:
-        """Whether anything is due, without a write: an idle worker must cost nothing."""
+        """Whether an entry is due; only reads, so that an idle worker is cheap."""
         with reading():
             self._next_due = outbox.next_due()
         return self._next_due is not None and self._next_due <= now_ms()
@@ -144,7 +145,7 @@ class Worker:
         return claimed
 
     def _send(self, claimed: Claimed) -> None:
-        """In a thread of its own."""
+        """Runs in a thread of its own."""
         try:
             outcome = self._sender(claimed.attempt, self._limits)
         except Exception:
@@ -153,7 +154,7 @@ class Worker:
         self._signals.put((claimed, outcome))
 
     def _wait(self) -> None:
-        """Sleep until something happens, then take in all that happened."""
+        """Sleep until the next signal or due entry, then take all signals."""
         try:
             self._take(self._signals.get(timeout=self._sleep_seconds()))
         except queue.Empty:
@@ -163,7 +164,7 @@ class Worker:
     def _sleep_seconds(self) -> float:
         if self._stopping.is_set():
             return max(0.005, min(POLL_SECONDS, self._stop_at - time.monotonic()))
-        if self._next_due is None or len(self._under_way) >= SENDERS:
+        if self._next_due is None or len(self._in_flight) >= SENDERS:
             return POLL_SECONDS
         return min(POLL_SECONDS, max(0.005, (self._next_due - now_ms()) / 1000))
 
@@ -176,13 +177,12 @@ class Worker:
 
     def _take(self, signal: Result | bool) -> None:
         if isinstance(signal, bool):
-            self._has_news = self._has_news or signal
-        # One that was given up on already may still come.
-        elif self._under_way.pop(signal[0].entry_id, None) is not None:
+            self._is_filled = self._is_filled or signal
+        # A result may arrive after ``_give_up`` counted it as interrupted.
+        elif self._in_flight.pop(signal[0].entry_id, None) is not None:
             self._results.append(signal)
 
     def _give_up(self) -> None:
-        """Count as interrupted what is still under way, so that its row is written."""
-        lost = list(self._under_way.values())
-        self._under_way.clear()
-        self._results += [(claimed, outbox.INTERRUPTED) for claimed in lost]
+        """Count attempts in flight as interrupted, so that they are recorded."""
+        self._results += [(claimed, outbox.INTERRUPTED) for claimed in self._in_flight.values()]
+        self._in_flight.clear()

@@ -168,7 +168,7 @@ def test_a_long_queue_of_a_dead_receiver_costs_the_others_nothing(app, cast, sub
     def fill():
         waiting = {
             "webhook_id": dead["id"],
-            "audit_event_id": claimed.attempt.audit_event_id,
+            "audit_event_id": claimed.attempt.event.audit_event_id,
             "state": "pending",
             "attempt": 1,
             "due_at": now_ms(),
