@@ -1,1 +1,1 @@
-"""How JSON over HTTP works here: routes, errors, the strict edge. It knows no domain."""
+"""JSON over HTTP: routes, strict requests, errors and the OpenAPI document. It knows no domain."""

@@ -1,4 +1,4 @@
-"""What a view answers, and how it becomes a response; also the error envelope."""
+"""What a view answers, how it becomes a response, and the error envelope."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,22 +18,21 @@ JSON_TYPE = "application/json; charset=utf-8"
 class Answer:
     """The result of a view: its body (None for 204), status and headers.
 
-    A body that costs something may be a function that makes it: it is not called where the client
-    has the same version already.
+    A body that is expensive may be a function, which is not called where the answer is 304.
     """
 
     body: Any | Callable[[], Any] = None
     status: int = 200
     location: str | None = None
     etag: str | None = None
-    # Whether the body is that of the ETag, where it shows more than what the ETag is made of.
+    # For a body that shows more than the ETag covers: whether the body has not changed either.
     is_current: Callable[[], bool] | None = None
     cookies: tuple["Cookie", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """A cookie to set (or, with an empty value, to clear) with the answer."""
+    """A cookie to set or, with an empty value, to clear; ``max_age`` is in seconds."""
 
     name: str
     value: str
@@ -41,7 +40,7 @@ class Cookie:
 
 
 def created(body: dict[str, Any], path: str, *, etag: str | None = None) -> Answer:
-    """201 with the resource and its address below /api/v1."""
+    """201 with the resource; ``path`` is its address below /api/v1."""
     return Answer(body, 201, location=path, etag=etag)
 
 
@@ -58,12 +57,12 @@ class Rendered:
 
 
 def as_json(body: Any) -> bytes:
-    """JSON that ends its line, so that a shell's next one does not begin behind it."""
+    """JSON with a newline at its end, for people who read it in a shell."""
     return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def render(answer: Answer, base_url: str, body: Any) -> Rendered:
-    """The bytes and headers of an answer; ``body`` is what to dump."""
+    """The bytes and headers of an answer; ``body`` takes the place of its body."""
     headers = {}
     if answer.location is not None:
         headers["Location"] = f"{base_url}/api/v1{answer.location}"
@@ -74,7 +73,6 @@ def render(answer: Answer, base_url: str, body: Any) -> Rendered:
 
 
 def respond(rendered: Rendered) -> Response:
-    """The Flask response of rendered bytes."""
     if rendered.status in (204, 304):
         response = Response(status=rendered.status, headers=rendered.headers)
         response.headers.pop("Content-Type", None)
@@ -84,7 +82,7 @@ def respond(rendered: Rendered) -> Response:
 
 
 def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[str, Any]:
-    """The body of an error: ``details`` only where the code has some."""
+    """The body of an error."""
     error: dict[str, Any] = {"code": code, "message": message}
     if details is not None:
         error["details"] = details
@@ -92,6 +90,5 @@ def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[st
 
 
 def error_response(error: DomainError) -> Response:
-    """The response of a refusal."""
     body = as_json(envelope(error.code, error.message, error.details))
     return respond(Rendered(error.status, body, error.headers))

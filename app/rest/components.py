@@ -1,4 +1,4 @@
-"""The schemas of the OpenAPI document: marshmallow schemas and unions as named components."""
+"""The named schemas of the OpenAPI document, made of marshmallow schemas and unions."""
 
 import inspect
 from typing import Any, cast
@@ -33,50 +33,52 @@ ECHO: Json = {
     "description": "What the request sent, in the answer to that request alone.",
 }
 
+_TEXT: Json = {"type": ["string", "null"]}
 _ID: Json = {"type": ["string", "null"], "format": "uuid"}
-_CHANGES: Json = {
-    "type": "object",
-    "description": "What changed: `{field: {from, to}}`.",
-    "additionalProperties": {"type": "object", "required": ["from", "to"]},
-}
-# The payload keys that are no text.
+_FLAG: Json = {"type": "boolean"}
+_INTEGER: Json = {"type": "integer"}
+_TEXTS: Json = {"type": "array", "items": {"type": "string"}}
+_IDS: Json = {"type": "array", "items": {"type": "string", "format": "uuid"}}
+# The payload keys that are neither text nor a single id.
 _PAYLOAD: dict[str, Json] = {
-    "changes": _CHANGES,
+    "changes": {
+        "type": "object",
+        "description": "What changed: `{field: {from, to}}`.",
+        "additionalProperties": {"type": "object", "required": ["from", "to"]},
+    },
     "undo_of": {**_ID, "description": "The event that this one undoes, if it does."},
-    "password_changed": {"type": "boolean"},
-    "body_changed": {"type": "boolean"},
-    "revision_number": {"type": "integer"},
-    "fields": {"type": "array", "items": {"type": "string"}},
-    "can_edit_global_wiki": {"type": "boolean"},
-    "retry_after_seconds": {"type": "integer"},
-    "position": {"type": "integer"},
-    "attempt": {"type": "integer"},
+    "password_changed": _FLAG,
+    "body_changed": _FLAG,
+    "revision_number": _INTEGER,
+    "fields": _TEXTS,
+    "can_edit_global_wiki": _FLAG,
+    "retry_after_seconds": _INTEGER,
+    "position": _INTEGER,
+    "attempt": _INTEGER,
     "http_status": {"type": ["integer", "null"]},
-    "will_retry": {"type": "boolean"},
-    "is_active": {"type": "boolean"},
-    "event_types": {"type": "array", "items": {"type": "string"}},
-    "deleted": {"type": "integer"},
-    "duration_ms": {"type": "integer"},
-    "project_ids": {"type": "array", "items": {"type": "string", "format": "uuid"}},
-    "state_ids": {"type": "array", "items": {"type": "string", "format": "uuid"}},
-    "previous_state_ids": {"type": "array", "items": {"type": "string", "format": "uuid"}},
+    "will_retry": _FLAG,
+    "is_active": _FLAG,
+    "event_types": _TEXTS,
+    "deleted": _INTEGER,
+    "duration_ms": _INTEGER,
+    "project_ids": _IDS,
+    "state_ids": _IDS,
+    "previous_state_ids": _IDS,
     "ticket_ids": {
+        **_IDS,
         "type": ["array", "null"],
-        "items": {"type": "string", "format": "uuid"},
         "description": "The tickets that carried it; null if they were more than 500.",
     },
     "edit_history": {"type": "array", "items": {"type": "object"}},
 }
-_TEXT: Json = {"type": ["string", "null"]}
 
 
 def schema_name(schema: type[Schema]) -> str:
-    """The component's name: the class's, without the ``Out`` that marks answers."""
+    """The name of the class without ``Out``, the suffix of answers."""
     return schema.__name__.removesuffix("Out")
 
 
 def ref(name: str) -> Json:
-    """A reference to a component."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -85,19 +87,21 @@ def _resolve(schema: Any) -> str:
 
 
 class Components:
-    """Registers each schema once, under its name, as it is first referred to."""
+    """Registers each schema once, at the first reference to it."""
 
     def __init__(self, title: str, version: str, **options: Any) -> None:
         self.plugin = MarshmallowPlugin(schema_name_resolver=_resolve)
         self.spec = APISpec(title, version, "3.1.0", plugins=[self.plugin], **options)
         self.schemas: dict[str, type[Schema]] = {}
+        self._converter = cast("OpenAPIConverter", self.plugin.converter)
+        self._refs: dict[Any, str] = self._converter.refs
 
     def add(self, name: str, component: Json) -> None:
-        """Register a component that is written by hand."""
+        """Register a component that no schema describes."""
         self.spec.components.schema(name, component)
 
     def refer(self, schema: type[Schema]) -> Json:
-        """A reference to a schema's component, which is registered where it is not yet."""
+        """A reference to a schema's component, which it registers if needed."""
         name = schema_name(schema)
         if self.schemas.setdefault(name, schema) is not schema:
             raise ValueError(f"two schemas are named {name}")
@@ -106,16 +110,6 @@ class Components:
         elif make_schema_key(instance(schema)) not in self._refs:
             self.spec.components.schema(name, schema=instance(schema))
         return ref(name)
-
-    @property
-    def _refs(self) -> dict[Any, str]:
-        refs: dict[Any, str] = self._converter.refs
-        return refs
-
-    @property
-    def _converter(self) -> OpenAPIConverter:
-        # Made as the plugin is given to APISpec.
-        return cast("OpenAPIConverter", self.plugin.converter)
 
     def _add_union(self, name: str, union: type[Union]) -> None:
         key = make_schema_key(instance(union))
@@ -135,17 +129,17 @@ class Components:
             },
         )
         for word, member in union.members.items():
-            found = self.spec.components.schemas[schema_name(member)]
-            found["properties"][union.discriminator] = {"type": "string", "const": str(word)}
+            component = self.spec.components.schemas[schema_name(member)]
+            component["properties"][union.discriminator] = {"type": "string", "const": str(word)}
 
     def echo_in(self, schema: type[Schema]) -> None:
-        """Give what a create answers the ``client_request_id`` that dispatching puts there.
+        """Add ``client_request_id``, which ``dispatch`` puts into the answer of a create.
 
-        It is a property of the resource, so that clients have one type for it, whoever answers.
+        It is a property of the resource, so that clients need only one type for it.
         """
         self.refer(schema)
-        found = self.spec.components.schemas[schema_name(schema)]
-        found["properties"]["client_request_id"] = ECHO
+        component = self.spec.components.schemas[schema_name(schema)]
+        component["properties"]["client_request_id"] = ECHO
 
     def page_of(self, schema: type[Schema]) -> Json:
         """A reference to the list envelope around a schema."""
@@ -165,11 +159,11 @@ class Components:
 
     def property(self, field: fields.Field[Any]) -> Json:
         """The schema of one field."""
-        found: Json = self._converter.field2property(field)
-        return found
+        described: Json = self._converter.field2property(field)
+        return described
 
     def finish(self) -> None:
-        """Give each component its docstring, and open the enums of nullable fields to null."""
+        """Describe each component by its docstring, and allow null in enums of nullable fields."""
         for name, component in self.spec.components.schemas.items():
             schema = self.schemas.get(name) or self._nested(name)
             if schema is not None and not issubclass(schema, Union):
@@ -182,8 +176,8 @@ class Components:
         """The schema that a nested field registered under this name."""
         for key, registered in self._refs.items():
             if registered == name:
-                found: type[Schema] = key[0]
-                return found
+                schema: type[Schema] = key[0]
+                return schema
         return None
 
 
@@ -196,9 +190,9 @@ def _describe(component: Json, schema: type[Schema]) -> None:
 
 
 def add_event_payloads(components: Components) -> None:
-    """``AuditEventPayload``: by ``event_type``, the form of an event's payload.
+    """Add ``AuditEventPayload``, a union of the payloads by ``event_type``.
 
-    The union is over the event itself, since that is what carries ``event_type``.
+    Its members are whole events, as ``event_type`` is a field of the event.
     """
     mapping = {}
     for event in EVENTS.values():

@@ -1,16 +1,16 @@
-"""From an HTTP request to an answer: the one path that every REST endpoint takes.
+"""From an HTTP request to an answer: the path of every REST endpoint.
 
 The order of checks: credentials, kind of actor, form, idempotency; then the verb checks existence,
-allowlist and the rules of the domain. One unit of work spans all of it, so the credential is judged
-in the transaction of the change it makes.
+allowlist and the rules of the domain. One unit of work spans all of it, so the credential is
+checked in the transaction of the change.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Request, Response, current_app
-from marshmallow import Schema
 from sqlalchemy import text as sqlalchemy_text
 
 from app.audit.service import record_refusal
@@ -30,22 +30,25 @@ from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body
 from app.rest import fields
-from app.rest.answers import Answer, Rendered, render, respond
+from app.rest.answers import Answer, Cookie, Rendered, render, respond
 from app.rest.routing import Call, Caller, Registry, Route
 
 LARGEST_PAGE = 200
 CLIENT_REQUEST_ID_LENGTH = 128
+CONDITIONAL = {"Cache-Control": "private, no-cache"}
+HEALTHY = Rendered(200, b'{"status":"ok"}\n')
+READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How the edge learns who calls, and what is to be done once the answer stands."""
+    """How REST and the pages identify their callers."""
 
-    # Whether the request carries any credential at all, good or bad.
+    # Whether the request carries a credential, valid or not.
     presented: Callable[[Request], bool]
-    # In a unit of work: the actor of this request; raises for credentials that are refused.
+    # In a unit of work: the actor of this request; raises for an invalid credential.
     resolve: Callable[[Request], Actor]
-    # Before any unit of work: refuse what is wrong by mere presence (both credentials, cross-site).
+    # Before any unit of work: refuses two credentials at once, and cross-site requests.
     precheck: Callable[[Request], None]
     client: Callable[[Request], Caller]
     # Whether the browser says that another site caused the request.
@@ -54,11 +57,8 @@ class Identity:
 
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     """Answer one request for this route."""
-    settings = settings_at_hand()
-    request, noted = current_request(), current_g()
-    noted.operation_id = route.operation_id
-    noted.actor = ANONYMOUS
-    identity.precheck(request)
+    settings, request, context = settings_at_hand(), current_request(), current_g()
+    _begin(identity, route.operation_id)
     if route.access is not Access.PUBLIC and not identity.presented(request):
         raise Unauthenticated
     limit = settings.max_request_bytes
@@ -69,11 +69,11 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     try:
         rendered = exchange.run()
     except DomainError as error:
-        record_refusal(noted.actor, error, route.operation_id)
+        record_refusal(context.actor, error, route.operation_id)
         raise
     response = respond(rendered)
     for cookie in exchange.cookies:
-        noted.fresh_cookie = True
+        context.fresh_cookie = True
         response.set_cookie(
             cookie.name,
             cookie.value,
@@ -85,48 +85,45 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     return response
 
 
-def check_credentials(identity: Identity, operation_id: str) -> None:
-    """For an address that answers everybody: a wrong key is refused there too.
+def _begin(identity: Identity, operation_id: str) -> None:
+    context = current_g()
+    context.operation_id = operation_id
+    context.actor = ANONYMOUS
+    identity.precheck(current_request())
 
-    The database is asked for a key alone: who has a session that is over is merely anonymous.
-    Raises AmbiguousCredentials, InvalidCredentials.
+
+def check_credentials(identity: Identity, operation_id: str) -> None:
+    """Refuse a wrong API key at an address that is public.
+
+    A session is not looked up: an expired one counts as anonymous. Raises AmbiguousCredentials and
+    InvalidCredentials.
     """
-    request, noted = current_request(), current_g()
-    noted.operation_id = operation_id
-    noted.actor = ANONYMOUS
-    identity.precheck(request)
+    request, context = current_request(), current_g()
+    _begin(identity, operation_id)
     if "X-API-Key" not in request.headers:
         return
     try:
         with reading():
-            noted.actor = identity.resolve(request)
+            context.actor = identity.resolve(request)
     except DomainError as error:
-        record_refusal(noted.actor, error, operation_id)
+        record_refusal(context.actor, error, operation_id)
         raise
 
 
+@dataclass(slots=True)
 class Exchange:
-    """One request and its answer; ``run`` may run its work anew after a collision."""
+    """One request and its answer; ``run`` may repeat its work after a conflict of transactions."""
 
-    def __init__(
-        self,
-        route: Route,
-        identity: Identity,
-        settings: Settings,
-        request: Request,
-        path: dict[str, str],
-        raw: bytes,
-    ) -> None:
-        self.route = route
-        self.identity = identity
-        self.settings = settings
-        self.request = request
-        self.path = path
-        self.raw = raw
-        self.cookies: tuple[Any, ...] = ()
+    route: Route
+    identity: Identity
+    settings: Settings
+    request: Request
+    path: dict[str, str]
+    raw: bytes
+    cookies: tuple[Cookie, ...] = ()
 
     def run(self) -> Rendered:
-        """Resolve, guard, check the form and call the view, in the right unit of work."""
+        """Check the request and call the view, in the unit of work that the route needs."""
         if self.route.own_transactions:
             with reading():
                 call = self._call()
@@ -149,7 +146,7 @@ class Exchange:
         )
         if isinstance(claimed, idempotency.StoredAnswer):
             if call.actor.is_bot:
-                # Its allowlist may be narrower by now.
+                # The allowlist may have become narrower.
                 idempotency.judge_replay(lambda: self._answer(call))
             replayed = {**claimed.headers, "Idempotency-Replayed": "true"}
             return Rendered(claimed.status, claimed.body, replayed)
@@ -160,12 +157,12 @@ class Exchange:
         return rendered
 
     def _call(self) -> Call:
-        """Credentials, kind of actor, form: in this order."""
+        """Check credentials, kind of actor and form, in this order."""
         route, request = self.route, self.request
-        actor = self.identity.resolve(request)
-        current_g().actor = actor
+        actor = current_g().actor = self.identity.resolve(request)
         route.calls.admit(actor)
-        if actor.is_bot and request.args.get("include_deleted") == "true" and self._knows_deleted:
+        takes_deleted = route.query is not None and issubclass(route.query, fields.DeletedQuery)
+        if actor.is_bot and takes_deleted and request.args.get("include_deleted") == "true":
             raise Forbidden("humans_only")
         if route.requested_by and request.headers.get("X-Requested-By") != "web":
             raise Forbidden("missing_requested_by")
@@ -180,11 +177,6 @@ class Exchange:
             client=self.identity.client(request),
         )
 
-    @property
-    def _knows_deleted(self) -> bool:
-        query = self.route.query
-        return query is not None and issubclass(query, fields.DeletedQuery)
-
     def _parsed(self) -> Any:
         """The JSON of the body; ``{}`` where there is none. Raises RequestInvalid."""
         if not self.raw:
@@ -197,94 +189,76 @@ class Exchange:
             raise one_error(["body"], str(error), "json_invalid") from error
 
     def _body(self) -> dict[str, Any]:
-        schema: type[Schema] | None = self.route.body
-        if schema is None:
+        if self.route.body is None:
             return {}
         parsed = self._parsed()
         if not isinstance(parsed, dict):
             raise one_error(["body"], "The body must be a JSON object.", "json_invalid")
-        return fields.load(schema, parsed, "body")
+        return fields.load(self.route.body, parsed, "body")
 
     def _answer(self, call: Call) -> Rendered:
-        """Call the view and render what it answers."""
-        echoed = None
+        """Call the view and render its answer."""
+        echo = None
         if "client_request_id" in call.body:
             body = dict(call.body)
-            echoed = body.pop("client_request_id")
+            echo = body.pop("client_request_id")
             call = replace(call, body=body)
-        if echoed is not None:
-            text.checked(echoed, "client_request_id", CLIENT_REQUEST_ID_LENGTH)
+        if echo is not None:
+            text.checked(echo, "client_request_id", CLIENT_REQUEST_ID_LENGTH)
         answer = self.route.view(call)
         self.cookies = answer.cookies
         if self._not_modified(answer):
             return Rendered(304, b"", {"ETag": answer.etag or "", **CONDITIONAL})
-        shown = answer.body() if callable(answer.body) else answer.body
-        if echoed is not None:
-            shown = {**shown, "client_request_id": echoed}
-        rendered = render(answer, self.settings.base_url, shown)
+        content = answer.body() if callable(answer.body) else answer.body
+        if echo is not None:
+            content = {**content, "client_request_id": echo}
+        rendered = render(answer, self.settings.base_url, content)
         if self.route.conditional:
             rendered.headers.update(CONDITIONAL)
         return rendered
 
     def _not_modified(self, answer: Answer) -> bool:
-        seen = self.request.headers.get("If-None-Match")
-        if not (self.route.conditional and seen and answer.etag and matches(seen, answer.etag)):
+        tags = self.request.headers.get("If-None-Match")
+        if not (self.route.conditional and tags and answer.etag and matches(tags, answer.etag)):
             return False
         return answer.is_current is None or answer.is_current()
 
 
-CONDITIONAL = {"Cache-Control": "private, no-cache"}
-
-
 def check_limit(query: dict[str, Any]) -> None:
-    """A page has 1 to 200 rows; raises InvalidField."""
     limit = query.get("limit")
     if limit is not None and not 1 <= limit <= LARGEST_PAGE:
         raise InvalidField("limit", "out_of_range", "limit is 1 to 200.")
 
-
-HEALTHY = Rendered(200, b'{"status":"ok"}\n')
-READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
 
 health = Blueprint("health", __name__)
 
 
 @health.get("/healthz", provide_automatic_options=False)
 def healthz() -> Response:
-    """The process lives; touches nothing."""
+    """Liveness: the process answers, without the database."""
     return respond(HEALTHY)
 
 
 @health.get("/readyz", provide_automatic_options=False)
 def readyz() -> Response:
-    """The database answers and holds the schema this release needs."""
+    """Readiness: the database answers and has the schema of this release."""
     with reading():
-        found = (
-            session.execute(sqlalchemy_text("SELECT version_num FROM alembic_version"))
-            .scalars()
-            .all()
-        )
-    if found != [current_app.config["SCHEMA_REVISION"]]:
+        statement = sqlalchemy_text("SELECT version_num FROM alembic_version")
+        revisions = session.execute(statement).scalars().all()
+    if revisions != [current_app.config["SCHEMA_REVISION"]]:
         raise Unavailable
     return respond(READY)
 
 
 def blueprint(registry: Registry, identity: Identity) -> Blueprint:
-    """A blueprint with one rule per route and nothing else."""
-    made = Blueprint("api", __name__, url_prefix="/api/v1")
+    """One rule per route."""
+    api = Blueprint("api", __name__, url_prefix="/api/v1")
     for route in registry.routes.values():
-        made.add_url_rule(
+        api.add_url_rule(
             route.rule,
             endpoint=route.operation_id.replace(".", "_"),
-            view_func=_view(route, identity),
+            view_func=partial(dispatch, route, identity),
             methods=[route.method],
             provide_automatic_options=False,
         )
-    return made
-
-
-def _view(route: Route, identity: Identity) -> Callable[..., Response]:
-    def view(**path: Any) -> Response:
-        return dispatch(route, identity, **path)
-
-    return view
+    return api

@@ -1,4 +1,4 @@
-"""Every failure of a JSON address ends here, in the documented envelope; nothing leaks."""
+"""Error handlers: every failure becomes the documented envelope or a page; nothing leaks."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -18,15 +18,15 @@ log = logging.getLogger(__name__)
 ErrorPage = Callable[[errors.DomainError], Response]
 
 
-def wants_page(asked: Request) -> bool:
-    """Whether a person's browser asks for a page, so that errors are pages too."""
-    if asked.path.startswith(("/api/", "/mcp/", "/healthz", "/readyz")):
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page, so that errors are pages too."""
+    if request.path.startswith(("/api/", "/mcp/", "/healthz", "/readyz")):
         return False
-    return "text/html" in asked.headers.get("Accept", "") or "HX-Request" in asked.headers
+    return "text/html" in request.headers.get("Accept", "") or "HX-Request" in request.headers
 
 
 def as_domain_error(error: HTTPException) -> errors.DomainError:
-    """The refusal that an HTTP error of the framework stands for."""
+    """The refusal that stands for an HTTP error of the framework."""
     if isinstance(error, MethodNotAllowed):
         return errors.MethodNotAllowed(_documented(error.valid_methods or []))
     if error.code == 413:
@@ -39,10 +39,10 @@ def as_domain_error(error: HTTPException) -> errors.DomainError:
 
 
 def _documented(methods: Iterable[str]) -> list[str]:
-    """The methods that are described for the address at hand.
+    """Those of the methods that the OpenAPI document has for the current address.
 
-    HEAD goes where GET does, undescribed. An address with fewer variables than another that fits as
-    well is described by itself, so the other's methods are none of its own.
+    The document leaves HEAD out. Where several rules match the address, it is the one with the
+    fewest variables.
     """
     adapter = current_app.create_url_adapter(request)
     if adapter is None:
@@ -57,7 +57,7 @@ def _documented(methods: Iterable[str]) -> list[str]:
 
 
 class Internal(errors.DomainError):
-    """An unhandled exception; in development the answer names the trace in the log."""
+    """An unhandled exception; in development, ``details`` name its trace in the log."""
 
 
 def install(app: Flask, page: ErrorPage) -> None:
@@ -80,11 +80,8 @@ def install(app: Flask, page: ErrorPage) -> None:
             log.error("database unavailable: %s", type(error.orig).__name__)
             return answer(errors.Unavailable())
         log.exception("unhandled exception")
-        details: dict[str, Any] | None = None
-        if app.debug:
-            details = {"trace_id": request_id.get()}
-        failure = Internal("Something went wrong on our side.", details)
-        return answer(failure)
+        details: dict[str, Any] | None = {"trace_id": request_id.get()} if app.debug else None
+        return answer(Internal("Something went wrong on our side.", details))
 
     app.register_error_handler(errors.DomainError, on_domain_error)
     app.register_error_handler(HTTPException, on_http_error)

@@ -1,4 +1,4 @@
-"""Examples in the API document: fields carry theirs, and those of a body are put together here."""
+"""Examples in the API document: fields carry their own, and those of bodies are composed here."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -35,35 +35,31 @@ Json = dict[str, Any]
 
 
 def like(example: Any, description: str = "", **form: Any) -> Json:
-    """The metadata of a field: what a value looks like, what it is, and its form."""
+    """The metadata of a field; ``form`` holds further JSON Schema keywords."""
     return {**form, "examples": [example]} | ({"description": description} if description else {})
 
 
 def example_of(schema: type[Schema]) -> Json:
-    """An example of a body: its required fields, and the others that carry an example.
+    """An example of a body: its required fields, and those that carry an example.
 
-    Raises ValueError for a required field without one.
+    Raises ValueError for a required field without an example.
     """
     if issubclass(schema, Union):
         schema = next(iter(schema.members.values()))
     return {
         name: _value(schema, name, field)
         for name, field in instance(schema).fields.items()
-        if field.required or _shown(field)
+        if field.required or "examples" in field.metadata
     }
 
 
 def page_of(schema: type[Schema]) -> Json:
-    """An example of a list: its only row, and that nothing follows."""
+    """An example of a list with one row."""
     return {"data": [example_of(schema)], "page": {"next_cursor": None, "has_more": False}}
 
 
-def _shown(field: fields.Field[Any]) -> bool:
-    return "examples" in field.metadata
-
-
 def _value(schema: type[Schema], name: str, field: fields.Field[Any]) -> Any:
-    if _shown(field):
+    if "examples" in field.metadata:
         return field.metadata["examples"][0]
     if isinstance(field, fields.Nested):
         return example_of(type(field.schema))
@@ -80,12 +76,12 @@ class Stamp(fields.String):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        usual = None if self.allow_none else MOMENT
-        self.metadata = {"examples": [usual], **self.metadata, "format": "date-time"}
+        example = None if self.allow_none else MOMENT
+        self.metadata = {"examples": [example], **self.metadata, "format": "date-time"}
 
 
 class Anything(fields.Raw):
-    """An object whose keys depend on the case."""
+    """An object with arbitrary keys."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

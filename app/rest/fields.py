@@ -1,7 +1,7 @@
-"""marshmallow fields that check the form of a value strictly, and schemas that report in our words.
+"""marshmallow fields and schemas that check the form of a request strictly.
 
-Only the form is judged here: JSON type, required, unknown, enum, id and date. Lengths, patterns and
-rules of the domain belong to the verbs.
+The form is: JSON type, required, unknown, enum, id and date. Lengths, patterns and rules of the
+domain belong to the verbs.
 """
 
 import re
@@ -18,9 +18,13 @@ from app.database.pagination import DEFAULT_LIMIT
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"(-?)([0-9]+)")
-# No integer of ours is longer, and every one of so many digits is out of each range.
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
+    r"(?:([Zz])|([+\- ])([0-9]{2}):([0-9]{2}))"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A valid integer is shorter: every number of so many digits is out of range everywhere.
 _DIGITS = 18
-# No list of ours needs more.
 MOST_ITEMS = 100_000
 
 
@@ -31,21 +35,25 @@ class Problem(str):
     kind: str
 
     def __new__(cls, text: str, kind: str) -> "Problem":
-        """Make the message."""
-        made = super().__new__(cls, text)
-        made.kind = kind
-        return made
+        problem = super().__new__(cls, text)
+        problem.kind = kind
+        return problem
 
 
-def wrong(text: str, kind: str = "invalid_type") -> ValidationError:
-    """What a field raises: the message and its stable word."""
+def _invalid(text: str, kind: str = "invalid_type") -> ValidationError:
     return ValidationError([Problem(text, kind)])
 
 
-MISSING = Problem("This field is required.", "missing")
-NULL = Problem("This field must not be null.", "invalid_type")
-UNKNOWN = Problem("This field is not known here.", "unknown_field")
-MESSAGES: dict[str, Any] = {"required": MISSING, "null": NULL}
+MESSAGES: dict[str, Any] = {
+    "required": Problem("This field is required.", "missing"),
+    "null": Problem("This field must not be null.", "invalid_type"),
+}
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _invalid("This must be a string.")
+    return value
 
 
 class Text(fields.String):
@@ -54,9 +62,7 @@ class Text(fields.String):
     default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
-        if not isinstance(value, str):
-            raise wrong("This must be a string.")
-        return value
+        return _string(value)
 
 
 class Whole(fields.Integer):
@@ -66,7 +72,7 @@ class Whole(fields.Integer):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise wrong("This must be an integer.")
+            raise _invalid("This must be an integer.")
         return value
 
 
@@ -77,26 +83,24 @@ class Flag(fields.Boolean):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
-            raise wrong("This must be true or false.")
+            raise _invalid("This must be true or false.")
         return value
 
 
 class Identifier(fields.UUID):
-    """A UUID in its usual form, given on as lower-case text."""
+    """A UUID in its usual form, loaded as lower-case text."""
 
     default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, str):
-            raise wrong("This must be a string.")
-        found = as_uuid(value)
-        if found is None:
-            raise wrong("This must be a UUID.", "invalid_value")
-        return found
+        canonical = as_uuid(_string(value))
+        if canonical is None:
+            raise _invalid("This must be a UUID.", "invalid_value")
+        return canonical
 
 
 class Choice(fields.String):
-    """One of a closed set of words, as a rule those of a StrEnum."""
+    """One of a closed set of words."""
 
     default_error_messages = MESSAGES
 
@@ -106,27 +110,24 @@ class Choice(fields.String):
         self.metadata = {**self.metadata, "enum": self.words}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
-        if not isinstance(value, str):
-            raise wrong("This must be a string.")
-        if value not in self.words:
-            raise wrong(f"This must be one of: {', '.join(self.words)}.", "invalid_value")
-        return value
+        word = _string(value)
+        if word not in self.words:
+            raise _invalid(f"This must be one of: {', '.join(self.words)}.", "invalid_value")
+        return word
 
 
 class Day(fields.Date):
-    """A date such as ``2026-11-20``, kept as text."""
+    """A date such as ``2026-11-20``, loaded as text."""
 
     default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, str):
-            raise wrong("This must be a string.")
         try:
-            if not _DATE.fullmatch(value):
+            if not _DATE.fullmatch(_string(value)):
                 raise ValueError(value)
             date.fromisoformat(value)
         except ValueError as error:
-            raise wrong("This must be a date such as 2026-11-20.", "invalid_value") from error
+            raise _invalid("This must be a date such as 2026-11-20.", "invalid_value") from error
         return value
 
 
@@ -137,21 +138,21 @@ class Items(fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise wrong("This must be an array.")
+            raise _invalid("This must be an array.")
         if len(value) > MOST_ITEMS:
-            raise wrong(f"This has at most {MOST_ITEMS} items.", "too_long")
-        found: list[Any] = super()._deserialize(value, attr, data, **kwargs)
-        return found
+            raise _invalid(f"This has at most {MOST_ITEMS} items.", "too_long")
+        items: list[Any] = super()._deserialize(value, attr, data, **kwargs)
+        return items
 
 
 class QueryInteger(Whole):
-    """An integer in a query: ASCII digits only. A longer one becomes the longest."""
+    """An integer in a query: ASCII digits only. One that is too long becomes 18 nines."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
-        found = _INTEGER.fullmatch(value) if isinstance(value, str) else None
-        if found is None:
-            raise wrong("This must be an integer.")
-        sign, digits = found[1], found[2].lstrip("0") or "0"
+        match = _INTEGER.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise _invalid("This must be an integer.")
+        sign, digits = match[1], match[2].lstrip("0") or "0"
         return int(sign + (digits if len(digits) <= _DIGITS else "9" * _DIGITS))
 
 
@@ -160,24 +161,61 @@ class QueryFlag(Flag):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if value not in ("true", "false"):
-            raise wrong("This must be true or false.", "invalid_value")
+            raise _invalid("This must be true or false.", "invalid_value")
         return bool(value == "true")
+
+
+class QueryMoment(fields.DateTime):
+    """A time in a query such as ``2026-11-20T19:23:58Z``, loaded as milliseconds.
+
+    A space before the offset is read as a plus that was not encoded. Fractions of a millisecond are
+    rounded down, or up with ``round_up``.
+    """
+
+    default_error_messages = MESSAGES
+
+    def __init__(self, *, round_up: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.round_up = round_up
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            return _milliseconds(value, round_up=self.round_up)
+        except ValueError as error:
+            raise _invalid(
+                "This must be a time such as 2026-11-20T19:23:58Z.", "invalid_value"
+            ) from error
+
+
+def _milliseconds(text: str, *, round_up: bool) -> int:
+    """Milliseconds since the epoch; raises ValueError."""
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    day, clock, fraction, utc, sign, hours, minutes = match.groups()
+    moment = datetime.fromisoformat(f"{day}T{clock}+00:00")
+    offset = timedelta(0)
+    if not utc:
+        if int(hours) > 23 or int(minutes) > 59:
+            raise ValueError(text)
+        offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
+    seconds = (moment - _EPOCH - offset) // timedelta(seconds=1)
+    nanoseconds = int((fraction or "0").ljust(9, "0"))
+    return seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)
 
 
 class StrictSchema(Schema):
     """A schema of a request body: unknown fields are refused."""
 
     class Meta:
-        """Refuse what is not declared."""
-
         unknown = RAISE
 
     error_messages = {
-        "unknown": UNKNOWN,
+        "unknown": Problem("This field is not known here.", "unknown_field"),
         "type": Problem("This must be an object.", "invalid_type"),
     }
 
-    # Fields that the resource has and a PATCH may not change.
+    # Fields of the resource that a PATCH may not change.
     immutable: tuple[str, ...] = ()
 
 
@@ -197,8 +235,6 @@ class QuerySchema(Schema):
     """A schema of query parameters: unknown ones are ignored."""
 
     class Meta:
-        """Ignore what is not declared."""
-
         unknown = EXCLUDE
 
 
@@ -234,42 +270,40 @@ class DeletedPageQuery(PageQuery, DeletedQuery):
 
 @cache
 def instance(schema: type[Schema]) -> Schema:
-    """The one instance of a schema; building it costs more than using it."""
+    """The only instance of a schema, as building one costs more than using it."""
     return schema()
 
 
-def load(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Check the form of ``data`` (``place`` is ``body`` or ``query``) and give the values.
+def load(schema: type[Schema], data: Mapping[str, Any], location: str) -> dict[str, Any]:
+    """Check the form of ``data`` and load its values; ``location`` is ``body`` or ``query``.
 
     Raises RequestInvalid with every problem, or InvalidField for an immutable field.
     """
     if not data:
-        # Most reads name no parameters; what that comes to is known.
-        return dict(_of_nothing(schema, place))
-    return _loaded(schema, data, place)
+        return dict(_load_empty(schema, location))
+    return _load(schema, data, location)
 
 
+# Cached, as most reads send no parameters.
 @cache
-def _of_nothing(schema: type[Schema], place: str) -> dict[str, Any]:
-    return _loaded(schema, {}, place)
+def _load_empty(schema: type[Schema], location: str) -> dict[str, Any]:
+    return _load(schema, {}, location)
 
 
-def _loaded(schema: type[Schema], data: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _load(schema: type[Schema], data: Mapping[str, Any], location: str) -> dict[str, Any]:
     known = instance(schema)
-    immutable: tuple[str, ...] = getattr(known, "immutable", ())
-    named = [field for field in immutable if field in data]
-    given = {key: value for key, value in data.items() if key not in named}
-    # Each that is reported costs more than a stranger should be able to ask for.
-    surplus = [key for key in given if key not in known.fields][RequestInvalid.MOST :]
+    immutable = [field for field in getattr(known, "immutable", ()) if field in data]
+    mutable = {key: value for key, value in data.items() if key not in immutable}
+    # Reports are limited, as a stranger could make each request expensive with unknown fields.
+    surplus = [key for key in mutable if key not in known.fields][RequestInvalid.MOST :]
     for key in surplus:
-        del given[key]
+        del mutable[key]
     try:
-        loaded: dict[str, Any] = known.load(given)
+        loaded: dict[str, Any] = known.load(mutable)
     except ValidationError as error:
-        problems = list(_flatten(error.messages, [place]))
-        raise RequestInvalid(problems, len(surplus)) from error
-    if named:
-        raise InvalidField(named[0], "immutable", f"{named[0]} cannot be changed.")
+        raise RequestInvalid(_flatten(error.messages, [location]), len(surplus)) from error
+    if immutable:
+        raise InvalidField(immutable[0], "immutable", f"{immutable[0]} cannot be changed.")
     return loaded
 
 
@@ -285,49 +319,3 @@ def _flatten(messages: Any, loc: list[Any]) -> list[Details]:
         {"loc": loc, "msg": str(text), "type": getattr(text, "kind", "invalid_value")}
         for text in messages
     ]
-
-
-_MOMENT = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
-    r"(?:([Zz])|([+\- ])([0-9]{2}):([0-9]{2}))"
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class QueryMoment(fields.DateTime):
-    """A time in a query such as ``2026-11-20T19:23:58Z``, given on in milliseconds.
-
-    A ``+`` in a query means a space, so an offset with a space is one with a plus that was not
-    encoded. Parts of a millisecond are cut off, or count as a whole one with ``round_up``.
-    """
-
-    default_error_messages = MESSAGES
-
-    def __init__(self, *, round_up: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.round_up = round_up
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        try:
-            return _milliseconds(value, round_up=self.round_up)
-        except ValueError as error:
-            raise wrong(
-                "This must be a time such as 2026-11-20T19:23:58Z.", "invalid_value"
-            ) from error
-
-
-def _milliseconds(text: str, *, round_up: bool) -> int:
-    """Milliseconds since the epoch; raises ValueError."""
-    found = _MOMENT.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    day, clock, fraction, utc, sign, hours, minutes = found.groups()
-    moment = datetime.fromisoformat(f"{day}T{clock}+00:00")
-    offset = timedelta(0)
-    if not utc:
-        if int(hours) > 23 or int(minutes) > 59:
-            raise ValueError(text)
-        offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
-    seconds = (moment - _EPOCH - offset) // timedelta(seconds=1)
-    nanoseconds = int((fraction or "0").ljust(9, "0"))
-    return seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document at /api/v1/openapi.json, built from the routes when first asked for."""
+"""The OpenAPI 3.1 document at /api/v1/openapi.json, and the pages that render it."""
 
 import hashlib
 import importlib.util
@@ -17,8 +17,10 @@ from app.rest.dispatch import Identity, check_credentials
 from app.rest.operations import path_of
 from app.rest.routing import Registry
 
-# Both renderers style elements by script, and Redoc works in a worker made of a blob; these two
-# pages are the only ones that allow it.
+Json = dict[str, Any]
+
+# Only these two pages allow this: the renderers style elements by script, and Redoc starts a worker
+# from a blob.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src blob:; "
@@ -38,50 +40,6 @@ PACKAGED = {
         "templates/redoc/js/redoc.standalone.js",
     ),
 }
-
-
-def install(blueprint: Blueprint) -> None:
-    """Add the two pages and their files; raises RuntimeError where a file is not installed."""
-    for page, source in PAGES.items():
-        _serve(blueprint, f"/{page}", source, "text/html")
-        _serve(blueprint, f"/{page}/start.js", STARTS[page], "text/javascript")
-    for (page, name), (package, inside) in PACKAGED.items():
-        kind = "text/css" if name.endswith(".css") else "text/javascript"
-        _serve(blueprint, f"/{page}/{name}", _packaged(package, inside), kind)
-
-
-def _packaged(package: str, inside: str) -> Path:
-    found = importlib.util.find_spec(package)
-    places = found.submodule_search_locations if found is not None else None
-    path = Path(places[0]) / inside if places else None
-    if path is None or not path.is_file():
-        raise RuntimeError(f"{inside} of {package} is not installed: run `make install`")
-    return path
-
-
-def _serve(blueprint: Blueprint, rule: str, source: Path, mimetype: str) -> None:
-    """One rule for one file, read once; browsers ask again each time and mostly get a 304."""
-    content = source.read_bytes()
-    tag = hashlib.sha256(content).hexdigest()[:32]
-
-    def view() -> Response:
-        response = Response(content, mimetype=mimetype)
-        response.set_etag(tag)
-        response.headers["Cache-Control"] = "private, no-cache"
-        if mimetype == "text/html":
-            response.headers["Content-Security-Policy"] = POLICY
-        response.make_conditional(request)
-        return response
-
-    blueprint.add_url_rule(
-        rule,
-        endpoint=rule.strip("/").replace(".", "_").replace("/", "_"),
-        view_func=view,
-        provide_automatic_options=False,
-    )
-
-
-Json = dict[str, Any]
 
 TAGS = {
     "auth": "Login, first-run setup and the current actor.",
@@ -107,8 +65,34 @@ Every answer carries `X-Request-Id`. Every failure has the body `Error`; clients
 """
 
 
+def blueprint(registry: Registry, settings: Settings, identity: Identity) -> Blueprint:
+    """The document, which is public, and the renderers where they are enabled."""
+
+    # Built at the first request: it takes 0.1 s, and few servers are asked for it.
+    @cache
+    def built() -> tuple[bytes, str]:
+        content = as_json(document(registry, settings))
+        return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+    api = Blueprint("openapi", __name__, url_prefix="/api/v1")
+
+    @api.get("/openapi.json", provide_automatic_options=False)
+    def openapi_json() -> Response:
+        check_credentials(identity, "openapi")
+        content, tag = built()
+        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        tags = request.headers.get("If-None-Match")
+        if tags is not None and matches(tags, tag):
+            return respond(Rendered(304, b"", headers))
+        return respond(Rendered(200, content, headers))
+
+    if settings.docs_enabled:
+        _install_renderers(api)
+    return api
+
+
 def document(registry: Registry, settings: Settings) -> Json:
-    """The whole document; raises ValueError where an address is described twice."""
+    """The whole document; raises ValueError for a method of an address that has two routes."""
     components = Components(
         f"{settings.app_name} API",
         settings.version,
@@ -117,20 +101,20 @@ def document(registry: Registry, settings: Settings) -> Json:
         security=[],
     )
     components.add("Page", PAGE)
-    for name, written in refusals.components().items():
-        components.add(name, written)
+    for name, component in refusals.components().items():
+        components.add(name, component)
     add_event_payloads(components)
     paths = _paths(registry, components)
     components.finish()
-    made: Json = components.spec.to_dict()
-    made["tags"] = _tags(registry)
-    made["paths"] = paths
-    made["components"] |= {
+    content: Json = components.spec.to_dict()
+    content["tags"] = _tags(registry)
+    content["paths"] = paths
+    content["components"] |= {
         "headers": operations.HEADERS,
         "parameters": operations.PARAMETERS,
         "securitySchemes": operations.SECURITY_SCHEMES,
     }
-    return made
+    return content
 
 
 def _paths(registry: Registry, components: Components) -> dict[str, Json]:
@@ -157,27 +141,42 @@ def _tags(registry: Registry) -> list[Json]:
     return [{"name": tag, "description": text} for tag, text in TAGS.items() if tag in used]
 
 
-def blueprint(registry: Registry, settings: Settings, identity: Identity) -> Blueprint:
-    """The document's route, which anyone may read at all times, and the renderers' if enabled."""
+def _install_renderers(blueprint: Blueprint) -> None:
+    """Add the renderers' pages and files; raises RuntimeError where a file is not installed."""
+    for page, source in PAGES.items():
+        _serve(blueprint, f"/{page}", source, "text/html")
+        _serve(blueprint, f"/{page}/start.js", STARTS[page], "text/javascript")
+    for (page, name), (package, inside) in PACKAGED.items():
+        kind = "text/css" if name.endswith(".css") else "text/javascript"
+        _serve(blueprint, f"/{page}/{name}", _packaged(package, inside), kind)
 
-    @cache
-    def written() -> tuple[bytes, str]:
-        """The document and its ETag: a tenth of a second, for what few servers are asked for."""
-        content = as_json(document(registry, settings))
-        return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
-    made = Blueprint("openapi", __name__, url_prefix="/api/v1")
+def _packaged(package: str, inside: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    folders = spec.submodule_search_locations if spec is not None else None
+    path = Path(folders[0]) / inside if folders else None
+    if path is None or not path.is_file():
+        raise RuntimeError(f"{inside} of {package} is not installed: run `make install`")
+    return path
 
-    @made.get("/openapi.json", provide_automatic_options=False)
-    def openapi_json() -> Response:
-        check_credentials(identity, "openapi")
-        content, tag = written()
-        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-        seen = request.headers.get("If-None-Match")
-        if seen is not None and matches(seen, tag):
-            return respond(Rendered(304, b"", headers))
-        return respond(Rendered(200, content, headers))
 
-    if settings.docs_enabled:
-        install(made)
-    return made
+def _serve(blueprint: Blueprint, rule: str, source: Path, mimetype: str) -> None:
+    """Add a rule for one file, which is read once; browsers revalidate it at each use."""
+    content = source.read_bytes()
+    tag = hashlib.sha256(content).hexdigest()[:32]
+
+    def view() -> Response:
+        response = Response(content, mimetype=mimetype)
+        response.set_etag(tag)
+        response.headers["Cache-Control"] = "private, no-cache"
+        if mimetype == "text/html":
+            response.headers["Content-Security-Policy"] = POLICY
+        response.make_conditional(request)
+        return response
+
+    blueprint.add_url_rule(
+        rule,
+        endpoint=rule.strip("/").replace(".", "_").replace("/", "_"),
+        view_func=view,
+        provide_automatic_options=False,
+    )

@@ -1,4 +1,4 @@
-"""One operation of the OpenAPI document, from the Route that also answers it."""
+"""The operation of a route in the OpenAPI document."""
 
 import inspect
 import re
@@ -18,61 +18,13 @@ Json = dict[str, Any]
 
 _VARIABLE = re.compile(r"<([a-z_]+)>")
 
-# What the first variable of a path takes, where it is more than a UUID.
+# What the first variable of a path accepts beside a UUID.
 REFERENCES = {
     "ticket_id": "A UUID or a display id such as `OPS-12`.",
     "slug_or_id": "A UUID or a slug.",
 }
-# One address has one template in the document, whatever its methods take (OpenAPI, Paths Object).
+# OpenAPI allows one template per address, although its methods accept different references.
 SHARED = {"/wiki/pages/<page_id>": "slug_or_id"}
-
-
-def path_of(route: Route) -> str:
-    """The path as the document writes it: the first variable is the resource's own ``id``."""
-    names = iter(path_names(route))
-    return _VARIABLE.sub(lambda _: f"{{{next(names)}}}", route.rule)
-
-
-def path_names(route: Route) -> list[str]:
-    """The names of the path's variables in the document."""
-    found = variables(route)
-    if not found:
-        return []
-    known = {"ticket_id": "id_or_display_id", "slug_or_id": "slug_or_id"}
-    first = SHARED.get(route.rule) or known.get(found[0], "id")
-    return [first, *found[1:]]
-
-
-def variables(route: Route) -> list[str]:
-    """The names of the path's variables, as the view gets them."""
-    found: list[str] = _VARIABLE.findall(route.rule)
-    return found
-
-
-def link(route: Route, target: Route) -> Json:
-    """How to go on from an answer of ``route`` to ``target``.
-
-    What both addresses name stays the same; the one variable that is left takes the key of what is
-    answered. Raises ValueError where none or more are left.
-    """
-    known = dict(zip(_prefixes(route), path_names(route), strict=True))
-    row = "/data/0" if route.paginated else ""
-    parameters, left = {}, []
-    for prefix, name in zip(_prefixes(target), path_names(target), strict=True):
-        if prefix in known:
-            parameters[name] = f"$request.path.{known[prefix]}"
-        else:
-            parameters[name] = f"$response.body#{row}/{route.key}"
-            left.append(name)
-    if len(left) != 1:
-        raise ValueError(f"{route.operation_id} cannot lead to {target.operation_id}: {left}")
-    return {"operationId": target.operation_id, "parameters": parameters}
-
-
-def _prefixes(route: Route) -> list[str]:
-    """For each variable, the address up to it."""
-    return [route.rule[: found.end()] for found in _VARIABLE.finditer(route.rule)]
-
 
 SECURITY: dict[Access, list[Json]] = {
     Access.PUBLIC: [],
@@ -120,7 +72,7 @@ PARAMETERS: dict[str, Json] = {
         "name": "X-Requested-By",
         "in": "header",
         "required": True,
-        # Not a const, for which generators of clients have no header.
+        # Not a const, which generators of clients do not send.
         "schema": {"type": "string", "enum": ["web"]},
         "description": "Says that our own pages, or a client on purpose, sent the request.",
     },
@@ -150,6 +102,60 @@ HEADERS: dict[str, Json] = {
     },
 }
 
+MEANINGS = {
+    200: "Done.",
+    201: "Created.",
+    204: "Done; there is nothing to show.",
+    304: "It still has the ETag that was sent.",
+}
+
+
+def path_of(route: Route) -> str:
+    """The path in the document, where the first variable is the resource's ``id``."""
+    names = iter(path_names(route))
+    return _VARIABLE.sub(lambda _: f"{{{next(names)}}}", route.rule)
+
+
+def path_names(route: Route) -> list[str]:
+    """The names of the path's variables in the document."""
+    names = variables(route)
+    if not names:
+        return []
+    known = {"ticket_id": "id_or_display_id", "slug_or_id": "slug_or_id"}
+    first = SHARED.get(route.rule) or known.get(names[0], "id")
+    return [first, *names[1:]]
+
+
+def variables(route: Route) -> list[str]:
+    """The names of the path's variables in the view."""
+    names: list[str] = _VARIABLE.findall(route.rule)
+    return names
+
+
+def link(route: Route, target: Route) -> Json:
+    """The link from an answer of ``route`` to ``target``.
+
+    Variables that both addresses share keep their values. Exactly one must be left, which takes the
+    key of the answer; raises ValueError otherwise.
+    """
+    known = dict(zip(_prefixes(route), path_names(route), strict=True))
+    row = "/data/0" if route.paginated else ""
+    parameters, left = {}, []
+    for prefix, name in zip(_prefixes(target), path_names(target), strict=True):
+        if prefix in known:
+            parameters[name] = f"$request.path.{known[prefix]}"
+        else:
+            parameters[name] = f"$response.body#{row}/{route.key}"
+            left.append(name)
+    if len(left) != 1:
+        raise ValueError(f"{route.operation_id} cannot lead to {target.operation_id}: {left}")
+    return {"operationId": target.operation_id, "parameters": parameters}
+
+
+def _prefixes(route: Route) -> list[str]:
+    """For each variable, the address up to it."""
+    return [route.rule[: match.end()] for match in _VARIABLE.finditer(route.rule)]
+
 
 def operation(
     route: Route,
@@ -159,10 +165,10 @@ def operation(
 ) -> Json:
     """The operation object; ``versioned`` are the schemas of resources that have an ETag.
 
-    Raises ValueError for an example or a link that is not whole, KeyError for a link to nowhere.
+    Raises ValueError for an incomplete example or link, KeyError for a link to no operation.
     """
     summary, _, rest = inspect.cleandoc(route.description).partition("\n")
-    made: Json = {
+    described: Json = {
         "operationId": route.operation_id,
         "tags": [route.tag],
         "summary": summary.rstrip("."),
@@ -171,59 +177,59 @@ def operation(
         "parameters": _parameters(route, components),
     }
     if rest.strip():
-        made["description"] = f"{summary}\n\n{rest.strip()}"
+        described["description"] = f"{summary}\n\n{rest.strip()}"
     if route.body is not None:
-        made["requestBody"] = _body(route.body, components)
-    made["responses"] = _successes(route, components, versioned) | refusals.responses(route)
+        described["requestBody"] = _body(route.body, components)
+    described["responses"] = _successes(route, components, versioned) | refusals.responses(route)
     if route.leads_to:
         links = {name: link(route, routes[name]) for name in route.leads_to}
         for status in (route.status, *route.also):
-            made["responses"][str(status)]["links"] = links
-    return made
+            described["responses"][str(status)]["links"] = links
+    return described
 
 
 def _parameters(route: Route, components: Components) -> list[Json]:
     named = zip(path_names(route), variables(route), strict=True)
-    found = [_path_parameter(name, variable) for name, variable in named]
+    parameters = [_path_parameter(name, variable) for name, variable in named]
     if route.query is not None:
         for name, field in instance(route.query).fields.items():
             schema = components.property(field)
-            # An absent parameter is no null: a query knows none.
+            # A query has no null: the parameter is absent instead.
             if isinstance(schema.get("type"), list):
                 schema["type"] = schema["type"][0]
             if schema.get("default", ...) is None:
                 del schema["default"]
-            described = (
-                {"description": schema.pop("description")} if "description" in schema else {}
-            )
-            required = {"required": True} if field.required else {}
-            found.append({"name": name, "in": "query", **required, "schema": schema, **described})
+            parameter: Json = {"name": name, "in": "query"}
+            if field.required:
+                parameter["required"] = True
+            parameter["schema"] = schema
+            if "description" in schema:
+                parameter["description"] = schema.pop("description")
+            parameters.append(parameter)
     flags = {
         "Idempotency-Key": route.idempotent,
         "If-Match": route.if_match,
         "If-None-Match": route.conditional,
         "X-Requested-By": route.requested_by,
     }
-    return found + [
+    return parameters + [
         {"$ref": f"#/components/parameters/{name}"} for name, takes in flags.items() if takes
     ]
 
 
 def _path_parameter(name: str, variable: str) -> Json:
-    taken = REFERENCES.get(variable, "A UUID; anything else is not found.")
     return {
         "name": name,
         "in": "path",
         "required": True,
         "schema": {"type": "string"},
-        "description": taken,
+        "description": REFERENCES.get(variable, "A UUID; anything else is not found."),
     }
 
 
 def _body(schema: type[Schema], components: Components) -> Json:
-    required = any(field.required for field in instance(schema).fields.values())
     return {
-        "required": required,
+        "required": any(field.required for field in instance(schema).fields.values()),
         "content": _json(components.refer(schema), example_of(schema)),
     }
 
@@ -232,7 +238,7 @@ def _successes(
     route: Route, components: Components, versioned: set[type[Schema]]
 ) -> dict[str, Json]:
     content = _content(route, components)
-    found = {}
+    successes = {}
     for status in (route.status, *route.also):
         headers = ["X-Request-Id"]
         if status == 201:
@@ -241,27 +247,18 @@ def _successes(
             headers.append("ETag")
         if route.idempotent:
             headers.append("Idempotency-Replayed")
-        found[str(status)] = _success(_MEANING[status], headers, content)
+        successes[str(status)] = _success(MEANINGS[status], headers, content)
     if route.conditional:
-        found["304"] = _success(_MEANING[304], ["X-Request-Id", "ETag"], {})
-    return found
-
-
-_MEANING = {
-    200: "Done.",
-    201: "Created.",
-    204: "Done; there is nothing to show.",
-    304: "It still has the ETag that was sent.",
-}
+        successes["304"] = _success(MEANINGS[304], ["X-Request-Id", "ETag"], {})
+    return successes
 
 
 def _success(meaning: str, headers: list[str], content: Json) -> Json:
-    shown = {name: {"$ref": f"#/components/headers/{name}"} for name in headers}
-    return {"description": meaning, "headers": shown, **content}
+    references = {name: {"$ref": f"#/components/headers/{name}"} for name in headers}
+    return {"description": meaning, "headers": references, **content}
 
 
 def _content(route: Route, components: Components) -> Json:
-    """The body of a success."""
     if route.returns is None:
         return {}
     if route.body is not None and issubclass(route.body, CreateSchema):

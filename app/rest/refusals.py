@@ -1,4 +1,4 @@
-"""The error envelope in the OpenAPI document, and which refusals each route can answer."""
+"""The error envelope in the OpenAPI document, and the refusals that each route can answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,13 +13,13 @@ from app.rest.routing import Route
 Json = dict[str, Any]
 Refusal = type[DomainError]
 
-# What is soft-deleted, or lies in a project that may be, answers 410.
+# Addresses of what can be soft-deleted, itself or with its project: these answer 410.
 SOFT_DELETED = ("/projects/<", "/tickets/<", "/comments/<", "/wiki/pages/<", "/sticky-notes/<")
 
 
 def _object(optional: Mapping[str, Json] | None = None, **required: Json) -> Json:
-    made: Json = {"type": "object", "required": list(required)}
-    return made | {"properties": {**required, **(optional or {})}}
+    properties = {**required, **(optional or {})}
+    return {"type": "object", "required": list(required), "properties": properties}
 
 
 def _text(description: str) -> Json:
@@ -31,7 +31,8 @@ def _reason(known: Iterable[str]) -> Json:
     return _text(f"Why, in a word. More may come: {words}.")
 
 
-_NAMED = _object(
+_MESSAGE = _text("A sentence, safe to show.")
+_RESOURCE = _object(
     resource=_text("What was looked for, such as `ticket`."), id=_text("As it was sent.")
 )
 _PROBLEM = _object(
@@ -44,7 +45,7 @@ _PROBLEM = _object(
     type=_text("A stable word, such as `missing`."),
 )
 
-# Why a change meets a state that forbids it, and what ``details`` holds beside the reason.
+# The reasons of a conflict, and what ``details`` holds beside the reason.
 CONFLICTS: dict[str, dict[str, Json]] = {
     "already_converted": {"ticket_id": {"type": "string", "format": "uuid"}},
     "assignee_mismatch": {"assignee": {"anyOf": [ref("UserSummary"), {"type": "null"}]}},
@@ -57,14 +58,14 @@ CONFLICTS: dict[str, dict[str, Json]] = {
 }
 
 
-def _of_conflicts() -> Json:
-    beside = {
+def _conflict_details() -> Json:
+    optional = {
         name: {"description": f"With `{reason}`. {form.get('description', '')}".strip()}
         | {key: value for key, value in form.items() if key != "description"}
         for reason, forms in CONFLICTS.items()
         for name, form in forms.items()
     }
-    return _object(beside, reason=_reason(CONFLICTS))
+    return _object(optional, reason=_reason(CONFLICTS))
 
 
 # The form of ``details``, for each code that has any.
@@ -78,14 +79,14 @@ DETAILS: dict[Refusal, Json] = {
         field=_text("The name of the field, parameter or header."),
         reason=_text("What is wrong with it, such as `too_long`. More may come."),
     ),
-    errors.NotFound: _NAMED,
-    errors.Gone: _NAMED,
-    errors.Conflict: _of_conflicts(),
+    errors.NotFound: _RESOURCE,
+    errors.Gone: _RESOURCE,
+    errors.Conflict: _conflict_details(),
     errors.RateLimited: _object(retry_after_seconds={"type": "integer", "minimum": 1}),
     errors.RequestTooLarge: _object(limit_bytes={"type": "integer"}),
 }
 
-# The codes without details.
+# The errors without details.
 BARE: tuple[Refusal, ...] = (
     errors.Unauthenticated,
     errors.InvalidCredentials,
@@ -101,8 +102,8 @@ BARE: tuple[Refusal, ...] = (
     errors.Unavailable,
 )
 
-# What every operation can answer, whatever it does. A refusal that comes before all others, for any
-# address, is added here and to BARE or DETAILS, and nowhere else.
+# What every operation can answer. A refusal that is checked for all addresses is added here and to
+# BARE or DETAILS, and nowhere else.
 COMMON: tuple[Refusal, ...] = (
     errors.RequestMisdirected,
     errors.InvalidCredentials,
@@ -111,13 +112,11 @@ COMMON: tuple[Refusal, ...] = (
     errors.Unavailable,
 )
 
-
-# What is answered where no operation is reached.
+# What is answered outside of operations.
 OF_NO_OPERATION: tuple[Refusal, ...] = (errors.MethodNotAllowed, errors.RequestMalformed)
 
 
 def component_name(refusal: Refusal) -> str:
-    """The name of a refusal's schema in the document."""
     return "InternalError" if refusal is DomainError else f"{refusal.__name__}Error"
 
 
@@ -126,10 +125,10 @@ def _details_name(refusal: Refusal) -> str:
 
 
 def components() -> dict[str, Json]:
-    """``Error``, the envelope of every failure, and for each code an envelope of its own.
+    """``Error``, the envelope of every failure, and one envelope for each code.
 
-    Every part has a name and stands alone, since generators of clients make a type of what has a
-    name, and few of them understand a refinement.
+    Every part is a named component without refinements: generators of clients make a type of each
+    name, and few of them support refinements.
     """
     known: tuple[Refusal, ...] = (*DETAILS, *BARE, *OF_NO_OPERATION)
     codes = ", ".join(f"`{code}`" for code in sorted({refusal.code for refusal in known}))
@@ -144,7 +143,7 @@ def components() -> dict[str, Json]:
         code=_text(f"What clients switch on. More codes may come: {codes}."),
         message=_MESSAGE,
     )
-    made = {
+    schemas = {
         "Error": _object(error=ref("ErrorBody"))
         | {"description": "The body of every answer with a status of 400 or above."},
         "ErrorBody": body | {"description": "What went wrong."},
@@ -153,11 +152,8 @@ def components() -> dict[str, Json]:
         | {"description": "In development only: the request id that the log has beside the trace."},
     }
     for refusal in (*DETAILS, *BARE):
-        made |= _components_of(refusal)
-    return made
-
-
-_MESSAGE = _text("A sentence, safe to show.")
+        schemas |= _components_of(refusal)
+    return schemas
 
 
 def _components_of(refusal: Refusal) -> dict[str, Json]:
@@ -165,7 +161,7 @@ def _components_of(refusal: Refusal) -> dict[str, Json]:
     meaning = "An unhandled exception."
     if refusal is not DomainError:
         meaning = (refusal.__doc__ or "").split(";")[0].strip()
-    made = {name: _object(error=ref(f"{name}Body")) | {"description": meaning}}
+    schemas = {name: _object(error=ref(f"{name}Body")) | {"description": meaning}}
     parts: dict[str, Json] = {
         "code": {"type": "string", "const": refusal.code},
         "message": _MESSAGE,
@@ -173,24 +169,23 @@ def _components_of(refusal: Refusal) -> dict[str, Json]:
     optional = {}
     if refusal in DETAILS:
         parts["details"] = ref(_details_name(refusal))
-        made[_details_name(refusal)] = DETAILS[refusal] | {
+        schemas[_details_name(refusal)] = DETAILS[refusal] | {
             "description": f"`details` of `{refusal.code}`."
         }
     elif refusal is DomainError:
         optional["details"] = ref("InternalDetails")
-    made[f"{name}Body"] = _object(optional, **parts) | {"description": meaning}
-    return made
+    schemas[f"{name}Body"] = _object(optional, **parts) | {"description": meaning}
+    return schemas
 
 
 def _of_route(route: Route) -> Iterator[tuple[int, Refusal]]:
-    """Every (status, refusal) that this route can answer."""
     yield from ((refusal.status, refusal) for refusal in COMMON)
     if route.access is not Access.PUBLIC:
         yield 401, errors.Unauthenticated
     if route.access is Access.WRITE:
         yield 403, errors.ReadOnlyBot
     reads_deleted = route.query is not None and issubclass(route.query, DeletedQuery)
-    # A state-changing request with a cookie can come from another site.
+    # A write may be a cross-site request.
     if route.access is Access.HUMAN or route.writes or reads_deleted:
         yield 403, errors.Forbidden
     yield from _of_form(route)
@@ -208,15 +203,15 @@ def _of_form(route: Route) -> Iterator[tuple[int, Refusal]]:
     if route.writes:
         yield 408, errors.RequestTimeout
         yield 413, errors.RequestTooLarge
-        # Of too many bodies that arrive slowly.
+        # Answered where too many bodies arrive slowly.
         yield 429, errors.RateLimited
     if route.body is not None or route.query is not None:
         yield 422, errors.RequestInvalid
-    judged = route.body is not None and route.body is not EmptyBody
-    lists = route.paginated and route.query is not None
-    if judged or lists or route.idempotent:
+    has_fields = route.body is not None and route.body is not EmptyBody
+    has_pages = route.paginated and route.query is not None
+    if has_fields or has_pages or route.idempotent:
         yield 422, errors.InvalidField
-    if lists:
+    if has_pages:
         yield 400, errors.InvalidField
 
 
@@ -229,12 +224,12 @@ def responses(route: Route) -> dict[str, Json]:
 
 
 def _response(refusals: list[Refusal]) -> Json:
-    schemas = [{"$ref": f"#/components/schemas/{component_name(one)}"} for one in refusals]
+    schemas = [ref(component_name(refusal)) for refusal in refusals]
     headers = {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}}
     if errors.RateLimited in refusals:
         headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
     return {
-        "description": ", ".join(f"`{one.code}`" for one in refusals),
+        "description": ", ".join(f"`{refusal.code}`" for refusal in refusals),
         "headers": headers,
         "content": {
             "application/json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}

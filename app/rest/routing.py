@@ -1,7 +1,7 @@
-"""One ``Route`` record per endpoint: it parses, guards, documents and answers.
+"""One ``Route`` record per endpoint.
 
-``Api.route`` registers a view together with its record; the dispatcher (``dispatch.py``) and the
-OpenAPI document (``openapi.py``) read the same record, so neither can drift from the other.
+``Api.route`` registers a view with its record. The dispatcher and the OpenAPI document read the
+same record, so neither can drift from the other.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from app.rest.answers import Answer
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as a view sees it: checked, and free of Flask."""
+    """One request as a view sees it: checked, and without Flask."""
 
     actor: Actor
     path: Mapping[str, str]
@@ -28,9 +28,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What is known of the peer: its address behind the trusted proxies, and its user agent.
+    """The client: its address behind the trusted proxies, and its user agent.
 
-    One that is local is on this machine, with nothing in between.
+    A local client is on this machine and connects without a proxy.
     """
 
     address: str
@@ -52,12 +52,12 @@ class Route:
     calls: Operation[Any, Any]
     view: View
     status: int = 200
-    # Other statuses of success, with the same body.
+    # Further statuses of success, with the same body.
     also: tuple[int, ...] = ()
     body: type[Schema] | None = None
     query: type[Schema] | None = None
     returns: type[Schema] | None = None
-    # The list envelope around ``returns``.
+    # Answers the list envelope around ``returns``.
     paginated: bool = False
     # Accepts Idempotency-Key.
     idempotent: bool = False
@@ -65,25 +65,23 @@ class Route:
     conditional: bool = False
     # A PATCH or DELETE that honours If-Match.
     if_match: bool = False
-    # The view opens its own units of work (password hashing must not hold one).
+    # The view opens its own units of work, as slow work must not hold a connection.
     own_transactions: bool = False
     # Needs X-Requested-By: web.
     requested_by: bool = False
-    # Operations that go on with what is answered, as links of the document: they take its ``key``,
-    # of a list that of the first row, beside what both addresses name.
+    # The document's links: operations that take the ``key`` of the answer (in a list, of its first
+    # row) and the variables that both addresses share.
     leads_to: tuple[str, ...] = ()
     key: str = "id"
-    # Error codes beyond those that follow from the flags above, for the document.
+    # For the document: errors that do not follow from the other fields.
     errors: tuple[type[Any], ...] = ()
 
     @property
     def access(self) -> Access:
-        """Who may call it, as the verb declares."""
         return self.calls.access
 
     @property
     def writes(self) -> bool:
-        """Whether the dispatcher runs it in a transaction."""
         return self.method != "GET"
 
     @property
@@ -121,13 +119,13 @@ class Api:
 
 
 class Registry:
-    """All routes of the application; refuses a second use of an operation id."""
+    """All routes of the application, by operation id."""
 
     def __init__(self) -> None:
         self.routes: dict[str, Route] = {}
 
     def add(self, api: Api) -> None:
-        """Take over the routes of a domain; raises ValueError for a repeated operation id."""
+        """Add the routes of a domain; raises ValueError for a repeated operation id."""
         for route in api.routes:
             if route.operation_id in self.routes:
                 raise ValueError(f"operation id {route.operation_id} is used twice")
