@@ -27,7 +27,9 @@ from app.mcp import blueprint as mcp
 from app.mcp.registry import Catalog, EndpointConfig
 from app.rest import errors, openapi
 from app.rest.dispatch import Identity, blueprint, check_credentials, health
+from app.tools.catalog import catalog
 from app.web import install as install_web
+from app.wiki.link_targets import targets
 
 ROOT = Path(__file__).resolve().parent.parent
 log = logging.getLogger("docket.access")
@@ -167,10 +169,10 @@ def _install_edges(app: Flask) -> None:
     app.register_blueprint(blueprint(routes, who))
     app.register_blueprint(openapi.blueprint(routes, app.config["SETTINGS"], who))
     app.register_blueprint(health)
-    app.config["TOOLS"] = registry.tools(app.config["SETTINGS"].app_name)
+    app.config["TOOLS"] = catalog(app.config["SETTINGS"].app_name)
     app.register_blueprint(
         mcp.blueprint(_mcp_endpoint(app.config["SETTINGS"], app.config["TOOLS"]))
     )
-    show_error = install_web(app, who, registry.pages(), registry.link_resolver())
+    show_error = install_web(app, who, registry.pages(), targets)
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

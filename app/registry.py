@@ -1,4 +1,4 @@
-"""What the domains offer to each door, in one place each: REST routes, pages, commands."""
+"""What the domains offer to each edge: REST routes, pages and commands."""
 
 from click import Command
 from flask import Blueprint
@@ -29,7 +29,6 @@ from app.importing.pages import pages as import_pages
 from app.importing.wiki_folder import import_wiki
 from app.inbox.inbox_page import pages as inbox_pages
 from app.jobs.sweeping import sweep_command
-from app.mcp.registry import Catalog
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
@@ -46,16 +45,13 @@ from app.tickets.api import api as tickets
 from app.tickets.api import discussion as comments
 from app.tickets.api import parts as ticket_parts
 from app.tickets.pages import pages as ticket_pages
-from app.tools.catalog import catalog
 from app.undo.pages import pages as undo_pages
-from app.web.texts import LinkResolver
 from app.webhooks.api import api as webhooks
 from app.webhooks.cli import webhooks as webhook_commands
 from app.webhooks.outbox import listen
 from app.webhooks.pages import pages as webhook_pages
 from app.wiki import searching as searching_wiki
 from app.wiki.api import api as wiki
-from app.wiki.link_targets import targets
 from app.wiki.pages import pages as wiki_pages
 
 APIS = (
@@ -77,20 +73,13 @@ sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 
 def routes() -> Registry:
-    """All REST routes."""
     registry = Registry()
     for api in APIS:
         registry.add(api)
     return registry
 
 
-def tools(name: str) -> Catalog:
-    """All tools and resources of bots; ``name`` is what this installation is called."""
-    return catalog(name)
-
-
 def pages() -> list[Blueprint]:
-    """The blueprints of all pages."""
     return [
         account_pages,
         project_pages,
@@ -110,13 +99,7 @@ def pages() -> list[Blueprint]:
     ]
 
 
-def link_resolver() -> LinkResolver:
-    """What the links in texts lead to."""
-    return targets
-
-
 def commands() -> list[Command]:
-    """The commands of all domains."""
     return [
         setup_admin,
         setup_code,

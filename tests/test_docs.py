@@ -11,6 +11,7 @@ from app import registry
 from app.audit.catalogue import EVENTS
 from app.bots.clients import CLIENTS
 from app.exporting import layout
+from app.tools.catalog import catalog
 from app.webhooks.pages import NODE, PYTHON
 from tests.contract.tables import read as contract
 from tests.support.story import ok, walk
@@ -64,7 +65,7 @@ def test_every_operation_has_its_line(client):
 
 def test_every_tool_has_its_line():
     assert sorted(first_cells("bot-guide.md")) == sorted(
-        tool["name"] for tool in registry.tools("Docket").tools_listing
+        tool["name"] for tool in catalog("Docket").tools_listing
     )
 
 

@@ -5,8 +5,8 @@ Whoever may not do a thing at all learns that before the form of the request is 
 
 from app.bots import service
 from app.core.actor import Access, Actor, ActorKind
-from app.registry import tools
 from app.rest.fields import DeletedQuery
+from app.tools.catalog import catalog
 from tests.authorization.policy import outcome
 from tests.authorization.test_rest import ROUTES, ROWS, address, verdict
 from tests.authorization.test_tools import ROWS as TOOLS
@@ -16,7 +16,7 @@ from tests.support.agent import Agent
 from tests.support.cast import in_app
 from tests.support.story import events, make_ticket
 
-CATALOG = tools("Docket").tools
+CATALOG = catalog("Docket").tools
 BOTS = ("scout", "smith", "fenced")
 
 

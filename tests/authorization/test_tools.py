@@ -10,13 +10,13 @@ import pytest
 from app.bots import service
 from app.core import ids
 from app.core.actor import Actor, ActorKind
-from app.registry import tools
+from app.tools.catalog import catalog
 from tests.authorization.policy import PAUSED_LIKE, outcome, places_of
 from tests.authorization.world import World, build, frozen
 from tests.support.agent import Agent
 from tests.support.cast import in_app
 
-CATALOG = tools("Docket").tools
+CATALOG = catalog("Docket").tools
 BOTS = ("smith", "globe", "scout", "fenced", "peeper", "revoked", "asleep")
 HERE = ("own",)
 IN_PROJECT = ("own", "other", "dead", "xdead", "missing")
@@ -139,7 +139,7 @@ def without_names(response: Any, arguments: Mapping[str, Any]) -> str:
 
 def test_the_policy_names_every_tool():
     assert set(ROWS) == set(CATALOG)
-    assert {kind.prefix for kind in tools("Docket").kinds} == {
+    assert {kind.prefix for kind in catalog("Docket").kinds} == {
         address.partition("{")[0] for address in RESOURCES
     }
 
