@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import orjson
@@ -67,8 +68,8 @@ class Parameter:
     """One parameter of a tool."""
 
     name: str
-    kind: ParameterKind
     description: str
+    kind: ParameterKind
     required: bool = False
     choices: tuple[str, ...] = ()
     minimum: int | None = None
@@ -93,30 +94,21 @@ class Parameter:
         return schema | {key: value for key, value in limits.items() if value is not None}
 
 
-def text(name: str, description: str, **options: Any) -> Parameter:
-    return Parameter(name, ParameterKind.TEXT, description, **options)
-
-
-def line(name: str, description: str, **options: Any) -> Parameter:
-    return Parameter(name, ParameterKind.LINE, description, **options)
-
-
-def body(name: str, description: str, **options: Any) -> Parameter:
-    return Parameter(name, ParameterKind.BODY, description, **options)
-
-
-def flag(name: str, description: str, **options: Any) -> Parameter:
-    return Parameter(name, ParameterKind.FLAG, description, **options)
-
-
-def texts(name: str, description: str, **options: Any) -> Parameter:
-    return Parameter(name, ParameterKind.TEXTS, description, **options)
+text = partial(Parameter, kind=ParameterKind.TEXT)
+line = partial(Parameter, kind=ParameterKind.LINE)
+body = partial(Parameter, kind=ParameterKind.BODY)
+integer = partial(Parameter, kind=ParameterKind.INTEGER)
+flag = partial(Parameter, kind=ParameterKind.FLAG)
+texts = partial(Parameter, kind=ParameterKind.TEXTS)
+day = partial(Parameter, kind=ParameterKind.DAY)
+moment = partial(Parameter, kind=ParameterKind.MOMENT)
+edits = partial(Parameter, kind=ParameterKind.EDITS)
 
 
 def choice(name: str, words: Any, description: str, **options: Any) -> Parameter:
     """A parameter that takes one of a closed set of words."""
     choices = tuple(str(word) for word in words)
-    return Parameter(name, ParameterKind.TEXT, description, choices=choices, **options)
+    return text(name, description, choices=choices, **options)
 
 
 def clear_fields(*names: str) -> Parameter:
@@ -130,14 +122,7 @@ def needed(parameter: Parameter) -> Parameter:
 
 
 PAGE = (
-    Parameter(
-        "limit",
-        ParameterKind.INTEGER,
-        "Rows per page.",
-        minimum=1,
-        maximum=LARGEST_PAGE,
-        default=DEFAULT_PAGE,
-    ),
+    integer("limit", "Rows per page.", minimum=1, maximum=LARGEST_PAGE, default=DEFAULT_PAGE),
     text("cursor", "page.next_cursor of the page before."),
 )
 INCLUDE_BODY = flag("include_body", "Add the full text to each row.")
@@ -147,9 +132,7 @@ IDEMPOTENCY_KEY = text(
 # Echoed and never stored, as in REST. Hidden, as few agents need it.
 CLIENT_REQUEST_ID = text("client_request_id", "Echoed in the result.", hidden=True)
 IF_MATCH = text("if_match", "The etag you read: refuse if it changed since.", alias="expected_etag")
-EDITS = Parameter(
-    "edits", ParameterKind.EDITS, "Instead of body: each find must occur exactly once."
-)
+EDITS = edits("edits", "Instead of body: each find must occur exactly once.")
 
 
 def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:

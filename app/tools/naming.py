@@ -46,7 +46,6 @@ PARENT = parameters.text(
     alias="parent_ticket_id",
     clearable=True,
 )
-DUE_DATE_TEXT = "Date such as 2026-11-20."
 COMMENT = parameters.text("comment", "The comment's UUID.", required=True, alias="comment_id")
 NOTE = parameters.text("sticky_note", "The note's UUID.", required=True, alias="sticky_note_id")
 PAGE_NAME = parameters.text("page", "Page: slug or UUID.", required=True, alias="page_id")

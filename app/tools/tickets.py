@@ -13,13 +13,13 @@ from app.mcp.parameters import (
     IF_MATCH,
     INCLUDE_BODY,
     PAGE,
-    Parameter,
-    ParameterKind,
     body,
     choice,
     clear_fields,
+    day,
     flag,
     line,
+    moment,
     needed,
     text,
 )
@@ -33,7 +33,6 @@ from app.tools import naming, resources
 from app.tools.naming import (
     APPEND,
     ASSIGNEE,
-    DUE_DATE_TEXT,
     EXPECTED_ASSIGNEE,
     LABELS,
     PARENT,
@@ -47,7 +46,7 @@ toolbox = Toolbox()
 
 TITLE = line("title", "1 to 200 characters.")
 PRIORITY = choice("priority", Priority, "Priority.")
-DUE_DATE = Parameter("due_date", ParameterKind.DAY, DUE_DATE_TEXT, clearable=True)
+DUE_DATE = day("due_date", "Date such as 2026-11-20.", clearable=True)
 ALL_WATCHERS = 200
 
 
@@ -66,7 +65,7 @@ ALL_WATCHERS = 200
         choice("priority", Priority, "Priority."),
         text("parent", "Children of this ticket: display id or UUID.", alias="parent_ticket_id"),
         flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
-        Parameter("updated_since", ParameterKind.MOMENT, "Time such as 2026-11-20T00:00:00Z."),
+        moment("updated_since", "Time such as 2026-11-20T00:00:00Z."),
         text("q", "Words to search for, as in search."),
         *PAGE,
         INCLUDE_BODY,

@@ -16,9 +16,8 @@ from app.mcp.parameters import (
     IF_MATCH,
     INCLUDE_BODY,
     PAGE,
-    Parameter,
-    ParameterKind,
     body,
+    integer,
     line,
     text,
 )
@@ -99,10 +98,9 @@ def _with_bodies(
     parameters=(
         PAGE_NAME,
         SCOPE,
-        Parameter("body_offset", ParameterKind.INTEGER, "Start of the text wanted.", minimum=0),
-        Parameter(
+        integer("body_offset", "Start of the text wanted.", minimum=0),
+        integer(
             "body_limit",
-            ParameterKind.INTEGER,
             "Characters of text; 65536 unless given, then next_body_offset goes on.",
             minimum=1,
         ),

@@ -3,19 +3,31 @@
 import pytest
 
 from app.core.errors import InvalidField, RequestInvalid
-from app.mcp.parameters import PAGE, Parameter, ParameterKind, choice, flag, load, text, texts
+from app.mcp.parameters import (
+    PAGE,
+    body,
+    choice,
+    day,
+    edits,
+    flag,
+    integer,
+    load,
+    moment,
+    text,
+    texts,
+)
 
 PARAMETERS = (
     text("name", "A name.", alias="name_id"),
-    Parameter("body", ParameterKind.BODY, "A text."),
-    Parameter("size", ParameterKind.INTEGER, "A size."),
+    body("body", "A text."),
+    integer("size", "A size."),
     flag("loud", "Loud?"),
     texts("words", "Words."),
-    Parameter("day", ParameterKind.DAY, "A day.", clearable=True),
-    Parameter("moment", ParameterKind.MOMENT, "A time."),
-    Parameter("edits", ParameterKind.EDITS, "Edits."),
+    day("day", "A day.", clearable=True),
+    moment("moment", "A time."),
+    edits("edits", "Edits."),
     choice("color", ("red", "blue"), "A color."),
-    Parameter("clear_fields", ParameterKind.TEXTS, "Clear.", choices=("day", "name")),
+    texts("clear_fields", "Clear.", choices=("day", "name")),
 )
 
 
