@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -219,7 +219,7 @@ class ToolInvocation:
     idempotency_ttl_hours: int
     # What is wrong with the call before its tool is looked up.
     problem: ProtocolError | None = None
-    actor: Actor = field(default=ANONYMOUS)
+    actor: Actor = ANONYMOUS
 
     def run(self) -> dict[str, Any]:
         """Call the tool and log it; a refusal of the domain is a result too.

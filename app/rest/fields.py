@@ -44,10 +44,13 @@ def _invalid(text: str, kind: str = "invalid_type") -> ValidationError:
     return ValidationError([Problem(text, kind)])
 
 
-MESSAGES: dict[str, Any] = {
-    "required": Problem("This field is required.", "missing"),
-    "null": Problem("This field must not be null.", "invalid_type"),
-}
+class _Messages:
+    """The base of fields, for what marshmallow itself reports."""
+
+    default_error_messages: dict[str, Any] = {
+        "required": Problem("This field is required.", "missing"),
+        "null": Problem("This field must not be null.", "invalid_type"),
+    }
 
 
 def _string(value: Any) -> str:
@@ -56,19 +59,15 @@ def _string(value: Any) -> str:
     return value
 
 
-class Text(fields.String):
+class Text(_Messages, fields.String):
     """A JSON string."""
-
-    default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         return _string(value)
 
 
-class Whole(fields.Integer):
+class Whole(_Messages, fields.Integer):
     """A JSON integer; booleans and fractions are none."""
-
-    default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -76,10 +75,8 @@ class Whole(fields.Integer):
         return value
 
 
-class Flag(fields.Boolean):
+class Flag(_Messages, fields.Boolean):
     """A JSON boolean."""
-
-    default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
@@ -87,10 +84,8 @@ class Flag(fields.Boolean):
         return value
 
 
-class Identifier(fields.UUID):
+class Identifier(_Messages, fields.UUID):
     """A UUID in its usual form, loaded as lower-case text."""
-
-    default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         canonical = as_uuid(_string(value))
@@ -99,10 +94,8 @@ class Identifier(fields.UUID):
         return canonical
 
 
-class Choice(fields.String):
+class Choice(_Messages, fields.String):
     """One of a closed set of words."""
-
-    default_error_messages = MESSAGES
 
     def __init__(self, words: Iterable[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -116,10 +109,8 @@ class Choice(fields.String):
         return word
 
 
-class Day(fields.Date):
+class Day(_Messages, fields.Date):
     """A date such as ``2026-11-20``, loaded as text."""
-
-    default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:
@@ -131,10 +122,8 @@ class Day(fields.Date):
         return value
 
 
-class Items(fields.List[Any]):
+class Items(_Messages, fields.List[Any]):
     """A JSON array."""
-
-    default_error_messages = MESSAGES
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
@@ -165,14 +154,12 @@ class QueryFlag(Flag):
         return bool(value == "true")
 
 
-class QueryMoment(fields.DateTime):
+class QueryMoment(_Messages, fields.DateTime):
     """A time in a query such as ``2026-11-20T19:23:58Z``, loaded as milliseconds.
 
     A space before the offset is read as a plus that was not encoded. Fractions of a millisecond are
     rounded down, or up with ``round_up``.
     """
-
-    default_error_messages = MESSAGES
 
     def __init__(self, *, round_up: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)

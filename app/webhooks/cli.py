@@ -120,7 +120,7 @@ def retry_command(
             ids = deliveries.undelivered(actor, webhook_id)
             chosen = [(webhook_id, delivery_id) for delivery_id in ids]
         else:
-            rows = [deliveries.find_any(delivery_id) for delivery_id in delivery_ids]
+            rows = [deliveries.find(delivery_id) for delivery_id in delivery_ids]
             chosen = [(row.webhook_id, row.id) for row in rows]
     failed = 0
     with click.progressbar(length=len(chosen), label="Retrying", file=sys.stderr) as bar:

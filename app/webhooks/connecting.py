@@ -53,7 +53,7 @@ class AddressBlocked(HTTPError):
 
 
 class Unresolved(HTTPError):
-    """The name leads nowhere, or the resolver did not answer in time."""
+    """The name does not resolve, or not in time."""
 
 
 @dataclass(frozen=True, slots=True)

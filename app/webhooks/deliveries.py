@@ -164,18 +164,10 @@ def _has_existed(webhook_id: str) -> bool:
     return bool(session.scalar(select(was_deleted)))
 
 
-def find(webhook_id: str, delivery_id: str) -> WebhookDelivery:
-    """An attempt of this webhook; raises NotFound."""
+def find(delivery_id: str, *, webhook_id: str | None = None) -> WebhookDelivery:
+    """An attempt, of this webhook if one is given; raises NotFound."""
     delivery = by_id(WebhookDelivery, delivery_id)
-    if delivery is None or delivery.webhook_id != as_uuid(webhook_id):
-        raise NotFound("delivery", delivery_id)
-    return delivery
-
-
-def find_any(delivery_id: str) -> WebhookDelivery:
-    """An attempt of any webhook; raises NotFound."""
-    delivery = by_id(WebhookDelivery, delivery_id)
-    if delivery is None:
+    if delivery is None or (webhook_id is not None and as_uuid(webhook_id) != delivery.webhook_id):
         raise NotFound("delivery", delivery_id)
     return delivery
 

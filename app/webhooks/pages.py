@@ -322,7 +322,7 @@ def _show_delivery(
     """One attempt with its request, rebuilt from the event, which never changes."""
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
-        delivery = deliveries.find(webhook_id, delivery_id)
+        delivery = deliveries.find(delivery_id, webhook_id=webhook_id)
         body: Any = orjson.loads(attempts.body_of(delivery.id, _event(delivery)))
         siblings = _siblings(delivery)
     return page(

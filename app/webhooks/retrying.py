@@ -108,14 +108,14 @@ def _slot() -> Iterator[None]:
 
 def _delivery(attempt: DeliveryAttempt) -> dict[str, Any]:
     with reading():
-        return delivery_json(deliveries.find(attempt.webhook_id, attempt.id))
+        return delivery_json(deliveries.find(attempt.id))
 
 
 def _prepare(webhook_id: str, delivery_id: str) -> tuple[DeliveryAttempt, Claimed | None]:
     """The new attempt and its claim; a test has no entry in the outbox, so it has no claim."""
     acquire(Lock.OUTBOX)
     webhook = service.find(webhook_id)
-    delivery = deliveries.find(webhook_id, delivery_id)
+    delivery = deliveries.find(delivery_id, webhook_id=webhook_id)
     if delivery.status == DeliveryStatus.SUCCEEDED:
         raise Conflict("delivery_already_succeeded", "This delivery has arrived.")
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
