@@ -37,7 +37,7 @@ WRITE_SECONDS = 10.0
 # The most addresses of a host that are tried.
 DIALLED = 4
 
-# Networks that Python counts as public, and that deliveries must not reach.
+# Networks that deliveries must not reach, beside those that are not global.
 _INSIDE = tuple(
     ipaddress.ip_network(text)
     for text in (

@@ -222,17 +222,17 @@ def _finish(
 
 
 def recover(*, is_alone: bool = False) -> int:
-    """Record attempts past their lease as interrupted; how many entries that were.
+    """Record attempts with an expired lease as interrupted; how many entries that were.
 
-    A lease that reaches farther than any can is over too: the database's clock was set back. With
-    ``is_alone`` (SQLite, at the start) no other server runs, so all leases of servers are over.
+    A lease that ends too far in the future has expired too: the database's clock was set back. With
+    ``is_alone`` (SQLite, at the start) no other server runs, so all leases of servers have expired.
     """
     acquire(Lock.OUTBOX)
     moment, until = database_ms(), OutboxEntry.lease_until
-    is_over = or_(until < moment, until > moment + 2 * LEASE_MS)
+    is_expired = or_(until < moment, until > moment + 2 * LEASE_MS)
     if is_alone:
-        is_over = or_(is_over, OutboxEntry.owner.not_like(f"{BY_COMMAND}%"))
-    statement = select(OutboxEntry).where(_SENDING, is_over)
+        is_expired = or_(is_expired, OutboxEntry.owner.not_like(f"{BY_COMMAND}%"))
+    statement = select(OutboxEntry).where(_SENDING, is_expired)
     entries = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
     events = attempts.events_of([entry.audit_event_id for entry in entries])
     active = frozenset(session.scalars(_ACTIVE))

@@ -38,7 +38,7 @@ TOTAL_SECONDS = 45.0
 
 @operation(Access.HUMAN)
 def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str, Any]:
-    """Send a delivery that did not arrive again; the JSON of the new attempt.
+    """Send once more a delivery that did not arrive; the JSON of the new attempt.
 
     It replaces a scheduled retry and schedules none. Opens its own units of work. Raises NotFound,
     Conflict ``delivery_already_succeeded``, and Unavailable where too many people wait.

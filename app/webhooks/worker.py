@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 SENDERS = 128
 # How long the thread sleeps at most: other processes fill the outbox without waking it.
 POLL_SECONDS = 1.0
-# How often leases that are over are looked for.
+# How often the worker looks for expired leases.
 RECOVERY_MS = 15_000
 # How long a stop waits for attempts in flight; then they count as interrupted.
 PATIENCE_SECONDS = 5.0
@@ -105,7 +105,7 @@ class Worker:
         return self._stopping.is_set() and not self._in_flight and not self._results
 
     def _round(self) -> None:
-        """Record results and claim entries until neither is left to do."""
+        """Record results and claim entries until nothing is due."""
         self._recover()
         while True:
             self._drain()
