@@ -28,10 +28,8 @@ POLICY = (
 )
 
 ASSETS = Path(__file__).parent / "assets"
-PAGES = {"docs": ASSETS / "docs.html", "redoc": ASSETS / "redoc.html"}
-STARTS = {"docs": ASSETS / "docs.js", "redoc": ASSETS / "redoc.js"}
-
-# (page, file name) -> (package, path inside it)
+RENDERERS = ("docs", "redoc")
+# (renderer, file name) -> (package, path inside it)
 PACKAGED = {
     ("docs", "swagger-ui.css"): ("flask_swagger_ui", "dist/swagger-ui.css"),
     ("docs", "swagger-ui-bundle.js"): ("flask_swagger_ui", "dist/swagger-ui-bundle.js"),
@@ -143,12 +141,12 @@ def _tags(registry: Registry) -> list[Json]:
 
 def _install_renderers(blueprint: Blueprint) -> None:
     """Add the renderers' pages and files; raises RuntimeError where a file is not installed."""
-    for page, source in PAGES.items():
-        _serve(blueprint, f"/{page}", source, "text/html")
-        _serve(blueprint, f"/{page}/start.js", STARTS[page], "text/javascript")
-    for (page, name), (package, inside) in PACKAGED.items():
-        kind = "text/css" if name.endswith(".css") else "text/javascript"
-        _serve(blueprint, f"/{page}/{name}", _packaged(package, inside), kind)
+    for renderer in RENDERERS:
+        _serve(blueprint, f"/{renderer}", ASSETS / f"{renderer}.html", "text/html")
+        _serve(blueprint, f"/{renderer}/start.js", ASSETS / f"{renderer}.js", "text/javascript")
+    for (renderer, name), (package, path) in PACKAGED.items():
+        mimetype = "text/css" if name.endswith(".css") else "text/javascript"
+        _serve(blueprint, f"/{renderer}/{name}", _packaged(package, path), mimetype)
 
 
 def _packaged(package: str, inside: str) -> Path:

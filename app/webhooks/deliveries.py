@@ -109,10 +109,6 @@ def delivery_json(delivery: WebhookDelivery) -> dict[str, Any]:
     }
 
 
-def _build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
-    return [delivery_json(row.WebhookDelivery) for row in rows]
-
-
 @operation(Access.HUMAN)
 def list_deliveries(
     actor: Actor,
@@ -151,7 +147,7 @@ def list_deliveries(
         id_column=WebhookDelivery.id,
         limit=limit,
         cursor=cursor,
-        build=_build,
+        build=lambda rows: [delivery_json(row.WebhookDelivery) for row in rows],
     )
 
 

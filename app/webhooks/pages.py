@@ -37,6 +37,12 @@ STATUSES = [
 SINCE = {"1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 PERIODS = [("1h", "Last hour"), ("24h", "Last 24 hours"), ("7d", "Last 7 days")]
 ATTEMPTS = [("2", "Retries only"), ("4", "Last retries only")]
+# The name, the label and the options of each filter.
+FILTERS = (
+    ("status", "Any outcome", STATUSES),
+    ("since", "Any time", PERIODS),
+    ("attempt_min", "Any attempt", ATTEMPTS),
+)
 
 # The part of an event type before the first dot, in words.
 DOMAINS = {
@@ -273,28 +279,20 @@ def _show_webhook(webhook_id: str, *, secret: str = "") -> Response:
 
 def _chosen_filters() -> dict[str, str]:
     """The valid filters in the address; others are ignored."""
-    options = {
-        "status": {key for key, _ in STATUSES},
-        "since": set(SINCE),
-        "attempt_min": {key for key, _ in ATTEMPTS},
-    }
-    sent = {name: request.args.get(name, "") for name in options}
-    chosen = {name: value for name, value in sent.items() if value in options[name]}
+    chosen = {}
+    for name, _, options in FILTERS:
+        value = request.args.get(name, "")
+        if value in dict(options):
+            chosen[name] = value
     event_type = request.args.get("event_type", "").strip()[:64]
     return chosen | ({"event_type": event_type} if event_type else {})
 
 
 def _filter_fields(chosen: dict[str, str]) -> list[dict[str, Any]]:
     """The fields of the filter form; one without options is a text field."""
-    fields: tuple[tuple[str, str, list[tuple[str, str]] | None], ...] = (
-        ("status", "Any outcome", STATUSES),
-        ("since", "Any time", PERIODS),
-        ("attempt_min", "Any attempt", ATTEMPTS),
-        ("event_type", "Event type", None),
-    )
     return [
         {"name": name, "label": label, "options": options, "value": chosen.get(name, "")}
-        for name, label, options in fields
+        for name, label, options in (*FILTERS, ("event_type", "Event type", None))
     ]
 
 

@@ -1,6 +1,5 @@
 """The verbs of webhooks, humans only, and the encryption of their secrets."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -15,7 +14,7 @@ from app.core.ids import as_uuid
 from app.database import encryption
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
-from app.database.session import AnyRow, session
+from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.webhooks import pending, rules
 from app.webhooks.models import Webhook
@@ -91,10 +90,6 @@ def _context(webhook_id: str) -> str:
     return f"webhook:{webhook_id}"
 
 
-def _build(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
-    return [webhook_json(row.Webhook) for row in rows]
-
-
 @operation(Access.HUMAN)
 def list_webhooks(actor: Actor, *, limit: int, cursor: str | None) -> Page:
     return page(
@@ -104,13 +99,12 @@ def list_webhooks(actor: Actor, *, limit: int, cursor: str | None) -> Page:
         id_column=Webhook.id,
         limit=limit,
         cursor=cursor,
-        build=_build,
+        build=lambda rows: [webhook_json(row.Webhook) for row in rows],
     )
 
 
 @operation(Access.HUMAN)
 def get_webhook(actor: Actor, webhook_id: str) -> Webhook:
-    """The webhook of this id; raises NotFound."""
     return find(webhook_id)
 
 
