@@ -34,7 +34,7 @@ from app.mcp.messages import (
     parse,
     result,
 )
-from app.mcp.methods import MethodCall, ToolInvocation, method_of
+from app.mcp.methods import Invocation, MethodCall, method_of
 from app.mcp.registry import EndpointConfig
 
 log = logging.getLogger(__name__)
@@ -191,7 +191,7 @@ def _call_tool(
         problem = ProtocolError(
             INVALID_PARAMS, "tools/call takes name, a string, and arguments, an object."
         )
-    invocation = ToolInvocation(
+    invocation = Invocation(
         config,
         token,
         name if isinstance(name, str) else "",

@@ -208,7 +208,7 @@ METHODS: dict[str, Method] = {
 
 
 @dataclass(slots=True)
-class ToolInvocation:
+class Invocation:
     """One ``tools/call``."""
 
     config: EndpointConfig
@@ -289,7 +289,7 @@ class ToolInvocation:
         echo = arguments.pop(CLIENT_REQUEST_ID.name, None)
         if echo is not None:
             text.checked(echo, CLIENT_REQUEST_ID.name, CLIENT_REQUEST_ID_LENGTH)
-        key = arguments.pop(IDEMPOTENCY_KEY.name, None) if tool.keyed else None
+        key = arguments.pop(IDEMPOTENCY_KEY.name, None)
         call = ToolCall(actor, arguments)
         if key is None:
             return _with_echo(tool.view(call), echo)

@@ -131,6 +131,8 @@ IDEMPOTENCY_KEY = text(
 )
 # Echoed and never stored, as in REST. Hidden, as few agents need it.
 CLIENT_REQUEST_ID = text("client_request_id", "Echoed in the result.", hidden=True)
+# What tools take that create something which must not exist twice.
+CREATE_ONCE = (IDEMPOTENCY_KEY, CLIENT_REQUEST_ID)
 IF_MATCH = text("if_match", "The etag you read: refuse if it changed since.", alias="expected_etag")
 EDITS = edits("edits", "Instead of body: each find must occur exactly once.")
 

@@ -69,8 +69,6 @@ class Tool:
     view: View
     parameters: tuple[Parameter, ...] = ()
     hints: Hints = READS
-    # Takes an idempotency_key, with the meaning of the REST header.
-    keyed: bool = False
     # Arguments that an agent may expect here, and the tool that takes them.
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from app.mcp.messages import rows
 from app.mcp.parameters import (
-    CLIENT_REQUEST_ID,
-    IDEMPOTENCY_KEY,
+    CREATE_ONCE,
     INCLUDE_BODY,
     PAGE,
     body,
@@ -47,13 +46,11 @@ def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     "Create sticky note",
     calls=service.create_in_project,
     hints=ADDS,
-    keyed=True,
     parameters=(
         PROJECT,
         body("body", "Simple Markdown, 1 to 65,536 characters.", required=True),
         COLOR,
-        IDEMPOTENCY_KEY,
-        CLIENT_REQUEST_ID,
+        *CREATE_ONCE,
     ),
 )
 def create_sticky_note(call: ToolCall) -> dict[str, Any]:
@@ -101,7 +98,6 @@ def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
     "Turn note into ticket",
     calls=conversion.convert_note,
     hints=ADDS,
-    keyed=True,
     parameters=(
         NOTE,
         PROJECT,
@@ -110,8 +106,7 @@ def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
         choice("priority", Priority, "Priority.", default="medium"),
         ASSIGNEE,
         PARENT,
-        IDEMPOTENCY_KEY,
-        CLIENT_REQUEST_ID,
+        *CREATE_ONCE,
     ),
 )
 def convert_sticky_note(call: ToolCall) -> dict[str, Any]:

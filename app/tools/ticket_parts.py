@@ -5,7 +5,7 @@ from typing import Any
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
-    IDEMPOTENCY_KEY,
+    CREATE_ONCE,
     INCLUDE_BODY,
     PAGE,
     body,
@@ -116,8 +116,7 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     "Add comment",
     calls=comments.create_comment,
     hints=ADDS,
-    keyed=True,
-    parameters=(TICKET, TEXT, IDEMPOTENCY_KEY, CLIENT_REQUEST_ID),
+    parameters=(TICKET, TEXT, *CREATE_ONCE),
 )
 def add_comment(call: ToolCall) -> dict[str, Any]:
     """Comment on a ticket: findings, questions, results. With a change of state, give the comment

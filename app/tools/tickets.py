@@ -7,9 +7,8 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.mcp.messages import rows
 from app.mcp.parameters import (
-    CLIENT_REQUEST_ID,
+    CREATE_ONCE,
     EDITS,
-    IDEMPOTENCY_KEY,
     IF_MATCH,
     INCLUDE_BODY,
     PAGE,
@@ -128,7 +127,6 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     "Create ticket",
     calls=creating.create_ticket,
     hints=ADDS,
-    keyed=True,
     parameters=(
         needed(PROJECT),
         needed(TITLE),
@@ -140,8 +138,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         PARENT,
         LABELS,
         DUE_DATE,
-        IDEMPOTENCY_KEY,
-        CLIENT_REQUEST_ID,
+        *CREATE_ONCE,
     ),
 )
 def create_ticket(call: ToolCall) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from app.core.ids import as_uuid
 from app.database.session import session
 from app.mcp.messages import rows
 from app.mcp.parameters import (
-    CLIENT_REQUEST_ID,
+    CREATE_ONCE,
     EDITS,
-    IDEMPOTENCY_KEY,
     IF_MATCH,
     INCLUDE_BODY,
     PAGE,
@@ -123,7 +122,6 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     "Create wiki page",
     calls=service.create_page,
     hints=ADDS,
-    keyed=True,
     parameters=(
         line("title", "1 to 200 characters.", required=True),
         text("slug", "Such as release-notes; made from the title if absent."),
@@ -133,8 +131,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
             "Key or UUID; without it the page is global, which bots need a permission for.",
             alias="project_id",
         ),
-        IDEMPOTENCY_KEY,
-        CLIENT_REQUEST_ID,
+        *CREATE_ONCE,
     ),
 )
 def create_wiki_page(call: ToolCall) -> dict[str, Any]:
