@@ -75,11 +75,7 @@ def _send(body: Any, status: int = 200) -> Response:
 
 def _unavailable(error: Unavailable, request_id: RequestId = None) -> ProtocolError:
     return ProtocolError(
-        INTERNAL_ERROR,
-        error.message,
-        status=503,
-        data={"code": error.code},
-        request_id=request_id,
+        INTERNAL_ERROR, error.message, status=503, data={"code": error.code}, request_id=request_id
     )
 
 
@@ -179,11 +175,7 @@ def _authenticate(config: EndpointConfig, token: str) -> Actor:
 
 
 def _call_tool(
-    config: EndpointConfig,
-    token: str,
-    message: Message,
-    parsed: ParsedRequest,
-    settings: Settings,
+    config: EndpointConfig, token: str, message: Message, parsed: ParsedRequest, settings: Settings
 ) -> Response:
     name, arguments = message.params.get("name"), message.params.get("arguments")
     problem = parsed.error

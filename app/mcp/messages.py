@@ -150,10 +150,7 @@ def _advice(error: DomainError) -> str:
 
 
 def rows(
-    envelope: dict[str, Any],
-    *,
-    with_body: bool = False,
-    may_be_empty: Sequence[str] | None = None,
+    envelope: dict[str, Any], *, with_body: bool = False, may_be_empty: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """A list's envelope, its rows without empty fields and, unless ``with_body``, long texts.
 

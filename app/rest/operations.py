@@ -158,10 +158,7 @@ def _prefixes(route: Route) -> list[str]:
 
 
 def operation(
-    route: Route,
-    routes: Mapping[str, Route],
-    components: Components,
-    versioned: set[type[Schema]],
+    route: Route, routes: Mapping[str, Route], components: Components, versioned: set[type[Schema]]
 ) -> Json:
     """The operation object; ``versioned`` are the schemas of resources that have an ETag.
 

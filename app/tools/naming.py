@@ -24,10 +24,7 @@ TICKET = parameters.text(
 )
 PROJECT = parameters.text("project", "Project: key (OPS) or UUID.", alias="project_id")
 ASSIGNEE = parameters.text(
-    "assignee",
-    "Username, UUID or me; none for nobody.",
-    alias="assignee_user_id",
-    clearable=True,
+    "assignee", "Username, UUID or me; none for nobody.", alias="assignee_user_id", clearable=True
 )
 EXPECTED_ASSIGNEE = parameters.text(
     "expected_assignee",

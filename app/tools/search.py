@@ -31,10 +31,6 @@ def search(call: ToolCall) -> dict[str, Any]:
     if call["project"] is not None:
         project_id = naming.project_id(call.actor, call["project"])
     page = service.query(
-        call.actor,
-        q=call["q"],
-        type=call["type"],
-        project_id=project_id,
-        **call.window,
+        call.actor, q=call["q"], type=call["type"], project_id=project_id, **call.window
     )
     return rows(page.envelope)

@@ -3,15 +3,7 @@
 from typing import Any
 
 from app.mcp.messages import rows
-from app.mcp.parameters import (
-    CREATE_ONCE,
-    INCLUDE_BODY,
-    PAGE,
-    body,
-    choice,
-    clear_fields,
-    text,
-)
+from app.mcp.parameters import CREATE_ONCE, INCLUDE_BODY, PAGE, body, choice, clear_fields, text
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.sticky_notes import conversion, service
 from app.sticky_notes.service import note_json
@@ -67,12 +59,7 @@ def create_sticky_note(call: ToolCall) -> dict[str, Any]:
     "Update sticky note",
     calls=service.update_note,
     hints=REPLACES,
-    parameters=(
-        NOTE,
-        body("body", "Replaces the whole text."),
-        COLOR,
-        clear_fields("color"),
-    ),
+    parameters=(NOTE, body("body", "Replaces the whole text."), COLOR, clear_fields("color")),
 )
 def update_sticky_note(call: ToolCall) -> dict[str, Any]:
     """Change the text or color of a project's note."""

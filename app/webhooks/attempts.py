@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID
 from app.core.clock import iso
-from app.database.session import session
+from app.database.session import AnyRow, session
 from app.tickets.models import Ticket
 from app.webhooks.models import Webhook
 from app.webhooks.service import opened
@@ -109,13 +109,14 @@ def events_of(audit_event_ids: Sequence[str]) -> dict[str, Event]:
     if not audit_event_ids:
         return {}
     rows = session.execute(_BY_IDS, {"ids": list(set(audit_event_ids))})
-    return {row.AuditEvent.id: _event(row.AuditEvent, row.username, row.display_id) for row in rows}
+    return {row.AuditEvent.id: _event(row) for row in rows}
 
 
-def _event(stored: AuditEvent, username: str | None, display_id: str | None) -> Event:
+def _event(row: AnyRow) -> Event:
+    stored: AuditEvent = row.AuditEvent
     target: dict[str, Any] = {"kind": stored.target_kind, "id": stored.target_id}
-    if stored.target_kind == "ticket" and display_id is not None:
-        target["display_id"] = display_id
+    if stored.target_kind == "ticket" and row.display_id is not None:
+        target["display_id"] = row.display_id
     content = {
         "type": stored.event_type,
         "occurred_at": iso(stored.created_at),
@@ -123,7 +124,7 @@ def _event(stored: AuditEvent, username: str | None, display_id: str | None) -> 
         "actor": {
             "user_id": stored.actor_user_id,
             "kind": stored.actor_kind,
-            "username": username,
+            "username": row.username,
         },
         "target": target,
         "payload": stored.payload,

@@ -194,12 +194,7 @@ class _Connection(HTTPSConnection):
     """Resolves once, checks every address, and connects to one that it checked."""
 
     def __init__(
-        self,
-        host: str,
-        *args: Any,
-        allowed: tuple[Network, ...],
-        guard: Guard,
-        **kwargs: Any,
+        self, host: str, *args: Any, allowed: tuple[Network, ...], guard: Guard, **kwargs: Any
     ) -> None:
         self._resolved_name = host
         self._allowed = allowed

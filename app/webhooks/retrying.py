@@ -122,8 +122,7 @@ def _prepare(webhook_id: str, delivery_id: str) -> tuple[DeliveryAttempt, Claime
     if delivery.audit_event_id is None:
         return _test_attempt(webhook, number, delivery.request_id), None
     pending.drop(
-        OutboxEntry.audit_event_id == delivery.audit_event_id,
-        OutboxEntry.webhook_id == webhook.id,
+        OutboxEntry.audit_event_id == delivery.audit_event_id, OutboxEntry.webhook_id == webhook.id
     )
     entry = OutboxEntry(
         id=ids.new_id(),
