@@ -49,7 +49,7 @@ def list_pages(call: Call) -> Answer:
     status=201,
     idempotent=True,
     leads_to=("wiki.pages.get", "wiki.pages.update", "wiki.revisions.list"),
-    # Of the project that the body names.
+    # The project named in the body may be deleted.
     errors=(Conflict, Gone),
 )
 def create_page(call: Call) -> Answer:

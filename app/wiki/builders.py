@@ -8,17 +8,13 @@ from app.wiki.models import WikiPage
 
 
 def page_json(page: WikiPage) -> dict[str, Any]:
-    """A page."""
     return {"body": page.body, **row_json(page)}
 
 
 def row_json(page: Any) -> dict[str, Any]:
-    """A page as lists show it: without its body."""
+    """A page without its body, as lists show it."""
     return {
-        "id": page.id,
-        "slug": page.slug,
-        "title": page.title,
-        "project_id": page.project_id,
+        **page_summary(page),
         "revision_number": page.revision_number,
         "created_by_user_id": page.created_by_user_id,
         "updated_by_user_id": page.updated_by_user_id,
@@ -28,8 +24,13 @@ def row_json(page: Any) -> dict[str, Any]:
     }
 
 
+def page_summary(row: Any) -> dict[str, Any]:
+    """A page as links name it."""
+    return {"id": row.id, "slug": row.slug, "title": row.title, "project_id": row.project_id}
+
+
 def revision_row_json(row: Any, author: UserSummary) -> dict[str, Any]:
-    """A revision as lists show it: without its body."""
+    """A revision without its body, as lists show it."""
     return {
         "id": row.id,
         "page_id": row.page_id,
@@ -43,10 +44,4 @@ def revision_row_json(row: Any, author: UserSummary) -> dict[str, Any]:
 
 
 def revision_json(row: Any, author: UserSummary) -> dict[str, Any]:
-    """A revision with its body."""
     return {**revision_row_json(row, author), "body": row.body}
-
-
-def page_summary(row: Any) -> dict[str, Any]:
-    """A page where a link names one."""
-    return {"id": row.id, "slug": row.slug, "title": row.title, "project_id": row.project_id}

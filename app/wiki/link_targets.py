@@ -1,4 +1,4 @@
-"""What the links of a text lead to, as its reader sees it."""
+"""What the links of a text lead to, for one reader."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -17,28 +17,27 @@ from app.web.wiki_addresses import address_of, address_of_new
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
-# Of each kind; a body of a megabyte could name many more, and nobody would read them.
+# Links of each kind that are resolved; a body of a megabyte could name many more.
 RESOLVED = 5000
 PAGE = "page"
 TICKET = "ticket"
 
-
-# What is there of what a text names: kind, slug or display id, title, id, project's id, and of
-# tickets the state's name and category.
+# An existing target: kind, slug or display id, title, id, project id, and for tickets the name and
+# category of the state.
 Known = tuple[str, str, str, str, str | None, str, str]
 
 
 def targets(actor: Actor, project_id: str | None, key: str | None, links: Links) -> Targets:
-    """The targets of links in a text of this project, or of none, in one statement."""
+    """The targets of links in a text of the project, or of none, in one statement."""
     return targets_of(known(actor, project_id, links), key, links)
 
 
 def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
-    """What is there, for this actor, of what links in a text of this project, or of none, name."""
+    """The existing targets, visible to the actor, of links in a text of the project, or none."""
     values: dict[str, Any] = {
-        name: list(asked[:RESOLVED])
-        for name, asked in (("slugs", links.slugs), ("display_ids", links.tickets))
-        if asked
+        name: list(names[:RESOLVED])
+        for name, names in (("slugs", links.slugs), ("display_ids", links.tickets))
+        if names
     }
     if not values:
         return []
@@ -49,17 +48,19 @@ def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
 
 
 def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
-    """What links in a text of the project of this key, or of none, lead to, if that is there.
+    """The targets of links in a text of the project with this key, or of none.
 
-    A page is the project's own, else the global one.
+    A slug means the project's own page, else the global one.
     """
     pages: dict[str, Target] = {}
     tickets: dict[str, Target] = {}
-    # The project's page comes after the global one of its slug, and so stands.
-    for kind, name, title, identifier, home, state, category in sorted(rows, key=_is_of_project):
+    # The project's page comes after the global one of its slug, and so replaces it.
+    for kind, name, title, identifier, project_id, state, category in sorted(
+        rows, key=_is_of_project
+    ):
         if kind == PAGE:
-            place = key if home is not None else None
-            pages[name] = Resolved(address_of(place, name, identifier), title)
+            scope = key if project_id is not None else None
+            pages[name] = Resolved(address_of(scope, name, identifier), title)
         else:
             is_done = category == StateCategory.DONE.value
             tickets[name] = Resolved(f"/tickets/{name}", title, state, is_done)
@@ -72,21 +73,22 @@ def _is_of_project(row: Known) -> bool:
 
 
 @lru_cache
-def _statement(asked: frozenset[str], in_project: bool, fenced: bool) -> Prepared:
-    """The statement for what is asked. Making it costs more than running it."""
-    parts = [
-        *([_pages(in_project, fenced)] if "slugs" in asked else []),
-        *([_tickets(fenced)] if "display_ids" in asked else []),
-    ]
+def _statement(names: frozenset[str], in_project: bool, fenced: bool) -> Prepared:
+    """Cached, as building the statement costs more than running it."""
+    parts = []
+    if "slugs" in names:
+        parts.append(_pages(in_project, fenced))
+    if "display_ids" in names:
+        parts.append(_tickets(fenced))
     return Prepared(union_all(*parts) if len(parts) > 1 else parts[0], planned_once=True)
 
 
 def _pages(in_project: bool, fenced: bool) -> AnySelect:
-    # A text names few slugs, and a slug has few pages; a scope may have thousands.
-    home: ColumnElement[str | None] = Unindexed(WikiPage.project_id)
-    scope: ColumnElement[bool] = home.is_(None)
+    # The index on slugs must be used: a text names few, and a scope can have thousands of pages.
+    page_scope: ColumnElement[str | None] = Unindexed(WikiPage.project_id)
+    scope: ColumnElement[bool] = page_scope.is_(None)
     if in_project:
-        scope = or_(scope, home == bindparam("project_id", type_=Id()))
+        scope = or_(scope, page_scope == bindparam("project_id", type_=Id()))
     return select(
         literal(PAGE).label("kind"),
         WikiPage.slug.label("name"),

@@ -1,7 +1,7 @@
-"""The link graph: what pages name, which page a slug means, backlinks and broken links.
+"""The link graph: stored links, backlinks, the sentences around links, broken links.
 
 A ``[[slug]]`` means the page of its own scope, else the global one, else it is broken. That is
-decided when the graph is read, so a page made later heals links and a deleted one breaks them.
+decided on reading, so a page created later heals links and a deleted one breaks them.
 """
 
 import re
@@ -12,7 +12,6 @@ from functools import lru_cache
 from sqlalchemy import (
     ColumnElement,
     String,
-    and_,
     bindparam,
     case,
     delete,
@@ -27,8 +26,6 @@ from sqlalchemy.orm import aliased
 from app import markdown
 from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.errors import NotFound
-from app.core.ids import as_uuid
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
 from app.database.session import AnySelect, Prepared, session
@@ -37,15 +34,15 @@ from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink
 
-# What is read of a body around its first link: on each side, and in all.
+# Characters read of a body: before its first link, and in all.
 BEFORE = 300
 READ = 900
-# What is shown on each side of the link.
+# Characters shown on each side of the link.
 SHOWN = 110
-# How a link goes on after the slug: at once at its end, or with words of its own.
+# What follows the slug in a link.
 _FORMS = {"plain": "]]", "named": "|"}
 
-# Where a paragraph, an item of a list, a heading or a row of a table begins.
+# Where a paragraph, list item, heading or table row begins.
 _BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:(?:[-+*>]|#{1,6}|[0-9]{1,9}[.)])\s|\|))")
 _MARKER = re.compile(r"\A\s*(?:(?:[-+*>]|#{1,6}|[0-9]{1,9}[.)])\s+(?:\[[ xX]\]\s+)?|\|\s*)")
 _END = re.compile(r"(?<=[.!?])\s+")
@@ -56,7 +53,7 @@ _EMPHASIS = re.compile(r"`+|\*+|~~|(?<!\w)_+|_+(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What stands before the link, the link's own words, and what stands after it."""
+    """The text before a link, the link's own text, and the text after it."""
 
     before: str
     link: str
@@ -64,21 +61,21 @@ class Sentence:
 
 
 def _around() -> Prepared:
-    """A piece of the body of each of ``page_ids``, around the first link that is one of both."""
-    plain, named = (Position(WikiPage.body, bindparam(one, type_=String)) for one in _FORMS)
-    at = case(
+    """The part of each page's body around the first link, in either form."""
+    plain, named = (Position(WikiPage.body, bindparam(form, type_=String)) for form in _FORMS)
+    position = case(
         (plain == 0, named),
         (named == 0, plain),
         (plain < named, plain),
         else_=named,
     )
-    start = case((at > BEFORE, at - BEFORE), else_=1)
+    start = case((position > BEFORE, position - BEFORE), else_=1)
     return Prepared(
         select(
             WikiPage.id,
             func.substr(WikiPage.body, start, READ).label("text"),
             start.label("start"),
-        ).where(WikiPage.id.in_(bindparam("page_ids", expanding=True)), at > 0)
+        ).where(WikiPage.id.in_(bindparam("page_ids", expanding=True)), position > 0)
     )
 
 
@@ -86,18 +83,21 @@ _AROUND = _around()
 
 
 def around(page_ids: Iterable[str], slug: str) -> dict[str, Sentence]:
-    """By page, the sentence around its first link to this slug, in one statement."""
-    wanted = list(page_ids)
-    if not wanted:
+    """By page id, the sentence around its first link to this slug, in one statement."""
+    page_ids = list(page_ids)
+    if not page_ids:
         return {}
     forms = {name: f"[[{slug}{end}" for name, end in _FORMS.items()}
-    rows = _AROUND.all(page_ids=wanted, **forms)
-    found = {row.id: sentence(row.text, slug, is_cut=row.start > 1) for row in rows}
-    return {page_id: one for page_id, one in found.items() if one is not None}
+    sentences: dict[str, Sentence] = {}
+    for row in _AROUND.all(page_ids=page_ids, **forms):
+        found = sentence(row.text, slug, is_cut=row.start > 1)
+        if found is not None:
+            sentences[row.id] = found
+    return sentences
 
 
 def sentence(text: str, slug: str, *, is_cut: bool = False) -> Sentence | None:
-    """The sentence around the first link to the slug; ``is_cut``: the text has no beginning."""
+    """The sentence around the first link to the slug; ``is_cut``: the text begins mid-body."""
     link = re.search(rf"\[\[{re.escape(slug)}(?:\|([^\[\]\n]{{1,300}}))?\]\]", text)
     if link is None:
         return None
@@ -116,33 +116,33 @@ def sentence(text: str, slug: str, *, is_cut: bool = False) -> Sentence | None:
 
 
 def _plain(text: str) -> str:
-    """One line without marks; a space at its end stays, as the link follows."""
-    text = _WIKI.sub(lambda found: found[2] or found[1], text)
+    """The text on one line without markup; a trailing space stays before the link."""
+    text = _WIKI.sub(lambda match: match[2] or match[1], text)
     text = _EMPHASIS.sub("", _LINK.sub(r"\1", text)).replace("|", " ")
     return re.sub(r"\s+", " ", text)
 
 
-def store(wiki_page: WikiPage) -> None:
-    """Keep what the page's body names now; links that stay keep their rows."""
-    found = markdown.parse(wiki_page.body)
-    _replace_slugs(wiki_page.id, set(found.slugs))
-    session.execute(delete(WikiTicketLink).where(WikiTicketLink.page_id == wiki_page.id))
-    if found.tickets:
+def store(page: WikiPage) -> None:
+    """Store the links of the page's body; unchanged page links keep their rows."""
+    links = markdown.parse(page.body)
+    _replace_slugs(page.id, set(links.slugs))
+    session.execute(delete(WikiTicketLink).where(WikiTicketLink.page_id == page.id))
+    if links.tickets:
         session.execute(
             insert(WikiTicketLink),
-            [{"page_id": wiki_page.id, "display_id": display_id} for display_id in found.tickets],
+            [{"page_id": page.id, "display_id": display_id} for display_id in links.tickets],
         )
 
 
-def _replace_slugs(page_id: str, wanted: set[str]) -> None:
+def _replace_slugs(page_id: str, slugs: set[str]) -> None:
     before = set(session.scalars(select(WikiLink.target_slug).where(WikiLink.page_id == page_id)))
-    gone = before - wanted
-    if gone:
+    removed = before - slugs
+    if removed:
         session.execute(
-            delete(WikiLink).where(WikiLink.page_id == page_id, WikiLink.target_slug.in_(gone))
+            delete(WikiLink).where(WikiLink.page_id == page_id, WikiLink.target_slug.in_(removed))
         )
     rows = []
-    for slug in sorted(wanted - before):
+    for slug in sorted(slugs - before):
         identifier = ids.new_id()
         rows.append(
             {
@@ -157,31 +157,27 @@ def _replace_slugs(page_id: str, wanted: set[str]) -> None:
 
 
 def _has_own_page() -> ColumnElement[bool]:
-    """Whether the linking page's own scope has a live page of the slug."""
+    """Whether the project of the linking page has a live page of the slug."""
     own = aliased(WikiPage, name="own")
-    return exists(
-        select(own.id).where(
-            own.slug == WikiLink.target_slug,
-            own.deleted_at.is_(None),
-            own.project_id == WikiPage.project_id,
-        )
-    )
+    return _has_live_page(own, own.project_id == WikiPage.project_id)
 
 
 def _has_global_page() -> ColumnElement[bool]:
     common = aliased(WikiPage, name="common")
+    return _has_live_page(common, common.project_id.is_(None))
+
+
+def _has_live_page(page: type[WikiPage], in_scope: ColumnElement[bool]) -> ColumnElement[bool]:
     return exists(
-        select(common.id).where(
-            common.slug == WikiLink.target_slug,
-            common.deleted_at.is_(None),
-            common.project_id.is_(None),
+        select(page.id).where(
+            page.slug == WikiLink.target_slug, page.deleted_at.is_(None), in_scope
         )
     )
 
 
 @lru_cache
-def _linking(fenced: bool) -> AnySelect:
-    """Links of live pages that an actor can see (``loaders.fence``)."""
+def _links_of_live_pages(fenced: bool) -> AnySelect:
+    """Links of live pages that an actor can see; for ``fenced`` see ``loaders.seen``."""
     return (
         select(
             WikiLink.id.label("link_id"),
@@ -198,9 +194,9 @@ def _linking(fenced: bool) -> AnySelect:
 
 
 @lru_cache
-def _meaning(fenced: bool, is_global: bool) -> AnySelect:
-    """Links of a slug that mean the global page of it, or a project's."""
-    statement = _linking(fenced).where(WikiLink.target_slug == bindparam("slug"))
+def _backlinks(fenced: bool, is_global: bool) -> AnySelect:
+    """Links that mean the global page of a slug, or a project's."""
+    statement = _links_of_live_pages(fenced).where(WikiLink.target_slug == bindparam("slug"))
     if is_global:
         return statement.where(or_(WikiPage.project_id.is_(None), ~_has_own_page()))
     return statement.where(WikiPage.project_id == bindparam("project_id"))
@@ -208,7 +204,7 @@ def _meaning(fenced: bool, is_global: bool) -> AnySelect:
 
 @lru_cache
 def _broken(fenced: bool) -> AnySelect:
-    return _linking(fenced).where(and_(~_has_own_page(), ~_has_global_page()))
+    return _links_of_live_pages(fenced).where(~_has_own_page(), ~_has_global_page())
 
 
 @operation(Access.READ)
@@ -221,9 +217,7 @@ def list_backlinks(
     include_deleted: bool = False,
 ) -> Page:
     """The pages whose links mean this one, each once, the newest link first."""
-    if as_uuid(page_id) is None:
-        raise NotFound("wiki_page", page_id)
-    target = loaders.visible(actor, page_id, include_deleted=include_deleted)
+    target = loaders.visible_by_id(actor, page_id, include_deleted=include_deleted)
     return links_to(actor, target.slug, target.project_id, limit=limit, cursor=cursor)
 
 
@@ -234,7 +228,7 @@ def links_to(
     fence = loaders.fence(actor)
     scope = {"project_id": project_id} if project_id is not None else {}
     return paginate(
-        _meaning(bool(fence), project_id is None),
+        _backlinks(bool(fence), project_id is None),
         kind="backlink",
         sort=WikiLink.created_at,
         id_column=WikiLink.id,

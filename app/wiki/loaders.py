@@ -1,7 +1,4 @@
-"""Finding wiki pages: by id, or by a slug whose scope is known or has to be found.
-
-``visible`` is what an actor can see, ``writable`` what it may change.
-"""
+"""Finding wiki pages by id or slug: ``visible`` for reading, ``writable`` for a change."""
 
 from typing import Any, Protocol
 
@@ -11,15 +8,14 @@ from app.audit.service import Target
 from app.core.actor import Actor
 from app.core.errors import Forbidden, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.database.session import session
+from app.database.session import by_id, session
 from app.projects import loaders as projects
 from app.projects.models import Project
 from app.wiki import slugs
 from app.wiki.models import WikiPage
 
-# The scope of global pages, as it stands in a query: ``project_id=null``.
+# How a query string names the global pages: ``project_id=null``.
 GLOBAL = "null"
-
 
 _IS_GLOBAL = WikiPage.project_id.is_(None)
 _IN_LIVE_PROJECT = WikiPage.project_id.not_in(
@@ -30,22 +26,20 @@ _SEEN_THROUGH_FENCE = or_(
     _IS_GLOBAL,
     and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(bindparam("allowlist", expanding=True))),
 )
-
-
-def seen_by(actor: Actor) -> ColumnElement[bool]:
-    """Pages of live projects that the actor can see, and all global ones."""
-    if not actor.allowlist:
-        return _SEEN
-    return or_(_IS_GLOBAL, and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(sorted(actor.allowlist))))
-
-
-# Of the pages of one slug, the one first that it means without a scope: the global one, else the
-# newest.
+# The order in which pages of one slug are preferred without a scope: the global page first, then
+# the most recently changed.
 MEANT_FIRST = (
     WikiPage.project_id.is_not(None),
     WikiPage.updated_at.desc(),
     WikiPage.id.desc(),
 )
+
+
+def seen_by(actor: Actor) -> ColumnElement[bool]:
+    """Global pages, and pages of live projects that the actor can see."""
+    if not actor.allowlist:
+        return _SEEN
+    return or_(_IS_GLOBAL, and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(sorted(actor.allowlist))))
 
 
 def live_for(actor: Actor) -> ColumnElement[bool]:
@@ -54,37 +48,41 @@ def live_for(actor: Actor) -> ColumnElement[bool]:
 
 
 def meant_by_slugs(actor: Actor) -> ColumnElement[bool]:
-    """Live pages that the actor can see; of each slug the one that it means without a scope."""
-    place = func.row_number().over(partition_by=WikiPage.slug, order_by=MEANT_FIRST)
-    ranked = select(WikiPage.id, place.label("place")).where(live_for(actor)).subquery()
-    return WikiPage.id.in_(select(ranked.c.id).where(ranked.c.place == 1))
+    """For each slug, the one live page that the actor gets without naming a scope."""
+    rank = func.row_number().over(partition_by=WikiPage.slug, order_by=MEANT_FIRST)
+    ranked = select(WikiPage.id, rank.label("rank")).where(live_for(actor)).subquery()
+    return WikiPage.id.in_(select(ranked.c.id).where(ranked.c.rank == 1))
 
 
 def seen(*, fenced: bool) -> ColumnElement[bool]:
-    """``seen_by`` for a statement that is made once; its values are those of ``fence``."""
+    """``seen_by`` for a prepared statement; ``fence`` gives its parameters."""
     return _SEEN_THROUGH_FENCE if fenced else _SEEN
 
 
 def fence(actor: Actor) -> dict[str, Any]:
-    """The values that ``seen`` needs for a bot with an allowlist; nothing for others."""
+    """The parameters of ``seen``: empty for an actor without an allowlist."""
     return {"allowlist": sorted(actor.allowlist)} if actor.allowlist else {}
 
 
 def visible(
     actor: Actor, reference: str, *, project_id: str | None = None, include_deleted: bool = False
 ) -> WikiPage:
-    """The page of an id or slug; ``project_id`` (an id or ``null``) settles a slug's scope.
+    """The page of an id or slug; ``project_id`` (an id or ``null``) is the scope of a slug.
 
     Raises NotFound, Gone, and InvalidField ``ambiguous_slug`` where several scopes have the slug.
     """
-    identifier = as_uuid(reference)
-    if identifier is None:
+    if as_uuid(reference) is None:
         return _by_slug(actor, reference, project_id, include_deleted)
-    page = session.get(WikiPage, identifier)
+    return visible_by_id(actor, reference, include_deleted=include_deleted)
+
+
+def visible_by_id(actor: Actor, page_id: str, *, include_deleted: bool = False) -> WikiPage:
+    """The page of this id; raises NotFound or Gone."""
+    page = by_id(WikiPage, page_id)
     if page is None or not _sees(actor, page):
-        raise NotFound("wiki_page", reference)
+        raise NotFound("wiki_page", page_id)
     if not include_deleted:
-        _check_live(page, reference)
+        _check_live(page, page_id)
     return page
 
 
@@ -100,20 +98,17 @@ def _check_live(page: WikiPage, reference: str) -> None:
 
 
 def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: bool) -> WikiPage:
-    """The live page of the slug in its scope; else, if there was one, the deleted one."""
+    """The live page of the slug in its scope, else the deleted page that had the slug last."""
     if not slugs.is_slug(slug):
         raise NotFound("wiki_page", slug)
     statement = select(WikiPage).where(WikiPage.slug == slug, seen_by(actor))
     if project_id == GLOBAL:
-        statement = statement.where(WikiPage.project_id.is_(None))
+        statement = statement.where(_IS_GLOBAL)
     elif project_id is not None:
-        statement = statement.where(
-            or_(WikiPage.project_id == project_id, WikiPage.project_id.is_(None))
-        )
-    found = session.scalars(
-        statement.order_by(WikiPage.created_at.desc(), WikiPage.id.desc())
-    ).all()
-    live = [page for page in found if not page.is_deleted]
+        statement = statement.where(or_(WikiPage.project_id == project_id, _IS_GLOBAL))
+    statement = statement.order_by(WikiPage.created_at.desc(), WikiPage.id.desc())
+    pages = session.scalars(statement).all()
+    live = [page for page in pages if not page.is_deleted]
     if project_id not in (None, GLOBAL):
         live.sort(key=lambda page: page.project_id is None)
     elif len(live) > 1:
@@ -122,22 +117,22 @@ def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: b
         )
     if live:
         return live[0]
-    if not found:
+    if not pages:
         return _of_deleted_project(actor, slug, project_id, include_deleted)
     if not include_deleted:
         raise Gone("wiki_page", slug)
-    return found[0]
+    return pages[0]
 
 
 def _of_deleted_project(
     actor: Actor, slug: str, project_id: str | None, include_deleted: bool
 ) -> WikiPage:
-    """What the slug names where nothing else does; raises NotFound, and Gone for the project."""
+    """The page of the slug in a deleted project; raises NotFound, and Gone for the project."""
     statement = select(WikiPage).where(WikiPage.slug == slug, WikiPage.project_id.is_not(None))
     if project_id is not None:
         statement = statement.where(WikiPage.project_id == as_uuid(project_id))
     statement = statement.order_by(WikiPage.created_at.desc(), WikiPage.id.desc())
-    page = next((one for one in session.scalars(statement) if _sees(actor, one)), None)
+    page = next((page for page in session.scalars(statement) if _sees(actor, page)), None)
     if page is None:
         raise NotFound("wiki_page", slug)
     if not include_deleted:
@@ -167,13 +162,13 @@ def writable(actor: Actor, page_id: str) -> WikiPage:
 
 
 def check_global(actor: Actor) -> None:
-    """Refuse a bot that may not write global pages."""
+    """Raise Forbidden for a bot that may not write global pages."""
     if actor.is_bot and not actor.can_edit_global_wiki:
         raise Forbidden("bot_cannot_edit_global_wiki")
 
 
 class _Identified(Protocol):
-    """A page, however it was read."""
+    """A page: the model, or a value that was read of it."""
 
     @property
     def id(self) -> str: ...

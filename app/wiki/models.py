@@ -1,6 +1,6 @@
-"""Wiki pages, revisions and links."""
+"""Wiki pages, their revisions, and the links in their bodies."""
 
-from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy import ColumnElement, ForeignKey, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.etag import etag
@@ -9,7 +9,7 @@ from app.database.session import Base
 
 
 def _live_slug(name: str, scope: str, *columns: str) -> Index:
-    """A slug is unique among the live pages of its scope; null scopes need their own index."""
+    """Slugs are unique among the live pages of a scope; null scopes need their own index."""
     condition = text(f"deleted_at IS NULL AND {scope}")
     return Index(
         f"uq_wiki_pages_{name}",
@@ -21,7 +21,7 @@ def _live_slug(name: str, scope: str, *columns: str) -> Index:
 
 
 class WikiPage(Base):
-    """A page of a project, or a global one (``project_id`` null). Its slug is fixed."""
+    """A page of a project, or a global one (``project_id`` null). Its slug never changes."""
 
     __tablename__ = "wiki_pages"
     __table_args__ = (
@@ -48,17 +48,20 @@ class WikiPage(Base):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the page was deleted."""
         return self.deleted_at is not None
 
     @property
     def etag(self) -> str:
-        """The weak ETag of this version."""
         return etag(self.updated_at, self.id)
 
 
+def in_scope(project_id: str | None) -> ColumnElement[bool]:
+    """Pages of the project, or the global ones for None."""
+    return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
+
+
 class WikiRevision(Base):
-    """What a page said after one save; append-only, survives the page's deletion."""
+    """The page after one save. Append-only; it outlives the page."""
 
     __tablename__ = "wiki_revisions"
     __table_args__ = (
@@ -77,7 +80,7 @@ class WikiRevision(Base):
 
 
 class WikiLink(Base):
-    """A ``[[slug]]`` in a page's body. Which page it means is decided when it is read."""
+    """A ``[[slug]]`` in a page's body. Reading it decides which page it means."""
 
     __tablename__ = "wiki_links"
     __table_args__ = (
@@ -93,7 +96,7 @@ class WikiLink(Base):
 
 
 class WikiTicketLink(Base):
-    """A ticket that a page's body names, by its display id."""
+    """A ticket that a page's body names by its display id."""
 
     __tablename__ = "wiki_ticket_links"
     __table_args__ = (Index(None, "display_id"),)

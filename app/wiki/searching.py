@@ -1,4 +1,4 @@
-"""Wiki pages as the search knows them: what is indexed, and how a hit is shown."""
+"""Wiki pages in search: what is indexed, and what a hit shows."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,6 @@ from app.wiki.models import WikiPage
 
 
 def document(page: WikiPage) -> SearchDoc:
-    """What of a page is searched: its title and body, as they are now."""
     return SearchDoc(
         kind=DocumentKind.WIKI_PAGE,
         id=page.id,
@@ -24,12 +23,12 @@ def document(page: WikiPage) -> SearchDoc:
 
 
 def put(page: WikiPage) -> None:
-    """Index the page as it is now, in the transaction of its change."""
+    """Index the page in the transaction of its change."""
     index.put(document(page))
 
 
 def remove(page: WikiPage) -> None:
-    """Take the page out of the index, in the transaction of its deletion."""
+    """Remove the page from the index in the transaction of its deletion."""
     index.remove(page.id)
 
 
@@ -69,8 +68,8 @@ def _found(identifiers: Sequence[str]) -> list[FoundDocument]:
 
 
 def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
-    wanted = WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None)
-    return [document(page) for page in session.scalars(select(WikiPage).where(*wanted))]
+    statement = select(WikiPage).where(WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None))
+    return [document(page) for page in session.scalars(statement)]
 
 
 def _batch(after: str, size: int) -> list[SearchDoc]:

@@ -1,8 +1,8 @@
-"""Wiki page verbs, revisions, and restoring. Every save that changes something is a revision."""
+"""The verbs of wiki pages. Every save that changes a page adds a revision."""
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import select
 
 from app.accounts import user_refs
 from app.audit.service import record
@@ -21,110 +21,7 @@ from app.projects import loaders as projects
 from app.projects.models import Project
 from app.wiki import links, loaders, searching, slugs
 from app.wiki.builders import revision_json, revision_row_json, row_json
-from app.wiki.models import WikiPage, WikiRevision
-
-
-@operation(Access.READ)
-def list_revisions(
-    actor: Actor,
-    page_id: str,
-    *,
-    limit: int,
-    cursor: str | None,
-    include_deleted: bool = False,
-) -> Page:
-    """The page's revisions, newest first, without their bodies."""
-    page = _page(actor, page_id, include_deleted)
-    columns = [column for column in WikiRevision.__table__.columns if column.name != "body"]
-
-    def build(rows: Any) -> list[dict[str, Any]]:
-        authors = user_refs.summaries(row.author_user_id for row in rows)
-        return [revision_row_json(row, authors[row.author_user_id]) for row in rows]
-
-    return paginate(
-        select(*columns).where(WikiRevision.page_id == page),
-        kind="revision",
-        sort=WikiRevision.created_at,
-        id_column=WikiRevision.id,
-        limit=limit,
-        cursor=cursor,
-        build=build,
-    )
-
-
-@operation(Access.READ)
-def get_revision(
-    actor: Actor, page_id: str, revision_id: str, *, include_deleted: bool = False
-) -> dict[str, Any]:
-    """One revision with its body; raises NotFound."""
-    page = _page(actor, page_id, include_deleted)
-    revision = by_id(WikiRevision, revision_id)
-    if revision is None or revision.page_id != page:
-        raise NotFound("revision", revision_id)
-    authors = user_refs.summaries([revision.author_user_id])
-    return revision_json(revision, authors[revision.author_user_id])
-
-
-def _page(actor: Actor, page_id: str, include_deleted: bool) -> str:
-    """The id of the page in the path, which must be a UUID."""
-    if as_uuid(page_id) is None:
-        raise NotFound("wiki_page", page_id)
-    return loaders.visible(actor, page_id, include_deleted=include_deleted).id
-
-
-@operation(Access.HUMAN)
-def restore_page(actor: Actor, reference: str, *, project_id: str | None = None) -> WikiPage:
-    """Bring a deleted page back, with its revisions; links to it heal.
-
-    ``reference`` is its id, or its slug within ``project_id`` (None: the global pages); of several
-    deleted pages of a slug, the one deleted last. Raises NotFound, Gone for a deleted project, and
-    Conflict where the page is not deleted or a live one has its slug.
-    """
-    acquire(Lock.WIKI_SLUGS)
-    page = _deleted(reference, project_id)
-    if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
-        raise Gone("project", page.project_id)
-    live = select(WikiPage.id).where(
-        WikiPage.slug == page.slug, WikiPage.deleted_at.is_(None), _in_scope(page.project_id)
-    )
-    if session.scalar(live) is not None:
-        raise Conflict("duplicate_key", f"A live page has the slug {page.slug}.", field="slug")
-    page.deleted_at = None
-    touch(page)
-    session.flush()
-    searching.put(page)
-    record(
-        actor,
-        "wiki.restored",
-        loaders.target(page),
-        slug=page.slug,
-        title=page.title,
-        revision_number=page.revision_number,
-    )
-    return page
-
-
-def _deleted(reference: str, project_id: str | None) -> WikiPage:
-    if as_uuid(reference) is not None:
-        page = by_id(WikiPage, reference)
-        if page is None:
-            raise NotFound("wiki_page", reference)
-        if not page.is_deleted:
-            raise Conflict("invariant_violation", f"The page {page.slug} is not deleted.")
-        return page
-    found = session.scalars(
-        select(WikiPage)
-        .where(WikiPage.slug == reference, WikiPage.deleted_at.is_not(None), _in_scope(project_id))
-        .order_by(WikiPage.deleted_at.desc(), WikiPage.id.desc())
-    ).first()
-    if found is None:
-        raise NotFound("wiki_page", reference)
-    return found
-
-
-def _in_scope(project_id: str | None) -> ColumnElement[bool]:
-    return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
-
+from app.wiki.models import WikiPage, WikiRevision, in_scope
 
 BODY_LENGTH = 1_048_576
 SUMMARY_LENGTH = 200
@@ -139,7 +36,10 @@ def list_pages(
     project_id: str | None = None,
     include_deleted: bool = False,
 ) -> Page:
-    """Pages that the actor can see, newest first; ``project_id`` is an id or ``null``."""
+    """Pages that the actor can see, without bodies, newest first.
+
+    ``project_id`` is an id, or ``null`` for global pages.
+    """
     columns = [column for column in WikiPage.__table__.columns if column.name != "body"]
     statement = select(*columns)
     if not include_deleted:
@@ -163,7 +63,6 @@ def list_pages(
 def get_page(
     actor: Actor, reference: str, *, project_id: str | None = None, include_deleted: bool = False
 ) -> WikiPage:
-    """One page, by id or slug."""
     return loaders.visible(actor, reference, project_id=project_id, include_deleted=include_deleted)
 
 
@@ -176,12 +75,12 @@ def create_page(
     body: str = "",
     project_id: str | None = None,
 ) -> WikiPage:
-    """Create a page with its first revision; the slug is made from the title unless given.
+    """Create a page with its first revision; without a slug, the title gives one.
 
     Raises InvalidField, Conflict ``duplicate_key`` for a slug that is taken in its scope, and
     OutsideAllowlist or Forbidden for a bot that may not write there.
     """
-    _check_scope(actor, project_id)
+    _check_writable_scope(actor, project_id)
     title = text.line(title, "title")
     text.body(body, "body", BODY_LENGTH)
     acquire(Lock.WIKI_SLUGS)
@@ -221,8 +120,162 @@ def create_page(
     return page
 
 
-def _check_scope(actor: Actor, project_id: str | None) -> None:
-    """A project that does not exist is the body's mistake; one that does is a write to it."""
+@operation(Access.WRITE)
+def update_page(
+    actor: Actor,
+    page_id: str,
+    *,
+    if_match: str | None = None,
+    title: str | None = None,
+    body: str | None = None,
+    summary: str = "",
+) -> WikiPage:
+    """Save a page as a new revision; a save without changes adds and records nothing.
+
+    ``summary`` is a note on the revision. Raises Conflict ``etag_mismatch``, InvalidField.
+    """
+    page = loaders.writable(actor, page_id)
+    check_if_match(if_match, page.etag)
+    fields: dict[str, Any] = {}
+    if title is not None:
+        fields["title"] = text.line(title, "title")
+    if body is not None:
+        fields["body"] = text.body(body, "body", BODY_LENGTH)
+    text.checked(summary, "summary", SUMMARY_LENGTH)
+    changed = apply_changes(page, fields)
+    if not changed:
+        return page
+    page.revision_number += 1
+    page.updated_by_user_id = actor.id
+    session.flush()
+    revision = _add_revision(actor, page, summary)
+    body_changed = changed.pop("body", None) is not None
+    if body_changed:
+        links.store(page)
+    searching.put(page)
+    record(
+        actor,
+        "wiki.updated",
+        loaders.target(page),
+        slug=page.slug,
+        changes=changed,
+        # A body can be a megabyte, so the event only names its revision.
+        body_changed=body_changed,
+        revision_id=revision.id,
+        revision_number=page.revision_number,
+        summary=revision.summary,
+    )
+    return page
+
+
+@operation(Access.WRITE)
+def delete_page(actor: Actor, page_id: str, *, if_match: str | None = None) -> None:
+    """Soft-delete a page: its revisions stay, links to it break."""
+    page = loaders.writable(actor, page_id)
+    check_if_match(if_match, page.etag)
+    page.deleted_at = page.updated_at = next_version(page.updated_at)
+    session.flush()
+    searching.remove(page)
+    record(
+        actor,
+        "wiki.deleted",
+        loaders.target(page),
+        slug=page.slug,
+        title=page.title,
+        revision_number=page.revision_number,
+    )
+
+
+@operation(Access.HUMAN)
+def restore_page(actor: Actor, reference: str, *, project_id: str | None = None) -> WikiPage:
+    """Restore a deleted page with its revisions; links to it work again.
+
+    ``reference`` is its id, or its slug within ``project_id`` (None: the global pages). If several
+    deleted pages have the slug, the one deleted last is restored. Raises NotFound, Gone for a
+    deleted project, and Conflict for a page that is not deleted or whose slug is taken.
+    """
+    acquire(Lock.WIKI_SLUGS)
+    page = _deleted(reference, project_id)
+    if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
+        raise Gone("project", page.project_id)
+    if _is_taken(page.slug, page.project_id):
+        raise Conflict("duplicate_key", f"A live page has the slug {page.slug}.", field="slug")
+    page.deleted_at = None
+    touch(page)
+    session.flush()
+    searching.put(page)
+    record(
+        actor,
+        "wiki.restored",
+        loaders.target(page),
+        slug=page.slug,
+        title=page.title,
+        revision_number=page.revision_number,
+    )
+    return page
+
+
+def _deleted(reference: str, project_id: str | None) -> WikiPage:
+    if as_uuid(reference) is not None:
+        page = by_id(WikiPage, reference)
+        if page is None:
+            raise NotFound("wiki_page", reference)
+        if not page.is_deleted:
+            raise Conflict("invariant_violation", f"The page {page.slug} is not deleted.")
+        return page
+    latest = session.scalars(
+        select(WikiPage)
+        .where(WikiPage.slug == reference, WikiPage.deleted_at.is_not(None), in_scope(project_id))
+        .order_by(WikiPage.deleted_at.desc(), WikiPage.id.desc())
+    ).first()
+    if latest is None:
+        raise NotFound("wiki_page", reference)
+    return latest
+
+
+@operation(Access.READ)
+def list_revisions(
+    actor: Actor,
+    page_id: str,
+    *,
+    limit: int,
+    cursor: str | None,
+    include_deleted: bool = False,
+) -> Page:
+    """The page's revisions without bodies, newest first."""
+    page = loaders.visible_by_id(actor, page_id, include_deleted=include_deleted)
+    columns = [column for column in WikiRevision.__table__.columns if column.name != "body"]
+
+    def build(rows: Any) -> list[dict[str, Any]]:
+        authors = user_refs.summaries(row.author_user_id for row in rows)
+        return [revision_row_json(row, authors[row.author_user_id]) for row in rows]
+
+    return paginate(
+        select(*columns).where(WikiRevision.page_id == page.id),
+        kind="revision",
+        sort=WikiRevision.created_at,
+        id_column=WikiRevision.id,
+        limit=limit,
+        cursor=cursor,
+        build=build,
+    )
+
+
+@operation(Access.READ)
+def get_revision(
+    actor: Actor, page_id: str, revision_id: str, *, include_deleted: bool = False
+) -> dict[str, Any]:
+    """One revision with its body; raises NotFound."""
+    page = loaders.visible_by_id(actor, page_id, include_deleted=include_deleted)
+    revision = by_id(WikiRevision, revision_id)
+    if revision is None or revision.page_id != page.id:
+        raise NotFound("revision", revision_id)
+    authors = user_refs.summaries([revision.author_user_id])
+    return revision_json(revision, authors[revision.author_user_id])
+
+
+def _check_writable_scope(actor: Actor, project_id: str | None) -> None:
+    """Raise InvalidField, not NotFound, for an unknown project: the request body names it."""
     if project_id is None:
         loaders.check_global(actor)
         return
@@ -233,9 +286,10 @@ def _check_scope(actor: Actor, project_id: str | None) -> None:
 
 
 def _is_taken(slug: str, project_id: str | None) -> bool:
-    scope = WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
-    found = select(WikiPage.id).where(WikiPage.slug == slug, scope, WikiPage.deleted_at.is_(None))
-    return session.scalar(found) is not None
+    live_page = select(WikiPage.id).where(
+        WikiPage.slug == slug, in_scope(project_id), WikiPage.deleted_at.is_(None)
+    )
+    return session.scalar(live_page) is not None
 
 
 def _add_revision(actor: Actor, page: WikiPage, summary: str) -> WikiRevision:
@@ -253,69 +307,3 @@ def _add_revision(actor: Actor, page: WikiPage, summary: str) -> WikiRevision:
     session.add(revision)
     session.flush()
     return revision
-
-
-@operation(Access.WRITE)
-def update_page(
-    actor: Actor,
-    page_id: str,
-    *,
-    if_match: str | None = None,
-    title: str | None = None,
-    body: str | None = None,
-    summary: str = "",
-) -> WikiPage:
-    """Save a page as a new revision; a save that changes nothing makes none and records nothing.
-
-    ``summary`` is a note on the revision. Raises Conflict ``etag_mismatch``, InvalidField.
-    """
-    page = loaders.writable(actor, page_id)
-    check_if_match(if_match, page.etag)
-    wanted: dict[str, Any] = {}
-    if title is not None:
-        wanted["title"] = text.line(title, "title")
-    if body is not None:
-        wanted["body"] = text.body(body, "body", BODY_LENGTH)
-    text.checked(summary, "summary", SUMMARY_LENGTH)
-    changed = apply_changes(page, wanted)
-    if not changed:
-        return page
-    page.revision_number += 1
-    page.updated_by_user_id = actor.id
-    session.flush()
-    revision = _add_revision(actor, page, summary)
-    body_changed = changed.pop("body", None) is not None
-    if body_changed:
-        links.store(page)
-    searching.put(page)
-    record(
-        actor,
-        "wiki.updated",
-        loaders.target(page),
-        slug=page.slug,
-        changes=changed,
-        # Bodies can be a megabyte: the event names the revision that holds this one.
-        body_changed=body_changed,
-        revision_id=revision.id,
-        revision_number=page.revision_number,
-        summary=revision.summary,
-    )
-    return page
-
-
-@operation(Access.WRITE)
-def delete_page(actor: Actor, page_id: str, *, if_match: str | None = None) -> None:
-    """Soft-delete a page; its revisions stay and links to it break."""
-    page = loaders.writable(actor, page_id)
-    check_if_match(if_match, page.etag)
-    page.deleted_at = page.updated_at = next_version(page.updated_at)
-    session.flush()
-    searching.remove(page)
-    record(
-        actor,
-        "wiki.deleted",
-        loaders.target(page),
-        slug=page.slug,
-        title=page.title,
-        revision_number=page.revision_number,
-    )

@@ -1,4 +1,4 @@
-"""Slugs: what is one, and making one from a title."""
+"""The form of slugs, and making one from a title."""
 
 import re
 import unicodedata
@@ -9,16 +9,16 @@ from app.core import text
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 from app.database.session import session
-from app.wiki.models import WikiPage
+from app.wiki.models import WikiPage, in_scope
 
 PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LENGTH = 128
-# Room for "-" and a number behind a slug that is taken.
+# Room for "-" and a number after a slug that is taken.
 _ROOM = 8
 
 
 def is_slug(value: str) -> bool:
-    """Whether this has the form of a slug; a UUID has not, so that paths are never ambiguous."""
+    """Whether this has the form of a slug. A UUID has not, so paths are never ambiguous."""
     return (
         len(value) <= LENGTH
         and PATTERN.fullmatch(value) is not None
@@ -27,7 +27,7 @@ def is_slug(value: str) -> bool:
 
 
 def checked(value: str) -> str:
-    """A slug given by a client; raises InvalidField."""
+    """The slug that a client sent; raises InvalidField."""
     text.checked(value, "slug", LENGTH)
     if not is_slug(value):
         raise InvalidField("slug", "pattern", "slug is words of a-z and 0-9 joined by hyphens.")
@@ -35,12 +35,12 @@ def checked(value: str) -> str:
 
 
 def from_title(title: str, project_id: str | None) -> str:
-    """A free slug made of the title: with ``-2``, ``-3``... where it is taken."""
+    """A free slug made of the title, with ``-2``, ``-3``... if it is taken."""
     base = from_words(title)
     taken = set(
         session.scalars(
             select(WikiPage.slug).where(
-                WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None),
+                in_scope(project_id),
                 WikiPage.deleted_at.is_(None),
                 (WikiPage.slug == base) | WikiPage.slug.startswith(f"{base}-", autoescape=True),
             )
@@ -55,7 +55,7 @@ def from_title(title: str, project_id: str | None) -> str:
 
 
 def from_words(title: str) -> str:
-    """The slug that words make, free or not: ``Set up!`` makes ``set-up``."""
+    """The slug of these words, free or not: ``Set up!`` makes ``set-up``."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     base = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[: LENGTH - _ROOM].strip("-")
     if not base:
