@@ -1,6 +1,6 @@
-"""What the wiki's pages for people read, in a fixed number of statements.
+"""Reads for the wiki's HTML pages, in a fixed number of statements.
 
-The API's lists come a page at a time; an index, a tree or a reader shows all of it at once.
+Unlike the lists of the API, an index or a history is not paged through: it is cut off.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,25 +8,39 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, cast, exists, func, or_, select
+from sqlalchemy import ColumnElement, Integer, bindparam, cast, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
-from app.accounts import user_refs
-from app.accounts.builders import UserSummary, user_summary
+from app.accounts.builders import UserSummary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Gone, NotFound
+from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.database.session import AnyRow, Prepared, session
 from app.projects.models import Project
 from app.wiki import loaders
-from app.wiki.models import WikiLink, WikiPage, WikiRevision
-from app.wiki.slug_resolution import SeenPage
+from app.wiki.models import WikiLink, WikiPage, WikiRevision, in_scope
+from app.wiki.slug_resolution import USER_COLUMNS, SeenPage, live_in_scope, user_of
+
+# Pages that an index shows, and revisions that a history shows at once.
+INDEX_SHOWN = 2000
+REVISIONS_SHOWN = 50
+# Pages offered to complete a link.
+COMPLETIONS = 8
+
+_REVISION_COLUMNS = (
+    WikiRevision.id,
+    WikiRevision.revision_number,
+    WikiRevision.title,
+    WikiRevision.summary,
+    WikiRevision.created_at,
+    *USER_COLUMNS,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LastSave:
-    """The revision that a page has, who saved it, and when."""
+    """The current revision of a page, who saved it, and when."""
 
     revision_number: int
     by: UserSummary
@@ -41,10 +55,7 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
             WikiPage.revision_number,
             WikiPage.updated_at,
             WikiPage.deleted_at,
-            User.id.label("user_id"),
-            User.type,
-            User.username,
-            User.display_name,
+            *USER_COLUMNS,
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
         .where(
@@ -57,33 +68,25 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
 
 @operation(Access.READ)
 def last_save(actor: Actor, reference: str, project_id: str | None) -> LastSave:
-    """The last save of a slug or id in exactly this scope; raises NotFound or Gone."""
+    """The last save of a page in exactly this scope; raises NotFound or Gone.
+
+    Editors poll it, so it does not read the body.
+    """
     identifier = as_uuid(reference)
     fence = loaders.fence(actor)
     rows = _same_slug(identifier is not None, bool(fence)).all(
         reference=identifier or reference, **fence
     )
-    row = next((row for row in rows if row.project_id == project_id), None)
-    if row is None:
-        raise NotFound("wiki_page", reference)
-    if row.deleted_at is not None:
-        raise Gone("wiki_page", reference)
-    by = user_summary(row.user_id, row.type, row.username, row.display_name)
-    return LastSave(row.revision_number, by, row.updated_at)
-
-
-# Pages that an index shows, and revisions that a history shows at once.
-INDEX_SHOWN = 2000
-REVISIONS_SHOWN = 50
-
-
-def _scope(project_id: str | None) -> Any:
-    return WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
+    row = live_in_scope(rows, project_id, reference)
+    return LastSave(row.revision_number, user_of(row), row.updated_at)
 
 
 @operation(Access.READ)
 def index(actor: Actor, project_id: str | None, *, orphans: bool = False) -> Sequence[AnyRow]:
-    """The live pages of a scope by title, with who edited them last; only so many."""
+    """The first ``INDEX_SHOWN`` live pages of a scope by title, with their last editors.
+
+    ``orphans``: only pages to which no other page links.
+    """
     statement = (
         select(
             WikiPage.id,
@@ -94,7 +97,7 @@ def index(actor: Actor, project_id: str | None, *, orphans: bool = False) -> Seq
             User.display_name,
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
-        .where(_scope(project_id), WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
+        .where(in_scope(project_id), WikiPage.deleted_at.is_(None), loaders.seen_by(actor))
         .order_by(func.lower(WikiPage.title), WikiPage.id)
         .limit(INDEX_SHOWN)
     )
@@ -118,81 +121,93 @@ def index(actor: Actor, project_id: str | None, *, orphans: bool = False) -> Seq
 def history(
     actor: Actor, page: SeenPage, *, before: int | None = None
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The page's revisions without their bodies, newest first, and whether there are older ones."""
+    """The page's revisions without bodies, newest first, and whether there are older ones."""
     statement = (
         select(
-            WikiRevision.id,
-            WikiRevision.revision_number,
-            WikiRevision.title,
-            WikiRevision.summary,
-            WikiRevision.created_at,
+            *_REVISION_COLUMNS,
             cast(func.length(WikiRevision.body), Integer).label("length"),
-            User.id.label("user_id"),
-            User.type,
-            User.username,
-            User.display_name,
         )
         .join(User, User.id == WikiRevision.author_user_id)
         .where(WikiRevision.page_id == page.id)
         .order_by(WikiRevision.revision_number.desc())
-        # One more gives the length that the last one shown grew from.
+        # One more row gives the length before the last one shown.
         .limit(REVISIONS_SHOWN + 1)
     )
     if before is not None:
         statement = statement.where(WikiRevision.revision_number < before)
     rows = session.execute(statement).all()
     lengths = [row.length for row in rows[1:]] + [0]
-    shown = [
-        {
-            "id": row.id,
-            "revision_number": row.revision_number,
-            "title": row.title,
-            "summary": row.summary,
-            "created_at": row.created_at,
-            "grown": row.length - earlier,
-            "author": user_summary(row.user_id, row.type, row.username, row.display_name),
-        }
+    revisions = [
+        {**_revision(row), "grown": row.length - earlier}
         for row, earlier in zip(rows, lengths, strict=True)
     ]
-    return shown[:REVISIONS_SHOWN], len(shown) > REVISIONS_SHOWN
+    return revisions[:REVISIONS_SHOWN], len(revisions) > REVISIONS_SHOWN
 
 
 @operation(Access.READ)
 def numbered(actor: Actor, page: SeenPage, *numbers: int) -> list[dict[str, Any]]:
-    """The page's revisions of these numbers, in that order, with their bodies; raises NotFound."""
+    """The page's revisions of these numbers, in that order, with bodies; raises NotFound."""
     largest = max(numbers)
     if largest > page.revision_number:
         raise NotFound("revision", str(largest))
-    rows = {
-        row.revision_number: row
-        for row in session.scalars(
-            select(WikiRevision).where(
-                WikiRevision.page_id == page.id, WikiRevision.revision_number.in_(numbers)
-            )
-        )
-    }
-    missing = [number for number in numbers if number not in rows]
+    rows = session.execute(
+        select(*_REVISION_COLUMNS, WikiRevision.body)
+        .join(User, User.id == WikiRevision.author_user_id)
+        .where(WikiRevision.page_id == page.id, WikiRevision.revision_number.in_(numbers))
+    )
+    revisions = {row.revision_number: {**_revision(row), "body": row.body} for row in rows}
+    missing = [number for number in numbers if number not in revisions]
     if missing:
         raise NotFound("revision", str(missing[0]))
-    authors = user_refs.summaries(row.author_user_id for row in rows.values())
-    return [
-        {
-            "id": row.id,
-            "revision_number": row.revision_number,
-            "title": row.title,
-            "body": row.body,
-            "summary": row.summary,
-            "created_at": row.created_at,
-            "author": authors[row.author_user_id],
-        }
-        for row in (rows[number] for number in numbers)
-    ]
+    return [revisions[number] for number in numbers]
+
+
+def _revision(row: AnyRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "revision_number": row.revision_number,
+        "title": row.title,
+        "summary": row.summary,
+        "created_at": row.created_at,
+        "author": user_of(row),
+    }
+
+
+@operation(Access.READ)
+def pages_like(actor: Actor, project_id: str | None, typed: str) -> list[AnyRow]:
+    """Pages that a link being typed may mean, of the project and global ones, best first."""
+    typed = typed.strip().lower()
+    scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
+    if project_id is not None:
+        scope = or_(scope, WikiPage.project_id == project_id)
+    statement = select(WikiPage.slug, WikiPage.title, WikiPage.project_id).where(
+        scope, WikiPage.deleted_at.is_(None), loaders.seen_by(actor)
+    )
+    title = func.lower(WikiPage.title)
+    starts = or_(
+        WikiPage.slug.startswith(typed, autoescape=True), title.startswith(typed, autoescape=True)
+    )
+    if typed:
+        statement = statement.where(
+            or_(
+                WikiPage.slug.contains("-".join(typed.split()), autoescape=True),
+                title.contains(typed, autoescape=True),
+            )
+        ).order_by(starts.desc(), title)
+    else:
+        statement = statement.order_by(WikiPage.updated_at.desc(), WikiPage.id)
+    by_slug: dict[str, AnyRow] = {}
+    # A project's page hides the global page of its slug.
+    for row in session.execute(statement.limit(2 * COMPLETIONS)):
+        if row.slug not in by_slug or row.project_id is not None:
+            by_slug[row.slug] = row
+    return list(by_slug.values())[:COMPLETIONS]
 
 
 def keys_of(project_ids: Iterable[str | None]) -> dict[str | None, str]:
     """The keys of these projects by id."""
-    wanted = {one for one in project_ids if one is not None}
-    if not wanted:
+    distinct = {project_id for project_id in project_ids if project_id is not None}
+    if not distinct:
         return {}
-    rows = session.execute(select(Project.id, Project.key).where(Project.id.in_(wanted)))
+    rows = session.execute(select(Project.id, Project.key).where(Project.id.in_(distinct)))
     return {row.id: row.key for row in rows}

@@ -1,7 +1,6 @@
-"""What people mean by the slug or id of a wiki page: the page of their scope, and its namesakes.
+"""What the slug or id of a wiki page means in a scope: a project, or none (global).
 
-A scope is a project, or none. One statement finds the page, its project, who edited it last, and
-the pages that have its slug elsewhere.
+One statement finds the page, its project, its last editor, and pages of the slug elsewhere.
 """
 
 from collections.abc import Sequence
@@ -23,8 +22,9 @@ from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
-# Pages of one slug: a live one in each scope, and deleted ones.
+# Pages of one slug that are read: a live one for each scope, and deleted ones.
 PLACES = 50
+USER_COLUMNS = (User.id.label("user_id"), User.type, User.username, User.display_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,12 @@ class SeenPage:
 
     @property
     def etag(self) -> str:
-        """The weak ETag of this version."""
         return etag(self.updated_at, self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPage:
-    """The page of a reference in a scope, who edited it last, and its namesakes elsewhere.
-
-    The scope is a project, or none.
-    """
+    """A page, its project (None: global), its last editor, and pages of its slug elsewhere."""
 
     project: SeenProject | None
     page: SeenPage
@@ -60,11 +56,8 @@ class ResolvedPage:
 
 @lru_cache
 def _same_slug(by_id: bool, fenced: bool) -> Prepared:
-    """Pages of an id or slug with their projects and last editors.
-
-    Those of the project of a key, or of none, come first, and of each live ones before deleted.
-    """
-    named = WikiPage.id if by_id else WikiPage.slug
+    """Pages of an id or slug: those of the requested scope first, live ones before deleted."""
+    column = WikiPage.id if by_id else WikiPage.slug
     is_home = Project.key.is_not_distinct_from(bindparam("key", type_=String))
     return Prepared(
         select(
@@ -82,14 +75,11 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
             Project.owner_user_id,
             Project.created_at.label("project_created_at"),
             Project.updated_at.label("project_updated_at"),
-            User.id.label("user_id"),
-            User.type,
-            User.username,
-            User.display_name,
+            *USER_COLUMNS,
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
         .outerjoin(Project, Project.id == WikiPage.project_id)
-        .where(named == bindparam("reference"), loaders.seen(fenced=fenced))
+        .where(column == bindparam("reference"), loaders.seen(fenced=fenced))
         .order_by(
             is_home.desc(),
             WikiPage.deleted_at.is_not(None),
@@ -102,35 +92,30 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
 
 @dataclass(frozen=True, slots=True)
 class SlugMatches:
-    """The pages of a slug, or the one of an id, that an actor can see."""
+    """The pages of a slug or id, in any scope, that an actor can see."""
 
     reference: str
     rows: Sequence[AnyRow]
 
     def at(self, key: str | None) -> ResolvedPage | None:
-        """The live one in the project of this key, or in none; None where there is no such page.
+        """The live page in the project of this key, or the global one.
 
-        The project was not asked for then: whoever wants to know why looks for that first.
+        None does not tell whether the project exists.
         """
-        return next((self._found(row) for row in self._live() if row.key == key), None)
+        return next((self._resolved(row) for row in self._live() if row.key == key), None)
 
     def within(self, project_id: str | None) -> ResolvedPage:
-        """The live one in exactly this scope; raises NotFound or Gone."""
-        row = next((row for row in self.rows if row.project_id == project_id), None)
-        if row is None:
-            raise NotFound("wiki_page", self.reference)
-        if row.deleted_at is not None:
-            raise Gone("wiki_page", self.reference)
-        return self._found(row)
+        """The live page in exactly this scope; raises NotFound or Gone."""
+        return self._resolved(live_in_scope(self.rows, project_id, self.reference))
 
-    def places(self) -> list[dict[str, Any]]:
-        """Where all live ones are."""
+    def summaries(self) -> list[dict[str, Any]]:
+        """All live pages of the slug, with the keys and names of their projects."""
         return [_summary(row) for row in self._live()]
 
     def _live(self) -> list[AnyRow]:
         return [row for row in self.rows if row.deleted_at is None]
 
-    def _found(self, row: AnyRow) -> ResolvedPage:
+    def _resolved(self, row: AnyRow) -> ResolvedPage:
         return ResolvedPage(
             _project(row),
             SeenPage(
@@ -142,9 +127,24 @@ class SlugMatches:
                 row.revision_number,
                 row.updated_at,
             ),
-            user_summary(row.user_id, row.type, row.username, row.display_name),
+            user_of(row),
             [_summary(other) for other in self._live() if other.id != row.id],
         )
+
+
+def live_in_scope(rows: Sequence[AnyRow], project_id: str | None, reference: str) -> AnyRow:
+    """The first of the rows in this scope; raises NotFound or Gone."""
+    row = next((row for row in rows if row.project_id == project_id), None)
+    if row is None:
+        raise NotFound("wiki_page", reference)
+    if row.deleted_at is not None:
+        raise Gone("wiki_page", reference)
+    return row
+
+
+def user_of(row: AnyRow) -> UserSummary:
+    """The user of a row with ``USER_COLUMNS``."""
+    return user_summary(row.user_id, row.type, row.username, row.display_name)
 
 
 def _project(row: AnyRow) -> SeenProject | None:
@@ -167,10 +167,9 @@ def _summary(row: AnyRow) -> dict[str, Any]:
 
 @operation(Access.READ)
 def resolve_slug(actor: Actor, reference: str, key: str | None) -> SlugMatches:
-    """The pages of a slug in all scopes, or the one of an id.
+    """The pages of a slug in all scopes, or the page of an id.
 
-    They are told apart by the project of this key, or none: however many there are elsewhere, its
-    own is among them.
+    At most ``PLACES`` are read; those in the project of this key (None: global) come first.
     """
     fence = loaders.fence(actor)
     identifier = as_uuid(reference)

@@ -147,7 +147,7 @@ def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
     assert recorded(app) == [(made["id"], {"revision_number": 1, "error": "RecursionError"})]
     # Of each database its own, as a text that was laid out is known to the whole process.
     cast.ada.patch(f"/wiki/pages/{made['id']}", {"body": f"Unlucky again {made['id']}"})
-    monkeypatch.setattr("app.wiki.pages.rendering._known", {})
+    monkeypatch.setattr("app.wiki.pages.show._recorded", {})
     ada.get("/wiki/odd")
     ada.get("/wiki/odd")
     assert [payload["revision_number"] for _, payload in recorded(app)] == [1, 2]

@@ -1,4 +1,4 @@
-"""The blueprint of these pages, and the two scopes that all of them work in."""
+"""The blueprint of the wiki's HTML pages and the scope (global or a project) that each works in."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,8 +7,11 @@ from typing import Any
 from flask import Blueprint, Response
 
 from app.core.errors import Gone, NotFound
+from app.markdown import Html
 from app.projects.loaders import SeenProject, visible_by_key
 from app.web.guard import actor
+from app.web.render import page
+from app.web.texts import laid_out
 from app.web.wiki_addresses import address_of
 from app.wiki import did_you_mean, slugs
 from app.wiki.slug_resolution import ResolvedPage, SeenPage, SlugMatches, resolve_slug
@@ -20,18 +23,16 @@ View = Callable[..., Response]
 
 @dataclass(frozen=True, slots=True)
 class WikiScope:
-    """The global wiki, or that of a project."""
+    """The wiki of a project, or the global wiki (None)."""
 
     project: SeenProject | None
 
     @property
     def id(self) -> str | None:
-        """The project's id."""
         return self.project.id if self.project else None
 
     @property
     def key(self) -> str | None:
-        """The project's key."""
         return self.project.key if self.project else None
 
     @property
@@ -41,16 +42,14 @@ class WikiScope:
 
     @property
     def name(self) -> str:
-        """What people call it."""
         return self.project.name if self.project else "Workspace"
 
     def address(self, page: Any) -> str:
-        """Where a page of this scope is read."""
         return address_of(self.key, page.slug, page.id)
 
 
 def both(rule: str, *methods: str) -> Callable[[View], View]:
-    """Serve a view below /wiki and below each project's wiki; ``key`` is None in the first."""
+    """Serve a view below /wiki (``key`` is None) and below each project's wiki."""
 
     def add(view: View) -> View:
         for base in ("/wiki", "/projects/<key>/wiki"):
@@ -60,30 +59,49 @@ def both(rule: str, *methods: str) -> Callable[[View], View]:
     return add
 
 
+def scope_page(template: str, scope: WikiScope, **context: Any) -> Response:
+    """A page inside a scope; for ``block`` and ``status`` see ``page``."""
+    return page(template, project=scope.project, scope=scope, **context)
+
+
+# The functions below run in a unit of work.
+
+
 def scope_of(key: str | None) -> WikiScope:
-    """The scope of an address, in a unit of work; raises NotFound or Gone."""
+    """The scope of an address; raises NotFound or Gone."""
     return WikiScope(visible_by_key(actor(), key) if key else None)
 
 
 def page_of(scope: WikiScope, reference: str) -> SeenPage:
-    """The page of an address, in a unit of work; raises NotFound or Gone."""
+    """The page of an address; raises NotFound or Gone."""
     return resolve_slug(actor(), reference, scope.key).within(scope.id).page
 
 
-def found_or_missing(scope: WikiScope, named: SlugMatches) -> ResolvedPage | NotFound | Gone:
-    """The page, or why there is none, where the reference could be a page's slug."""
+def scope_and_page(key: str | None, reference: str) -> tuple[WikiScope, SeenPage]:
+    """The scope and the page of an address; raises NotFound or Gone."""
+    scope = scope_of(key)
+    return scope, page_of(scope, reference)
+
+
+def resolved_or_error(scope: WikiScope, matches: SlugMatches) -> ResolvedPage | NotFound | Gone:
+    """The page, or why there is none; raises that error if no page can have the reference."""
     try:
-        return named.within(scope.id)
+        return matches.within(scope.id)
     except (NotFound, Gone) as error:
-        if not slugs.is_slug(named.reference):
+        if not slugs.is_slug(matches.reference):
             raise
         return error
 
 
-def near(scope: WikiScope, slug: str) -> list[dict[str, str]]:
-    """The pages that may have been meant by a slug that no page of the scope has."""
-    found = did_you_mean.suggestions(actor(), [(scope.id, slug)])[scope.id, slug]
+def similar_pages(scope: WikiScope, slug: str) -> list[dict[str, str]]:
+    """Suggestions for a slug that no page of the scope has."""
+    suggestions = did_you_mean.suggestions(actor(), [(scope.id, slug)])[scope.id, slug]
     return [
-        {"slug": one, "address": address_of(scope.key if home else None, one)}
-        for home, one in found
+        {"slug": close, "address": address_of(scope.key if project_id else None, close)}
+        for project_id, close in suggestions
     ]
+
+
+def rendered(scope: WikiScope, body: str) -> Html:
+    """A text of this scope as HTML."""
+    return laid_out({"h": body}, scope.id, scope.key)["h"]

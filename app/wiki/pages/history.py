@@ -1,4 +1,4 @@
-"""What a page said before: its revisions, what changed between two, and bringing one back."""
+"""The history of a page: its revisions, the diff of two, and restoring one."""
 
 from flask import Response, request
 
@@ -8,14 +8,14 @@ from app.core.errors import NotFound
 from app.database.session import reading
 from app.text.diff import compare
 from app.web.guard import actor, write
-from app.web.render import go, page
+from app.web.render import go
 from app.wiki import page_queries, service
-from app.wiki.pages import rendering
-from app.wiki.pages.blueprint import both, page_of, scope_of
+from app.wiki.pages.blueprint import both, rendered, scope_and_page, scope_page
 
 
-def _number(value: str | None, default: int) -> int:
-    """A revision number of the address; raises NotFound."""
+def _number(name: str, default: int) -> int:
+    """A revision number of the query string; raises NotFound."""
+    value = request.args.get(name)
     if not value:
         return default
     number = text.whole(value)
@@ -26,37 +26,31 @@ def _number(value: str | None, default: int) -> int:
 
 @both("/<reference>/history")
 def history(reference: str, key: str | None = None) -> Response:
-    """Show who changed the page, when, and how they summed it up."""
     with reading():
-        scope = scope_of(key)
-        one = page_of(scope, reference)
-        before = _number(request.args.get("before"), one.revision_number + 1)
-        rows, has_older = page_queries.history(actor(), one, before=before)
-    return page(
+        scope, page = scope_and_page(key, reference)
+        before = _number("before", page.revision_number + 1)
+        rows, has_older = page_queries.history(actor(), page, before=before)
+    return scope_page(
         "wiki/history.html",
-        project=scope.project,
-        scope=scope,
-        page=one,
+        scope,
+        page=page,
         rows=rows,
         has_older=has_older,
-        is_first=before > one.revision_number,
+        is_first=before > page.revision_number,
     )
 
 
 @both("/<reference>/history/<int:number>")
 def revision(reference: str, number: int, key: str | None = None) -> Response:
-    """Show the page as it was."""
     with reading():
-        scope = scope_of(key)
-        one = page_of(scope, reference)
-        (was,) = page_queries.numbered(actor(), one, number)
-        shown = rendering.rendered(scope, was["body"])
-    return page(
+        scope, page = scope_and_page(key, reference)
+        (row,) = page_queries.numbered(actor(), page, number)
+        shown = rendered(scope, row["body"])
+    return scope_page(
         "wiki/revision.html",
-        project=scope.project,
-        scope=scope,
-        page=one,
-        revision=was,
+        scope,
+        page=page,
+        revision=row,
         shown=shown,
         as_source=request.args.get("as") == "source",
     )
@@ -64,19 +58,17 @@ def revision(reference: str, number: int, key: str | None = None) -> Response:
 
 @both("/<reference>/diff")
 def diff(reference: str, key: str | None = None) -> Response:
-    """Show what changed between two revisions, the older first; side by side if asked for."""
+    """Show the changes from the older revision to the newer, in whichever order they are named."""
     with reading():
-        scope = scope_of(key)
-        one = page_of(scope, reference)
-        newer = _number(request.args.get("to"), one.revision_number)
-        older = _number(request.args.get("from"), max(1, newer - 1))
+        scope, page = scope_and_page(key, reference)
+        newer = _number("to", page.revision_number)
+        older = _number("from", max(1, newer - 1))
         older, newer = sorted((older, newer))
-        before, after = page_queries.numbered(actor(), one, older, newer)
-    return page(
+        before, after = page_queries.numbered(actor(), page, older, newer)
+    return scope_page(
         "wiki/diff.html",
-        project=scope.project,
-        scope=scope,
-        page=one,
+        scope,
+        page=page,
         before=before,
         after=after,
         diff=compare(before["body"], after["body"]),
@@ -86,21 +78,20 @@ def diff(reference: str, key: str | None = None) -> Response:
 
 @both("/<reference>/history/<int:number>/restore", "POST")
 def restore(reference: str, number: int, key: str | None = None) -> Response:
-    """Save an old revision as a new one; raises Conflict if someone saved meanwhile."""
+    """Save an old revision as a new one; raises Conflict if the page changed meanwhile."""
     with reading():
-        scope = scope_of(key)
-        one = page_of(scope, reference)
-        (was,) = page_queries.numbered(actor(), one, number)
+        scope, page = scope_and_page(key, reference)
+        (row,) = page_queries.numbered(actor(), page, number)
 
     def work(present: Actor) -> None:
         service.update_page(
             present,
-            one.id,
+            page.id,
             if_match=request.form.get("etag"),
-            title=was["title"],
-            body=was["body"],
+            title=row["title"],
+            body=row["body"],
             summary=f"restore of r{number}",
         )
 
     write(work)
-    return go(scope.address(one))
+    return go(scope.address(page))

@@ -1,4 +1,4 @@
-"""The index of a wiki, and the links that mean no page."""
+"""The index of a scope, and the broken links of all scopes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,70 +13,38 @@ from app.web.render import go, page
 from app.web.wiki_addresses import address_of, address_of_new, title_of
 from app.wiki import did_you_mean, links, page_queries
 from app.wiki.page_queries import INDEX_SHOWN
-from app.wiki.pages.blueprint import both, pages, scope_of
+from app.wiki.pages.blueprint import both, pages, scope_of, scope_page
 
-SHOWN = 200
-
-
-@pages.get("/wiki/broken-links")
-def broken_links() -> Response:
-    """Show the targets that do not exist, each with the pages that name it."""
-    try:
-        with reading():
-            found = links.list_broken_links(
-                actor(), limit=SHOWN, cursor=request.args.get("cursor") or None
-            )
-            keys = page_queries.keys_of(row["page"]["project_id"] for row in found.data)
-            meant = did_you_mean.suggestions(
-                actor(), {(row["page"]["project_id"], row["target_slug"]) for row in found.data}
-            )
-    except InvalidField:
-        return go("/wiki/broken-links")
-    return page(
-        "wiki/broken_links.html",
-        targets=_grouped(found.data, keys, meant),
-        next_cursor=found.next_cursor,
-    )
-
-
-def _grouped(
-    rows: list[dict[str, Any]],
-    keys: dict[str | None, str],
-    meant: dict[tuple[str | None, str], list[tuple[str | None, str]]],
-) -> list[dict[str, Any]]:
-    """One entry a target and scope: the page that would heal the links lies in that scope."""
-    targets: dict[tuple[str | None, str], dict[str, Any]] = {}
-    for row in rows:
-        source = row["page"]
-        key = keys.get(source["project_id"])
-        slug = row["target_slug"]
-        one = targets.setdefault(
-            (key, slug),
-            {
-                "slug": slug,
-                "key": key,
-                "title": title_of(slug),
-                "create": address_of_new(key, slug),
-                "sources": [],
-                "near": [
-                    {"slug": one, "address": address_of(keys.get(home), one)}
-                    for home, one in meant[source["project_id"], slug]
-                ],
-            },
-        )
-        one["sources"].append(
-            {"title": source["title"], "address": address_of(key, source["slug"], source["id"])}
-        )
-    return sorted(targets.values(), key=lambda one: (-len(one["sources"]), one["slug"]))
-
-
-# So many pages with a common beginning make a group where no page has that slug itself.
+VIEWS = {"tree": "Tree", "title": "A to Z", "recent": "Recent", "orphans": "Not linked"}
+# Pages that must share their first words to form a group without a page of its own.
 GROUP = 3
+BROKEN_LINKS_SHOWN = 200
+
+
+@both("")
+def index(key: str | None = None) -> Response:
+    view = request.args.get("view", "tree")
+    view = view if view in VIEWS else "tree"
+    with reading():
+        scope = scope_of(key)
+        rows = list(page_queries.index(actor(), scope.id, orphans=view == "orphans"))
+    if view == "recent":
+        rows.sort(key=lambda row: row.updated_at, reverse=True)
+    return scope_page(
+        "wiki/index.html",
+        scope,
+        block="pages",
+        view=view,
+        views=VIEWS,
+        rows=rows,
+        tree=grow(rows) if view == "tree" else [],
+        cut=len(rows) == INDEX_SHOWN,
+    )
 
 
 @dataclass(slots=True)
 class Node:
-    """A page, or a group named by the words its pages share, with what stands below it."""
+    """A page, or a group named by the first words of its pages, with its children."""
 
     name: str
     page: Any = None
@@ -90,7 +58,7 @@ class _Branch:
 
 
 def grow(pages: Iterable[Any]) -> list[Node]:
-    """The tree of these pages, each level by name."""
+    """The tree of these pages by the words of their slugs, each level sorted by name."""
     root = _Branch()
     for row in pages:
         branch = root
@@ -101,7 +69,7 @@ def grow(pages: Iterable[Any]) -> list[Node]:
 
 
 def _level(branch: _Branch, prefix: str) -> list[Node]:
-    """What stands below a branch; a group too small to be one gives its pages to its parent."""
+    """The nodes below a branch; the pages of a group that is too small move up to its parent."""
     nodes: list[Node] = []
     for word, below in branch.below.items():
         words = f"{prefix} {word}".strip()
@@ -115,27 +83,52 @@ def _level(branch: _Branch, prefix: str) -> list[Node]:
     return sorted(nodes, key=lambda node: node.name.lower())
 
 
-VIEWS = {"tree": "Tree", "title": "A to Z", "recent": "Recent", "orphans": "Not linked"}
-
-
-@both("")
-def index(key: str | None = None) -> Response:
-    """Show the pages of a scope."""
-    view = request.args.get("view", "tree")
-    view = view if view in VIEWS else "tree"
-    with reading():
-        scope = scope_of(key)
-        rows = list(page_queries.index(actor(), scope.id, orphans=view == "orphans"))
-    if view == "recent":
-        rows.sort(key=lambda row: row.updated_at, reverse=True)
+@pages.get("/wiki/broken-links")
+def broken_links() -> Response:
+    try:
+        with reading():
+            broken = links.list_broken_links(
+                actor(), limit=BROKEN_LINKS_SHOWN, cursor=request.args.get("cursor") or None
+            )
+            keys = page_queries.keys_of(row["page"]["project_id"] for row in broken.data)
+            suggestions = did_you_mean.suggestions(
+                actor(), {(row["page"]["project_id"], row["target_slug"]) for row in broken.data}
+            )
+    except InvalidField:
+        return go("/wiki/broken-links")
     return page(
-        "wiki/index.html",
-        block="pages",
-        project=scope.project,
-        scope=scope,
-        view=view,
-        views=VIEWS,
-        rows=rows,
-        tree=grow(rows) if view == "tree" else [],
-        cut=len(rows) == INDEX_SHOWN,
+        "wiki/broken_links.html",
+        targets=_grouped(broken.data, keys, suggestions),
+        next_cursor=broken.next_cursor,
     )
+
+
+def _grouped(
+    rows: list[dict[str, Any]],
+    keys: dict[str | None, str],
+    suggestions: dict[tuple[str | None, str], list[tuple[str | None, str]]],
+) -> list[dict[str, Any]]:
+    """One entry for each scope and slug: creating that page repairs all links of the entry."""
+    targets: dict[tuple[str | None, str], dict[str, Any]] = {}
+    for row in rows:
+        source = row["page"]
+        key = keys.get(source["project_id"])
+        slug = row["target_slug"]
+        target = targets.setdefault(
+            (key, slug),
+            {
+                "slug": slug,
+                "key": key,
+                "title": title_of(slug),
+                "create": address_of_new(key, slug),
+                "sources": [],
+                "near": [
+                    {"slug": close, "address": address_of(keys.get(project_id), close)}
+                    for project_id, close in suggestions[source["project_id"], slug]
+                ],
+            },
+        )
+        target["sources"].append(
+            {"title": source["title"], "address": address_of(key, source["slug"], source["id"])}
+        )
+    return sorted(targets.values(), key=lambda target: (-len(target["sources"]), target["slug"]))
