@@ -1,4 +1,4 @@
-"""What is looked for, as a value: terms and how they are joined. Each database renders it."""
+"""Search expressions: terms and how they combine. Each database renders them in its own syntax."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,45 +14,44 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Documents with a word that begins so, behind a mark or none."""
+    """Documents with a word that begins with these letters, after a mark or none."""
 
     letters: str
     mark: str = ""
-    # Words of this stem count, but need not be looked for: another expression finds them.
+    # Words of this stem may be left out: another expression finds them.
     stem: str | None = None
 
     @property
     def text(self) -> str:
-        """How the term begins."""
         return self.mark + self.letters
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Documents with these words (two or more) one after another."""
+    """Documents with these words, two or more, in sequence."""
 
     words: tuple[str, ...]
-    # Whether the last one is only the beginning of a word.
+    # Whether the last word is a prefix.
     is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Documents that fit every part."""
+    """Documents that match every part."""
 
     parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Documents that fit one part at least."""
+    """Documents that match at least one part."""
 
     parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """Documents that fit one expression and not the other."""
+    """Documents that match the first expression and not the second."""
 
     wanted: "Expression"
     unwanted: "Expression"
@@ -62,18 +61,18 @@ Expression: TypeAlias = Term | Prefix | Phrase | All | Any | Without
 
 
 def every(parts: Iterable[Expression]) -> Expression:
-    """All parts, of which there is at least one."""
+    """All of one or more parts."""
     distinct = tuple(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else All(distinct)
 
 
 def some(parts: Iterable[Expression]) -> Expression:
-    """Any of the parts, of which there is at least one."""
+    """Any of one or more parts."""
     distinct = tuple(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else Any(distinct)
 
 
 def without(wanted: Expression, unwanted: Iterable[Expression]) -> Expression:
-    """What is wanted, less each of the others."""
+    """The first expression minus each of the others."""
     distinct = tuple(dict.fromkeys(unwanted))
     return Without(wanted, some(distinct)) if distinct else wanted

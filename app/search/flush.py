@@ -1,6 +1,6 @@
-"""The thread of a server process that stores in the index what was put a moment ago.
+"""The thread of a server process that moves pending search documents into the index.
 
-Searches then rarely find something pending, which they would have to store themselves.
+Without it, each search would have to store what is pending.
 """
 
 import logging
@@ -14,34 +14,34 @@ from app.search import index
 
 log = logging.getLogger(__name__)
 
-# How long a stop waits for what is under way; nothing is lost where that takes longer.
+# How long a stop waits for a running flush; nothing is lost if that takes longer.
 STOP_SECONDS = 2.0
 
 
 class Flusher:
-    """Flushes what this process puts, soon after it, and now and then what others left."""
+    """Flushes what this process puts after a short delay, and on ``check`` what any process put."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._called = threading.Event()
-        self._is_round_due = True
+        self._include_all = True
         self._is_failing = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="index-flusher", daemon=True)
 
     def start(self) -> None:
-        """Begin, with what an earlier process left."""
+        """Start, with what earlier processes left pending."""
         index.document_put.listen(self._called.set)
         self._called.set()
         self._thread.start()
 
     def check(self) -> None:
-        """See to what any process left, one that ended or a command."""
-        self._is_round_due = True
+        """Flush what any process left pending: a command, or a process that ended."""
+        self._include_all = True
         self._called.set()
 
     def stop(self) -> None:
-        """End; what is still pending is stored by another, or by a search. Once is enough."""
+        """Stop; another process or a search flushes what is still pending. Idempotent."""
         index.document_put.forget(self._called.set)
         self._stopping.set()
         self._called.set()
@@ -53,16 +53,16 @@ class Flusher:
             pause = index.flush_delay_seconds()
             while self._called.wait() and not self._stopping.wait(pause):
                 self._called.clear()
-                is_round, self._is_round_due = self._is_round_due, False
+                include_all, self._include_all = self._include_all, False
                 try:
-                    index.flush(own=not is_round)
+                    index.flush(own=not include_all)
                     self._is_failing = False
                 except Exception as error:
-                    self._is_round_due = True
-                    self._tell(error)
+                    self._include_all = True
+                    self._warn(error)
 
-    def _tell(self, error: Exception) -> None:
-        """Say that it failed, once until it works again; nothing is lost."""
+    def _warn(self, error: Exception) -> None:
+        """Log only the first of several failures in a row; nothing is lost."""
         if not self._is_failing:
             is_outage = isinstance(error, Unavailable)
             log.warning("the search index cannot be flushed", exc_info=None if is_outage else error)

@@ -1,9 +1,8 @@
-"""On SQLite: documents that were put and are not in the index yet.
+"""SQLite only: documents that were put and are not in the index yet.
 
-FTS5 writes a segment of its index for each transaction, and merges segments again and again: a
-document that comes alone costs three times what it costs among thirty, while all other writers
-wait. So a change only notes that its document is pending. A thread stores them together a moment
-later (``flush.py``), and a search that comes before stores them itself.
+FTS5 writes a segment for each transaction and merges segments repeatedly: a document stored alone
+costs three times what it costs among thirty, while other writers wait. So a change only records
+that its document is pending. The flusher (``flush.py``) or the next search stores it.
 """
 
 import os
@@ -16,13 +15,13 @@ from sqlalchemy import BigInteger, String, bindparam, column, delete, table, tex
 from app.database.columns import Id
 from app.database.session import Prepared
 from app.search.documents import SearchDoc, Terms, analyzed
-from app.search.sources import source
+from app.search.sources import source_of
 
-# A search may have to store all of them, so they are few and short; others are stored at once.
+# Few and short, as a search may have to store all of them; other documents are stored at once.
 MOST = 512
 LONGEST = 8_000
 
-# The version tells the texts of one document apart; the process is the one that put it.
+# Each change has its own version; the process is the one that made it.
 _ADD = Prepared(
     text(
         "INSERT INTO search_fts_waiting (place, version, process) "
@@ -51,7 +50,7 @@ _VERSIONS = Prepared(
 
 
 def add(document_id: int, doc: SearchDoc) -> bool:
-    """Note that a document is pending; False where it should be stored at once."""
+    """Record that a document is pending; False if it must be stored at once."""
     if len(doc.body) > LONGEST:
         return False
     version = secrets.randbits(62)
@@ -59,29 +58,30 @@ def add(document_id: int, doc: SearchDoc) -> bool:
 
 
 def discard(document_ids: Sequence[int]) -> None:
-    """Note that these documents are no longer pending."""
+    """Record that these documents are no longer pending."""
     _DISCARD.all(document_ids=list(document_ids))
 
 
 def document_ids(*, own: bool) -> list[int]:
-    """All that are pending, or those that this process put."""
+    """The pending documents, or those that this process put."""
     rows = _OWN.all(process=os.getpid()) if own else _ALL.all()
     return [row.place for row in rows]
 
 
 def versions(document_ids: Sequence[int]) -> list[Any]:
-    """Those of these documents that are pending, with their versions."""
+    """The current versions of those documents that are pending."""
     return _VERSIONS.all(document_ids=list(document_ids))
 
 
 def terms(rows: Sequence[Any], known: Mapping[int, Terms]) -> dict[int, Terms]:
-    """The terms of documents by version; documents that were deleted have none.
+    """The terms of documents by version; deleted documents have none.
 
-    ``known`` holds what was analyzed before.
+    ``known`` has terms that were computed before.
     """
-    found = {row.version: known[row.version] for row in rows if row.version in known}
-    missing = {(row.kind, row.id): row.version for row in rows if row.version not in found}
+    by_version = {row.version: known[row.version] for row in rows if row.version in known}
+    missing = {(row.kind, row.id): row.version for row in rows if row.version not in by_version}
     for kind in {kind for kind, _ in missing if kind is not None}:
-        for doc in source(kind).docs([identifier for one, identifier in missing if one == kind]):
-            found[missing[kind, doc.id]] = analyzed(doc)
-    return found
+        identifiers = [identifier for its_kind, identifier in missing if its_kind == kind]
+        for doc in source_of(kind).docs(identifiers):
+            by_version[missing[kind, doc.id]] = analyzed(doc)
+    return by_version

@@ -1,16 +1,14 @@
 """The index on PostgreSQL: a tsvector for each document, and a GIN index over them.
 
-The server neither parses nor stems; vectors and queries are put together from terms of ours, so
-they cannot fail and no dictionary of the server matters. Three things are done for speed:
+The server neither parses nor stems: vectors and queries are composed of our own terms, so they are
+always valid and independent of the server's dictionaries. Three measures keep it fast:
 
-- GIN gives all matches of a term, in no order. So each document has a term for its block of 4,096
-  document ids, and a query looks into the newest block, then into more at a time, until it has
-  enough.
-- A document alone takes the index five times as long as one among thirty. So it keeps the newest in
-  a list, which each query reads through, and takes them in together when it is told to (``flush``;
-  a vacuum would do so much later).
-- GIN knows no positions. So it finds the documents with all words of a phrase, and their vectors
-  are read, the newest first, until enough of them have the phrase.
+- GIN returns all matches of a term, unordered. So each document has a term for its block of 4,096
+  document ids. A search scans the newest block, then more blocks at a time, until it has enough.
+- Adding a document alone costs five times what it costs among thirty. So GIN keeps new documents
+  in a pending list, which each query reads, and adds them together on ``flush``.
+- GIN has no positions. So it finds the documents with all words of a phrase, and their vectors
+  are read, newest first, until enough of them have the phrase.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,104 +22,26 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.database.columns import Id
 from app.database.locks import Lock, acquire
 from app.database.session import AnySelect, Prepared, discard, run_write, session
-from app.search.document_ids import ADD
 from app.search.documents import SearchDoc, Terms, analyzed, beginning, with_display_id
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
-from app.search.ranking import END, Tier, Wanted
+from app.search.models import INSERT
+from app.search.ranking import END, Tier, TierQuery
 
+FLUSH_DELAY_SECONDS = 1.0
 BLOCK_BITS = 12
-
-# How many times as many blocks each look takes in than the one before, up to so many: it asks for
-# each block by its term, so a look at sixteen takes as long as one at all of a million documents
-# where four thousand of them fit, and a look at sixty-four ten times as long (PERFORMANCE.md).
+# Each scan covers WIDER times as many blocks as the one before, up to WIDEST. It names each block
+# by its term: with sixteen it takes as long as a scan of all of a million documents with four
+# thousand matches, with sixty-four ten times as long (PERFORMANCE.md).
 WIDER = 4
 WIDEST = 16
-# Where no more documents than these are expected to fit in all, the next look is the last; expected
-# by no fewer documents than those, as the newest block may hold any number.
+# If at most FEW matches are expected in all, the next scan covers the rest. The estimate needs
+# SAMPLE document ids, as the newest block may have any number.
 FEW = 4000
 SAMPLE = 1 << (BLOCK_BITS - 1)
-
-
-@dataclass(slots=True)
-class Search:
-    """How far one tier was looked for: from the block ``left`` on, to the newest of ``blocks``."""
-
-    tier: Tier
-    expression: Expression
-    # All document ids looked for are under this one.
-    below: int
-    blocks: int
-    left: int
-    size: int = 1
-    found: list[int] = field(default_factory=list)
-
-    @property
-    def first(self) -> int:
-        """The oldest block of the next look."""
-        return max(self.left - self.size, 0)
-
-    def went_on(self, document_ids: list[int]) -> None:
-        """Note what the look at the next blocks found."""
-        self.found += sorted(document_ids, reverse=True)
-        self.left = self.first
-        # If they lie as densely as among those looked at.
-        looked_at = self.below - (self.left << BLOCK_BITS)
-        are_few = looked_at >= SAMPLE and len(self.found) * self.below <= FEW * looked_at
-        self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
-
-
-def search_for(asked: Wanted, newest_id: int) -> Search:
-    """One that has not begun."""
-    below = min(asked.below, newest_id + 1)
-    blocks = ((below - 1) >> BLOCK_BITS) + 1
-    return Search(asked.tier, asked.expression, below, blocks, blocks)
-
-
-def without_phrases(expression: Expression) -> Expression:
-    """What fits whatever order words are in; all that fits the expression fits this as well."""
-    match expression:
-        case Phrase(words, is_open):
-            *closed, last = words
-            mark = beginning("", last) if is_open else last
-            return All((*map(Term, closed), Prefix(last) if mark is None else Term(mark)))
-        case All(parts):
-            return All(tuple(map(without_phrases, parts)))
-        case Any(parts):
-            return Any(tuple(map(without_phrases, parts)))
-        case Without(wanted, unwanted):
-            likely = without_phrases(wanted)
-            parts = unwanted.parts if isinstance(unwanted, Any) else (unwanted,)
-            certain = [part for part in parts if without_phrases(part) == part]
-            return without(likely, certain)
-    return expression
-
-
-def rendered(expression: Expression) -> str:
-    """The expression in the language of tsquery; every term is quoted."""
-    match expression:
-        case Term(term):
-            return f"'{term}'"
-        case Prefix():
-            return f"'{expression.text}':*"
-        case Phrase(words, is_open):
-            *closed, last = (f"'{word}'" for word in words)
-            return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"
-        case All(parts):
-            return "(" + " & ".join(rendered(part) for part in parts) + ")"
-        case Any(parts):
-            return "(" + " | ".join(rendered(part) for part in parts) + ")"
-        case Without(wanted, unwanted):
-            return f"({rendered(wanted)} & !{rendered(unwanted)})"
-
-
-# How long after a change its document stays in the pending list of the index.
-FLUSH_DELAY_SECONDS = 1.0
-
-# A sign that no word holds.
-_BLOCK = "\u00d7"
-
-# The tiers of which one document in many is.
+# Tiers that few documents belong to.
 _SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
+# Begins the terms of blocks; no word contains it.
+_BLOCK = "\u00d7"
 
 _WRITE = Prepared(
     text(
@@ -129,10 +49,10 @@ _WRITE = Prepared(
         "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
     ).columns()
 )
-# In one turn to the server.
+# One round trip for both tables.
 _WRITE_NEW = Prepared(
     text(
-        f"WITH added AS ({ADD}) INSERT INTO search_fts (place, terms) "  # noqa: S608 - constants
+        f"WITH added AS ({INSERT}) INSERT INTO search_fts (place, terms) "  # noqa: S608 - constants
         "SELECT place, CAST(:terms AS tsvector) || "
         f"array_to_tsvector(ARRAY['{_BLOCK}' || (place >> {BLOCK_BITS})]) FROM added "
         "ON CONFLICT (place) DO UPDATE SET terms = excluded.terms"
@@ -141,7 +61,7 @@ _WRITE_NEW = Prepared(
     .columns()
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :document_id")
-# Does nothing while there is no such index, as when it is made anew.
+# Does nothing while the index does not exist, as during its rebuild.
 _FLUSH = text("SELECT gin_clean_pending_list(to_regclass('ix_search_fts_terms'))")
 _MATCHING = (
     "SELECT {number} AS number, place FROM search_fts "
@@ -154,8 +74,8 @@ _WITH_PHRASE = (
     "ORDER BY at DESC OFFSET 0) AS found_{number} "
     "WHERE terms @@ CAST(:exact_{number} AS tsquery) ORDER BY at DESC LIMIT :limit"
 )
-# The planner does not know that reading a vector is dear, and would rather read them all, one after
-# another or by document id, than ask the index. This and the sums above leave it the index.
+# The planner does not know that reading a vector is expensive, and prefers a scan of the table or
+# of its primary key. This setting and the ``place + 0`` above leave it only the GIN index.
 _BEGIN = Prepared(
     text(
         "SELECT (SELECT max(place) FROM search_fts) AS newest, "
@@ -166,43 +86,36 @@ _END = Prepared(text("RESET enable_seqscan").columns())
 
 
 def write(document_id: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
-    """Store the terms of the document, instead of those it has, if any."""
     _WRITE.all(document_id=document_id, terms=vector(document_id, analyzed(doc)))
 
 
 def terms_of(doc: SearchDoc) -> Terms:
-    """The terms of a document that is to be put for the first time."""
     return analyzed(doc)
 
 
 def write_new(doc: SearchDoc, terms: Terms | None) -> None:
-    """Store the terms of a document that has no document id yet, and give it one."""
-    known = terms or analyzed(doc)
+    terms = terms or analyzed(doc)
     if doc.display_id is not None:
-        known = with_display_id(known, doc.display_id)
-    _WRITE_NEW.all(id=doc.id, kind=str(doc.kind), terms=_as_vector(known))
+        terms = with_display_id(terms, doc.display_id)
+    _WRITE_NEW.all(id=doc.id, kind=str(doc.kind), terms=_as_vector(terms))
 
 
 def erase(document_id: int) -> None:
-    """Forget the terms of the document."""
     session.execute(_ERASE, {"document_id": document_id})
 
 
 def flush(*, own: bool) -> None:
-    """Have the index take in its pending list, whoever put it.
+    """Add the whole pending list to the index; waits for another process that does."""
 
-    Opens its own unit of work. Waits for another process that is at it.
-    """
-
-    def take_in() -> None:
+    def clean_pending_list() -> None:
         acquire(Lock.INDEX)
         session.execute(_FLUSH)
 
-    run_write(take_in, async_commit=True)
+    run_write(clean_pending_list, async_commit=True)
 
 
 def refresh() -> None:
-    """Do nothing: PostgreSQL reads the pending list with the index."""
+    """Do nothing: queries read the pending list."""
 
 
 def vector(document_id: int, terms: Terms) -> str:
@@ -212,59 +125,90 @@ def vector(document_id: int, terms: Terms) -> str:
 
 def _as_vector(terms: Terms) -> str:
     positions: dict[str, list[str]] = {}
-    for number, word in enumerate(terms.words, start=1):
-        positions.setdefault(word, []).append(str(number))
-    placed = " ".join(f"'{word}':{','.join(found[:255])}" for word, found in positions.items())
-    others = terms.marks.replace(" ", "' '")
-    return f"{placed} '{others}'"
+    for position, word in enumerate(terms.words, start=1):
+        positions.setdefault(word, []).append(str(position))
+    words = " ".join(f"'{word}':{','.join(of_word[:255])}" for word, of_word in positions.items())
+    marks = terms.marks.replace(" ", "' '")
+    return f"{words} '{marks}'"
 
 
 def matching(expression: Expression) -> AnySelect:
-    """A query for the ids of all documents that fit."""
     condition = text("terms @@ CAST(:query AS tsquery)").bindparams(query=rendered(expression))
     return select(column("place")).select_from(table("search_fts")).where(condition)
 
 
-def best(
-    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int
-) -> list[tuple[int, Tier]]:
-    """The ids of the best documents, the best first, and of which tier each is.
+@dataclass(slots=True)
+class TierScan:
+    """The progress of one tier's query: blocks are scanned from the newest down to ``left``."""
 
-    ``everything`` says what fits in any tier but for a display id, what is found faster before.
-    Where few fit at all, tiers are looked for until each of those has its own.
-    """
-    with _looking_in_index() as newest_id:
-        return _best(wanted, everything, limit, newest_id)
+    tier: Tier
+    expression: Expression
+    # All document ids in question are under this one.
+    below: int
+    # The number of blocks in all.
+    blocks: int
+    # The oldest block that was scanned.
+    left: int
+    # The number of blocks of the next scan.
+    size: int = 1
+    document_ids: list[int] = field(default_factory=list)
+
+    @property
+    def first(self) -> int:
+        """The oldest block of the next scan."""
+        return max(self.left - self.size, 0)
+
+    def advance(self, document_ids: list[int]) -> None:
+        """Add the matches of a scan and set the size of the next one."""
+        self.document_ids += sorted(document_ids, reverse=True)
+        self.left = self.first
+        # The estimate assumes the same density in older blocks.
+        scanned = self.below - (self.left << BLOCK_BITS)
+        are_few = scanned >= SAMPLE and len(self.document_ids) * self.below <= FEW * scanned
+        self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
+
+
+def _scan_of(query: TierQuery, newest_id: int) -> TierScan:
+    below = min(query.below, newest_id + 1)
+    blocks = ((below - 1) >> BLOCK_BITS) + 1
+    return TierScan(query.tier, query.expression, below, blocks, blocks)
+
+
+def best(
+    queries: Sequence[TierQuery], everything: Sequence[Expression], limit: int
+) -> list[tuple[int, Tier]]:
+    with _index_preferred() as newest_id:
+        return _best(queries, everything, limit, newest_id)
 
 
 def _best(
-    wanted: Sequence[Wanted], everything: Sequence[Expression], limit: int, newest_id: int
+    queries: Sequence[TierQuery], everything: Sequence[Expression], limit: int, newest_id: int
 ) -> list[tuple[int, Tier]]:
-    left, are_few = _few(everything, newest_id, limit)
-    searches = [search_for(asked, newest_id) for asked in wanted]
-    for search in searches:
+    all_ids, are_few = _few(everything, newest_id, limit)
+    scans = [_scan_of(query, newest_id) for query in queries]
+    for scan in scans:
         if are_few:
-            # Nor are there more of any tier, and one look is a turn less to the server than two.
-            search.size = search.blocks
-        if left is not None and search.tier is Tier.ANYWHERE:
-            search.left = 0
-    while lookers := _lookers(searches, limit, left):
-        for search, document_ids in zip(lookers, _scan(lookers, limit), strict=True):
-            search.went_on(document_ids)
-    found: dict[int, Tier] = {}
-    for search in searches:
-        for document_id in search.found:
-            found.setdefault(document_id, search.tier)
-    for document_id in sorted(left or (), reverse=True):
-        found.setdefault(document_id, Tier.ANYWHERE)
-    return list(found.items())[:limit]
+            # No tier has more, and one scan of all blocks saves a round trip.
+            scan.size = scan.blocks
+        if all_ids is not None and scan.tier is Tier.ANYWHERE:
+            scan.left = 0
+    while due := _due(scans, limit, all_ids):
+        for scan, document_ids in zip(due, _scan(due, limit), strict=True):
+            scan.advance(document_ids)
+    ranked: dict[int, Tier] = {}
+    for scan in scans:
+        for document_id in scan.document_ids:
+            ranked.setdefault(document_id, scan.tier)
+    for document_id in sorted(all_ids or (), reverse=True):
+        ranked.setdefault(document_id, Tier.ANYWHERE)
+    return list(ranked.items())[:limit]
 
 
 @contextmanager
-def _looking_in_index() -> Iterator[int]:
-    """Have the index asked meanwhile; the newest document id.
+def _index_preferred() -> Iterator[int]:
+    """Make the planner use the index meanwhile; gives the newest document id.
 
-    Not by a transaction of its own, which would take two more turns to the server.
+    A setting local to a transaction of its own would take two more round trips.
     """
     newest_id: int = _BEGIN.all()[0].newest or 0
     try:
@@ -273,7 +217,7 @@ def _looking_in_index() -> Iterator[int]:
         try:
             _END.all()
         except SQLAlchemyError:
-            # It was lost, or a transaction failed; nobody is to meet the setting in it.
+            # The connection was lost or is in a failed transaction; it must not keep the setting.
             discard()
         raise
     _END.all()
@@ -282,70 +226,105 @@ def _looking_in_index() -> Iterator[int]:
 def _few(
     everything: Sequence[Expression], newest_id: int, limit: int
 ) -> tuple[set[int] | None, bool]:
-    """The ids of all that fits; None where that is more than asked for, or not known.
+    """The ids of all matches; None if they are not known, or at least ``limit``.
 
-    And whether so few fit that they were looked for in all blocks at once.
+    Also whether there are so few that all blocks can be scanned at once.
     """
     document_ids: list[int] | None = None
     for expression in everything:
-        search = search_for(Wanted(Tier.ANYWHERE, expression, END), newest_id)
+        scan = _scan_of(TierQuery(Tier.ANYWHERE, expression, END), newest_id)
         if document_ids is not None:
-            # As there is little of what is found faster, there is little of all.
-            search.size = search.blocks
-        while lookers := _lookers([search], limit, None):
-            search.went_on(_scan(lookers, limit)[0])
-        document_ids = search.found
+            # The faster expression had few matches, so this one is expected to have few.
+            scan.size = scan.blocks
+        while due := _due([scan], limit, None):
+            scan.advance(_scan(due, limit)[0])
+        document_ids = scan.document_ids
         if len(document_ids) >= limit:
-            # What was looked for first may leave out beginnings, of which there can be many.
-            return None, search.left == 0 and expression is everything[-1]
+            # Only the last expression has the prefixes, which can have many matches.
+            return None, scan.left == 0 and expression is everything[-1]
     return (set(document_ids), True) if document_ids is not None else (None, False)
 
 
-def _lookers(searches: list[Search], limit: int, left: set[int] | None) -> list[Search]:
-    """The tiers to look for next: the first that is not known to its end, while too few fit.
+def _due(scans: list[TierScan], limit: int, all_ids: set[int] | None) -> list[TierScan]:
+    """The scans to continue, while there are too few documents: the first that has blocks left.
 
-    And those of few documents with it, which cost less than another turn to the server.
+    Those of small tiers after it join it, as they cost less than another round trip.
     """
-    lookers: list[Search] = []
-    found: set[int] = set()
-    for search in searches:
-        tier = search.tier
-        have_all = left is not None and left <= found and tier is not Tier.DISPLAY_ID
-        if len(found) >= limit or have_all:
+    due: list[TierScan] = []
+    ranked: set[int] = set()
+    for scan in scans:
+        have_all = all_ids is not None and all_ids <= ranked and scan.tier is not Tier.DISPLAY_ID
+        if len(ranked) >= limit or have_all:
             break
-        if search.left > 0 and len(found.union(search.found)) < limit:
-            if lookers and tier not in _SMALL:
+        if scan.left > 0 and len(ranked.union(scan.document_ids)) < limit:
+            if due and scan.tier not in _SMALL:
                 break
-            lookers.append(search)
-        found.update(search.found)
-    return lookers
+            due.append(scan)
+        ranked.update(scan.document_ids)
+    return due
 
 
-def _scan(searches: list[Search], limit: int) -> list[list[int]]:
-    """The newest document ids of each in the next blocks."""
+def _scan(scans: list[TierScan], limit: int) -> list[list[int]]:
+    """For each tier, the newest matching document ids in its next blocks."""
     values: dict[str, object] = {"limit": limit}
     have_phrases = []
-    for number, search in enumerate(searches):
-        expression = search.expression
-        likely = without_phrases(expression)
+    for number, scan in enumerate(scans):
+        likely = without_phrases(scan.expression)
+        has_phrase = likely != scan.expression
         query = rendered(likely)
-        if search.first > 0:
-            blocks = range(search.first, search.left)
+        if scan.first > 0:
+            blocks = range(scan.first, scan.left)
             query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in blocks) + ")"
         values[f"query_{number}"] = query
-        values[f"below_{number}"] = min(search.below, search.left << BLOCK_BITS)
-        have_phrases.append(likely != expression)
-        if likely != expression:
-            values[f"exact_{number}"] = rendered(expression)
-    found: list[list[int]] = [[] for _ in searches]
-    for row in _looking(tuple(have_phrases)).all(**values):
-        found[row.number].append(row.place)
-    return found
+        values[f"below_{number}"] = min(scan.below, scan.left << BLOCK_BITS)
+        if has_phrase:
+            values[f"exact_{number}"] = rendered(scan.expression)
+        have_phrases.append(has_phrase)
+    document_ids: list[list[int]] = [[] for _ in scans]
+    for row in _scan_statement(tuple(have_phrases)).all(**values):
+        document_ids[row.number].append(row.place)
+    return document_ids
+
+
+def without_phrases(expression: Expression) -> Expression:
+    """The expression with the words of phrases in any order: it matches all that the other does."""
+    match expression:
+        case Phrase(words, is_open):
+            *closed, last = words
+            mark = beginning("", last) if is_open else last
+            return All((*map(Term, closed), Prefix(last) if mark is None else Term(mark)))
+        case All(parts):
+            return All(tuple(map(without_phrases, parts)))
+        case Any(parts):
+            return Any(tuple(map(without_phrases, parts)))
+        case Without(wanted, unwanted):
+            parts = unwanted.parts if isinstance(unwanted, Any) else (unwanted,)
+            # Excluding the words of a phrase in any order would exclude too much.
+            certain = [part for part in parts if without_phrases(part) == part]
+            return without(without_phrases(wanted), certain)
+    return expression
+
+
+def rendered(expression: Expression) -> str:
+    """The expression in the syntax of tsquery, with every term quoted."""
+    match expression:
+        case Term(term):
+            return f"'{term}'"
+        case Prefix():
+            return f"'{expression.text}':*"
+        case Phrase(words, is_open):
+            *closed, last = (f"'{word}'" for word in words)
+            return "(" + " <-> ".join([*closed, last + (":*" if is_open else "")]) + ")"
+        case All(parts):
+            return "(" + " & ".join(map(rendered, parts)) + ")"
+        case Any(parts):
+            return "(" + " | ".join(map(rendered, parts)) + ")"
+        case Without(wanted, unwanted):
+            return f"({rendered(wanted)} & !{rendered(unwanted)})"
 
 
 @cache
-def _looking(have_phrases: tuple[bool, ...]) -> Prepared:
-    """One statement for so many tiers, with phrases or without."""
+def _scan_statement(have_phrases: tuple[bool, ...]) -> Prepared:
     parts = [
         f"({(_WITH_PHRASE if has_phrase else _MATCHING).format(number=number)})"
         for number, has_phrase in enumerate(have_phrases)

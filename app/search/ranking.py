@@ -1,11 +1,10 @@
-"""The order of hits: in how prominent a place the words stand, and then the newest first.
+"""The order of hits: by tier (how prominently the words occur), and within a tier newest first.
 
-Each tier is a query of its own that the index answers from its newest document on, and stops. So no
-query has to look at all its matches, however common its words are; every match can be reached; and
-a new document never moves another one, which is what lets pages neither repeat nor skip a row.
+The index answers one query for each tier from its newest document on, and stops early. So no search
+looks at all its matches, however common its words are, and yet every match can be reached. A new
+document never moves another one, so pages neither repeat nor skip a row.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -21,15 +20,14 @@ from app.search.expressions import (
     without,
 )
 from app.search.parsing import Part, Query
-from app.search.stemming import stem
-from app.search.words import is_unspaced
+from app.search.words import is_unspaced, stem
 
 # Above all document ids.
 END = (1 << 63) - 1
 
 
 class Tier(IntEnum):
-    """Why a hit stands where it does; also its score."""
+    """Why a hit ranks where it does; also its score."""
 
     DISPLAY_ID = 6
     EXACT_TITLE = 5
@@ -40,10 +38,10 @@ class Tier(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What one tier is asked for: the documents that fit, of those under a document id.
+class TierQuery:
+    """The query for one tier: matching documents with ids under ``below``.
 
-    What fits a better tier as well, and is asked for there, belongs to that one.
+    Documents that a better tier's query returns belong to that tier.
     """
 
     tier: Tier
@@ -53,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Where words are looked for: the marks of stems and of words as they are."""
+    """Where words are looked up: the marks of stems and of exact words."""
 
     stem: str
     word: str
@@ -63,99 +61,96 @@ _ANYWHERE = _Field(MarkKind.STEM, "")
 _TITLE = _Field(MarkKind.TITLE_STEM, MarkKind.TITLE_WORD)
 
 
-def tiers(query: Query) -> Iterator[tuple[Tier, Expression, tuple[Expression, ...]]]:
-    """The tiers of a query, the best first: what fits, and what of it is in a better one."""
+def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]:
+    """The tiers of a query, best first: what matches, and the expressions of better tiers."""
     if query.is_empty:
-        return
+        return []
     unwanted = _unwanted(query)
     if not query.wanted:
-        yield Tier.ANYWHERE, without(Term(MarkKind.ALL), unwanted), ()
-        return
-    shown: list[Expression] = []
+        return [(Tier.ANYWHERE, without(Term(MarkKind.ALL), unwanted), ())]
+    ranked: list[tuple[Tier, Expression, tuple[Expression, ...]]] = []
+    better: list[Expression] = []
     if query.display_id is not None:
-        shown.append(Term(display_mark(query.display_id)))
-        yield Tier.DISPLAY_ID, shown[0], ()
+        better.append(Term(display_mark(query.display_id)))
+        ranked.append((Tier.DISPLAY_ID, better[0], ()))
     matches = _matches(query)
-    # Words of a title, or of the lead, stand somewhere; those of a phrase need not be together.
-    is_implied = all(len(part.words) == 1 for part in query.wanted)
     in_title = [_in_field(part, _TITLE) for part in query.wanted]
-    wanted = {
-        Tier.EXACT_TITLE: Term(exact_mark(query.words)),
-        Tier.ALL_IN_TITLE: every(in_title),
-        Tier.SOME_IN_TITLE: some(in_title) if len(in_title) > 1 else None,
-        Tier.ALL_IN_LEAD: every(_in_lead(part) for part in query.wanted),
-    }
-    for tier, narrower in wanted.items():
-        if narrower is not None:
-            says_all = is_implied and tier is not Tier.SOME_IN_TITLE
-            if tier is Tier.ALL_IN_LEAD and any(part.is_quoted for part in query.wanted):
-                # There are only the stems.
-                says_all = False
-            if tier is Tier.EXACT_TITLE:
-                # Of a long title the mark is only the beginning.
-                says_all = len(exact_mark(query.words)) < EXACT_LENGTH
-            fitting = narrower if says_all else every([matches, narrower])
-            yield tier, without(fitting, unwanted), tuple(shown)
-            shown.append(narrower)
-    # All words in the title are some of them as well.
-    shown = [one for one in shown if len(in_title) == 1 or one != wanted[Tier.ALL_IN_TITLE]]
-    yield Tier.ANYWHERE, without(matches, unwanted), tuple(shown)
+    all_in_title = every(in_title)
+    in_lead = [Term(MarkKind.LEAD + stem(word)) for part in query.wanted for word in part.words]
+    title = exact_mark(query.words)
+    # In a title the words of a phrase need not be adjacent; a lead has only stems.
+    phrases = [part for part in query.wanted if len(part.words) > 1]
+    quoted = [part for part in query.wanted if part.is_quoted]
+    # The tier, its own condition, and whether that implies ``matches``.
+    conditions = [
+        # The mark of a long title has only its beginning.
+        (Tier.EXACT_TITLE, Term(title), len(title) < EXACT_LENGTH),
+        (Tier.ALL_IN_TITLE, all_in_title, not phrases),
+        (Tier.SOME_IN_TITLE, some(in_title), False),
+        (Tier.ALL_IN_LEAD, every(in_lead), not phrases and not quoted),
+    ]
+    for tier, condition, implies_match in conditions:
+        if tier is Tier.SOME_IN_TITLE and len(in_title) == 1:
+            continue
+        fitting = condition if implies_match else every([matches, condition])
+        ranked.append((tier, without(fitting, unwanted), tuple(better)))
+        better.append(condition)
+    if len(in_title) > 1:
+        # Documents with all words in the title have some there.
+        better = [condition for condition in better if condition != all_in_title]
+    ranked.append((Tier.ANYWHERE, without(matches, unwanted), tuple(better)))
+    return ranked
 
 
-def wanted(query: Query, after: Tier | None = None, below: int = END) -> Iterator[Wanted]:
-    """What is asked for: all tiers, or what comes behind document ``below`` of the tier ``after``.
+def tier_queries(query: Query, after: Tier | None = None, below: int = END) -> list[TierQuery]:
+    """The queries of all tiers, or those for what follows document ``below`` of tier ``after``.
 
-    In the first case what better tiers found is left out of what a tier finds, as an index would
-    look for a beginning again for each mention in the query. In the other they are not asked.
+    The latter exclude what better tiers match, which are not queried again. The former do not: the
+    index would look up a prefix again for each mention of it in the query.
     """
+    queries = []
     for tier, fitting, better in tiers(query):
         if after is None:
-            yield Wanted(tier, fitting, END)
+            queries.append(TierQuery(tier, fitting, END))
         elif tier <= after:
-            yield Wanted(tier, without(fitting, better), below if tier == after else END)
+            bound = below if tier == after else END
+            queries.append(TierQuery(tier, without(fitting, better), bound))
+    return queries
 
 
 def all_tiers(query: Query) -> Expression | None:
-    """What fits whatever its tier, but for a display id; None where there is but one tier."""
+    """What matches in any tier but DISPLAY_ID; None for a query that has a single tier."""
     return without(_matches(query), _unwanted(query)) if query.wanted else None
 
 
 def some_of_all_tiers(query: Query) -> Expression | None:
-    """Much of what ``all_tiers`` has, found without looking at all words that begin so."""
-    closed = tuple(replace(part, is_open=False) for part in query.wanted)
+    """The part of ``all_tiers`` that is found without looking up a prefix."""
+    closed = tuple([replace(part, is_open=False) for part in query.wanted])
     return all_tiers(replace(query, wanted=closed))
 
 
 def _matches(query: Query) -> Expression:
-    return every(_in_field(part, _ANYWHERE) for part in query.wanted)
+    return every([_in_field(part, _ANYWHERE) for part in query.wanted])
 
 
 def _unwanted(query: Query) -> list[Expression]:
     return [_in_field(part, _ANYWHERE) for part in query.unwanted]
 
 
-def _in_lead(part: Part) -> Expression:
-    return every(Term(MarkKind.LEAD + stem(word)) for word in part.words)
-
-
 def _in_field(part: Part, field: _Field) -> Expression:
-    if len(part.words) == 1:
-        return _word(part.words[0], field, is_open=part.is_open, is_exact=part.is_quoted)
-    if field is _ANYWHERE:
-        return Phrase(part.words, part.is_open)
     *closed, last = part.words
-    ending = _beginning(field, last) if part.is_open else Term(field.word + last)
-    return All((*(Term(field.word + word) for word in closed), ending))
-
-
-def _word(word: str, field: _Field, *, is_open: bool, is_exact: bool) -> Expression:
-    as_it_is = field.word + word
-    if is_unspaced(word):
-        return _beginning(field, word) if len(word) == 1 else Term(as_it_is)
-    if is_exact:
-        return _beginning(field, word) if is_open else Term(as_it_is)
-    stemmed = Term(field.stem + stem(word))
-    return some([stemmed, _beginning(field, word, stem(word))]) if is_open else stemmed
+    exact = Term(field.word + last)
+    if closed:
+        if field is _ANYWHERE:
+            return Phrase(part.words, part.is_open)
+        ending = _beginning(field, last) if part.is_open else exact
+        return All((*(Term(field.word + word) for word in closed), ending))
+    if is_unspaced(last):
+        return _beginning(field, last) if len(last) == 1 else exact
+    if part.is_quoted:
+        return _beginning(field, last) if part.is_open else exact
+    stemmed = Term(field.stem + stem(last))
+    return some([stemmed, _beginning(field, last, stem(last))]) if part.is_open else stemmed
 
 
 def _beginning(field: _Field, letters: str, known_stem: str | None = None) -> Expression:

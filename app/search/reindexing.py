@@ -1,7 +1,7 @@
-"""Building the index anew, in small transactions, while the server runs.
+"""Rebuilding the index in small transactions while the server runs.
 
-A change made meanwhile is indexed by its own verb; a batch locks the rows it reads, so the later of
-the two writes what is newer.
+Verbs index the changes made meanwhile. A batch locks the rows that it reads, so the later of two
+writes always has the newer text.
 """
 
 import logging
@@ -13,22 +13,22 @@ from app.database.session import is_postgresql, reading, run_write, session
 from app.search import index
 from app.search.documents import DocumentKind
 from app.search.models import SearchDocument
-from app.search.sources import source, sources
+from app.search.sources import source_of, sources
 
 log = logging.getLogger(__name__)
 
 BATCH = 200
-# Before all ids.
+# Less than all ids.
 FIRST = "00000000-0000-0000-0000-000000000000"
 
 
 def total() -> int:
-    """How many documents there are to index; in a unit of work."""
-    return sum(one.count() for one in sources())
+    """The number of documents to index; in a unit of work."""
+    return sum(source.count() for source in sources())
 
 
 def build_lost() -> None:
-    """Index everything where nothing is indexed: what is older than the index, or a lost one."""
+    """Rebuild an empty index: the data is older than it, or it was lost."""
     with reading():
         is_lost = (
             session.scalar(select(SearchDocument.document_id).limit(1)) is None and total() > 0
@@ -40,10 +40,10 @@ def build_lost() -> None:
 
 
 def reindex() -> Iterator[int]:
-    """Index every live document anew and drop the others; yields how many each step dealt with.
+    """Index every live document and remove the others; yields the documents of each step.
 
-    Documents come in the order in which they were made, whatever their kind, so an index that was
-    lost comes back with every document in its order.
+    Documents of all kinds come in the order of their creation, so that an index that was lost gets
+    its order back.
     """
     after = FIRST
     while True:
@@ -53,18 +53,18 @@ def reindex() -> Iterator[int]:
         yield indexed
     _drop_dead()
     index.flush(own=False)
-    run_write(_count)
+    run_write(_analyze)
 
 
-def _count() -> None:
-    """Tell PostgreSQL's planner what there is now, before it finds out by itself."""
+def _analyze() -> None:
+    """Update the statistics of PostgreSQL's planner at once."""
     if is_postgresql():
         session.execute(text("ANALYZE search_docs, search_fts"))
 
 
 def _step(after: str) -> Callable[[], tuple[int, str]]:
     def work() -> tuple[int, str]:
-        docs = [doc for one in sources() for doc in one.batch(after, BATCH)]
+        docs = [doc for source in sources() for doc in source.batch(after, BATCH)]
         docs.sort(key=lambda doc: doc.id)
         for doc in docs[:BATCH]:
             index.put(doc, may_wait=False)
@@ -74,13 +74,10 @@ def _step(after: str) -> Callable[[], tuple[int, str]]:
 
 
 def _drop_dead() -> None:
-    """Take out what is indexed and no longer live."""
-    after = 0
-    while True:
-        done = run_write(_drop_step(after))
-        if done is None:
-            return
-        after = done
+    """Remove documents that are not live."""
+    after: int | None = 0
+    while after is not None:
+        after = run_write(_drop_step(after))
 
 
 def _drop_step(after: int) -> Callable[[], int | None]:
@@ -92,8 +89,9 @@ def _drop_step(after: int) -> Callable[[], int | None]:
             .limit(BATCH)
         ).all()
         for kind in DocumentKind:
-            wanted = [row.id for row in rows if row.kind == kind]
-            for identifier in set(wanted) - (source(kind).live(wanted) if wanted else set()):
+            identifiers = [row.id for row in rows if row.kind == kind]
+            live = source_of(kind).live(identifiers) if identifiers else set()
+            for identifier in set(identifiers) - live:
                 index.remove(identifier)
         return rows[-1].document_id if rows else None
 

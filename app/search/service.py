@@ -1,10 +1,10 @@
-"""Searching: which documents fit, which of them the actor may see, and how they are shown."""
+"""The search verb: which documents match, which of them the actor may see, and what a hit shows."""
 
 import base64
 import binascii
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -20,24 +20,197 @@ from app.database.pagination import CURSOR_LENGTH, Page
 from app.database.session import AnySelect, Prepared
 from app.search import index
 from app.search.documents import GLOBAL, DocumentKind, kind_mark, project_mark
-from app.search.expressions import Expression, Term, every, some, without
+from app.search.expressions import All, Expression, Term, Without, every, some, without
 from app.search.parsing import Query, parse
-from app.search.ranking import Tier, all_tiers, some_of_all_tiers, tiers, wanted
-from app.search.snippets import Highlighter, Snippet
-from app.search.sources import FoundDocument, source
+from app.search.ranking import Tier, TierQuery, some_of_all_tiers, tier_queries, tiers
+from app.search.snippets import Highlighter, Piece, Snippet
+from app.search.sources import FoundDocument, source_of
 
+QUERY_LENGTH = 500
 KIND = "search"
 _LATEST = 1 << 53
+
+# Projects are above search in the stack, so this reads their table: search only has to know which
+# of them are deleted.
+_projects = table("projects", column("id", Id), column("deleted_at", Moment))
+_DELETED = Prepared(select(_projects.c.id).where(_projects.c.deleted_at.is_not(None)))
 
 
 @dataclass(frozen=True, slots=True)
 class SearchCursor:
-    """The last row of a page."""
+    """The last row of a page, and the hash of the filters of its search."""
 
     id: str
     created_at: int
     tier: Tier
     filter_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A ticket or page that matches."""
+
+    kind: DocumentKind
+    found: FoundDocument
+    tier: Tier
+    snippet: Snippet
+    highlighter: Highlighter
+
+    @property
+    def title(self) -> list[Piece]:
+        """The title for HTML pages."""
+        return self.highlighter.pieces(self.found.title)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One page of hits, best first."""
+
+    hits: list[Hit]
+    next_cursor: str | None
+
+
+@operation(Access.READ)
+def query(actor: Actor, /, **args: Any) -> Page:
+    """``find`` for the API: the hits as JSON."""
+    results = find(actor, **args)
+    return Page([hit_json(hit) for hit in results.hits], results.next_cursor)
+
+
+@operation(Access.READ)
+def find(
+    actor: Actor,
+    *,
+    q: str,
+    type: str | None = None,
+    project_id: str | None = None,
+    limit: int,
+    cursor: str | None = None,
+) -> Results:
+    """Tickets and wiki pages that match ``q`` and that the actor can see.
+
+    Raises InvalidField for a query that is blank or too long, and for a cursor that is malformed or
+    belongs to a search with other filters.
+    """
+    _check(q)
+    digest = filter_hash(q=q, type=type, project_id=project_id)
+    after = decode(cursor, digest) if cursor is not None else None
+    parsed = parse(q)
+    scope = _scope(actor, type, project_id)
+    if scope is None:
+        return Results([], None)
+    document_ids = _document_ids(parsed, scope, after, limit + 1)
+    hits = _hits(document_ids[:limit], Highlighter(parsed))
+    if len(document_ids) <= limit or not hits:
+        return Results(hits, None)
+    last = hits[-1]
+    next_cursor = SearchCursor(last.found.id, last.found.created_at, last.tier, digest)
+    return Results(hits, encode(next_cursor))
+
+
+def _check(q: str) -> None:
+    if not text.checked(q, "q", QUERY_LENGTH).strip():
+        raise InvalidField("q", "blank", "q must not be blank.")
+
+
+def ticket_ids(q: str) -> AnySelect:
+    """A query for the ids of all tickets that match ``q``, as a condition of a list of tickets.
+
+    The caller must restrict the list to what the actor may see. Raises InvalidField as ``find``.
+    """
+    _check(q)
+    kind = Term(kind_mark(DocumentKind.TICKET))
+    # What matches in another tier also matches in ANYWHERE.
+    sufficient = (Tier.DISPLAY_ID, Tier.ANYWHERE)
+    fitting = [expression for tier, expression, _ in tiers(parse(q)) if tier in sufficient]
+    return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The documents of a search: those that match all of ``within`` and not ``beyond``."""
+
+    within: tuple[Expression, ...] = ()
+    beyond: Expression | None = None
+
+    def narrow(self, expression: Expression) -> Expression:
+        narrowed = All((expression, *self.within)) if self.within else expression
+        return Without(narrowed, self.beyond) if self.beyond else narrowed
+
+
+def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:
+    """What the actor may see within the filters; None if that is nothing.
+
+    Bots see the projects of their allowlist (all if empty) and global pages. Deleted projects are
+    never searched.
+    """
+    deleted = {row.id for row in _DELETED.all()}
+    within: list[Expression] = [Term(kind_mark(kind))] if kind is not None else []
+    if project_id is not None:
+        if not actor.sees_project(project_id) or project_id in deleted:
+            return None
+        within.append(Term(project_mark(project_id)))
+    elif actor.allowlist:
+        seen = sorted(actor.allowlist - deleted)
+        within.append(some([Term(GLOBAL), *(Term(project_mark(one)) for one in seen)]))
+    elif deleted:
+        beyond = some(Term(project_mark(one)) for one in sorted(deleted))
+        return _Scope(tuple(within), beyond)
+    return _Scope(tuple(within))
+
+
+def _document_ids(
+    parsed: Query, scope: _Scope, after: SearchCursor | None, limit: int
+) -> list[tuple[int, Tier]]:
+    """The ids of the next documents and their tiers, best first."""
+    everything: list[Expression] = []
+    if after is not None:
+        queries = tier_queries(parsed, after.tier, index.document_id_after(after.id))
+    else:
+        queries = tier_queries(parsed)
+        faster = some_of_all_tiers(parsed)
+        if faster is not None:
+            # The last tier is what matches in any.
+            everything = list(dict.fromkeys([faster, queries[-1].expression]))
+    return index.best(
+        [TierQuery(each.tier, scope.narrow(each.expression), each.below) for each in queries],
+        [scope.narrow(expression) for expression in everything],
+        limit,
+    )
+
+
+def _hits(ranked: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
+    """The documents in their current state, without those deleted meanwhile."""
+    documents = index.documents([document_id for document_id, _ in ranked])
+    by_kind: dict[str, list[str]] = {}
+    for kind, identifier in documents.values():
+        by_kind.setdefault(kind, []).append(identifier)
+    found = {
+        (kind, document.id): document
+        for kind, identifiers in by_kind.items()
+        for document in source_of(kind).found(identifiers)
+    }
+    hits = []
+    for document_id, tier in ranked:
+        key = documents.get(document_id)
+        if key in found:
+            snippet = highlighter.snippet(found[key].body)
+            hits.append(Hit(DocumentKind(key[0]), found[key], tier, snippet, highlighter))
+    return hits
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    return {
+        "type": str(hit.kind),
+        "id": hit.found.id,
+        "title": hit.found.title,
+        "snippet": hit.snippet.text,
+        "highlights": [list(span) for span in hit.snippet.highlights],
+        "score": float(hit.tier),
+        "project_id": hit.found.project_id,
+        "updated_at": iso(hit.found.updated_at),
+        **hit.found.details,
+    }
 
 
 def filter_hash(**filters: str | None) -> str:
@@ -59,19 +232,18 @@ def encode(cursor: SearchCursor) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(content)).rstrip(b"=").decode()
 
 
-def decode(sent: str, expected_hash: str) -> SearchCursor:
-    """Read a cursor back.
+def decode(encoded: str, expected_hash: str) -> SearchCursor:
+    """Read a cursor that ``encode`` made; raises InvalidField (400).
 
-    Raises InvalidField (400) unless it is exactly one of ours, and with the reason
-    ``cursor_filter_mismatch`` where it is one of another search.
+    The reason is ``cursor_filter_mismatch`` for a cursor of another search.
     """
     try:
-        if len(sent) > CURSOR_LENGTH:
+        if len(encoded) > CURSOR_LENGTH:
             raise ValueError("too long")
-        raw = sent.encode("ascii")
+        raw = encoded.encode("ascii")
         padded = raw + b"=" * (-len(raw) % 4)
         cursor = _verified(orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True)))
-        if encode(cursor) != sent:
+        if encode(cursor) != encoded:
             raise ValueError("not the canonical form")
     except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
         raise InvalidField("cursor", "malformed", "The cursor is not valid.", status=400) from error
@@ -85,11 +257,11 @@ def decode(sent: str, expected_hash: str) -> SearchCursor:
     return cursor
 
 
-def _verified(found: Any) -> SearchCursor:
-    if found["kind"] != KIND:
+def _verified(content: Any) -> SearchCursor:
+    if content["kind"] != KIND:
         raise ValueError("a cursor of another list")
     identifier, moment, tier, digest = (
-        found[key] for key in ("id", "created_at", "tier", "filter_hash")
+        content[key] for key in ("id", "created_at", "tier", "filter_hash")
     )
     if not isinstance(identifier, str) or not UUID_PATTERN.fullmatch(identifier):
         raise ValueError("not an id")
@@ -98,172 +270,3 @@ def _verified(found: Any) -> SearchCursor:
     if not isinstance(digest, str):
         raise TypeError("not a hash")
     return SearchCursor(identifier, moment, Tier(tier), digest)
-
-
-QUERY_LENGTH = 500
-
-# Projects stand above search in the stack; whether one is deleted is all that it must know.
-_projects = table("projects", column("id", Id), column("deleted_at", Moment))
-_DELETED = Prepared(select(_projects.c.id).where(_projects.c.deleted_at.is_not(None)))
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A ticket or page that was found."""
-
-    kind: DocumentKind
-    found: FoundDocument
-    tier: Tier
-    snippet: Snippet
-    highlighter: Highlighter
-
-    @property
-    def title(self) -> list[tuple[str, bool]]:
-        """The title in pieces, what matches (true) and what does not: for pages alone."""
-        return self.highlighter.pieces(self.found.title)
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """One page of hits, the best first."""
-
-    hits: list[Hit]
-    next_cursor: str | None
-
-
-@operation(Access.READ)
-def query(actor: Actor, /, **asked: Any) -> Page:
-    """Tickets and wiki pages that fit ``q``, as the API shows them; otherwise as ``find``."""
-    results = find(actor, **asked)
-    return Page([hit_json(hit) for hit in results.hits], results.next_cursor)
-
-
-@operation(Access.READ)
-def find(
-    actor: Actor,
-    *,
-    q: str,
-    type: str | None = None,
-    project_id: str | None = None,
-    limit: int,
-    cursor: str | None = None,
-) -> Results:
-    """Tickets and wiki pages that fit ``q`` and that the actor can see.
-
-    Raises InvalidField for a query that is blank or too long, and for a cursor that is malformed or
-    belongs to a search with other filters.
-    """
-    _check(q)
-    digest = filter_hash(q=q, type=type, project_id=project_id)
-    after = decode(cursor, digest) if cursor is not None else None
-    parsed = parse(q)
-    scope = _scope(actor, type, project_id)
-    if scope is None:
-        return Results([], None)
-    document_ids = _document_ids(parsed, scope, after, limit + 1)
-    hits = _hits(document_ids[:limit], Highlighter(parsed))
-    if len(document_ids) <= limit or not hits:
-        return Results(hits, None)
-    last = hits[-1]
-    ended = SearchCursor(last.found.id, last.found.created_at, last.tier, digest)
-    return Results(hits, encode(ended))
-
-
-def _check(q: str) -> None:
-    if not text.checked(q, "q", QUERY_LENGTH).strip():
-        raise InvalidField("q", "blank", "q must not be blank.")
-
-
-def ticket_ids(q: str) -> AnySelect:
-    """A query for the ids of all tickets that fit ``q``, as a condition of a list of tickets.
-
-    Whoever uses it sees to what the actor may see. Raises InvalidField as ``find`` does.
-    """
-    _check(q)
-    kind = Term(kind_mark(DocumentKind.TICKET))
-    # What is in any other tier fits anywhere as well.
-    apart = (Tier.DISPLAY_ID, Tier.ANYWHERE)
-    fitting = [fits for tier, fits, _ in tiers(parse(q)) if tier in apart]
-    return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What may be found: documents that fit all of the first and none of the second."""
-
-    within: tuple[Expression, ...]
-    beyond: tuple[Expression, ...]
-
-    def narrow(self, fitting: Expression) -> Expression:
-        """What fits, within the scope."""
-        return without(every([fitting, *self.within]), self.beyond)
-
-
-def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:
-    """What the actor may see of what was asked for; None where that is nothing.
-
-    Bots see their allowlisted projects (all if empty) and global pages; what lies in a deleted
-    project is in no search.
-    """
-    deleted = {row.id for row in _DELETED.all()}
-    within: list[Expression] = [Term(kind_mark(kind))] if kind is not None else []
-    if project_id is not None:
-        if not actor.sees_project(project_id) or project_id in deleted:
-            return None
-        within.append(Term(project_mark(project_id)))
-        return _Scope(tuple(within), ())
-    if actor.allowlist:
-        seen = sorted(actor.allowlist - deleted)
-        within.append(some([Term(GLOBAL), *(Term(project_mark(one)) for one in seen)]))
-        return _Scope(tuple(within), ())
-    return _Scope(tuple(within), tuple(Term(project_mark(one)) for one in sorted(deleted)))
-
-
-def _document_ids(
-    parsed: Query, scope: _Scope, after: SearchCursor | None, limit: int
-) -> list[tuple[int, Tier]]:
-    """The ids of the next documents and their tiers, the best first."""
-    asked = (
-        wanted(parsed, after.tier, index.document_id_after(after.id)) if after else wanted(parsed)
-    )
-    within = [replace(one, expression=scope.narrow(one.expression)) for one in asked]
-    everything = (some_of_all_tiers(parsed), all_tiers(parsed)) if after is None else ()
-    narrowed = [scope.narrow(one) for one in dict.fromkeys(everything) if one is not None]
-    return index.best(within, narrowed, limit)
-
-
-def _hits(found: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
-    """These documents as they are now; what was deleted meanwhile is left out."""
-    documents = index.documents(document_id for document_id, _ in found)
-    by_kind: dict[str, list[str]] = {}
-    for kind, identifier in documents.values():
-        by_kind.setdefault(kind, []).append(identifier)
-    shown = {
-        (kind, one.id): one
-        for kind, identifiers in by_kind.items()
-        for one in source(kind).found(identifiers)
-    }
-    return [
-        _hit(DocumentKind(documents[one][0]), shown[documents[one]], tier, highlighter)
-        for one, tier in found
-        if documents.get(one) in shown
-    ]
-
-
-def _hit(kind: DocumentKind, found: FoundDocument, tier: Tier, highlighter: Highlighter) -> Hit:
-    return Hit(kind, found, tier, highlighter.snippet(found.body), highlighter)
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """A hit as the API shows it."""
-    return {
-        "type": str(hit.kind),
-        "id": hit.found.id,
-        "title": hit.found.title,
-        "snippet": hit.snippet.text,
-        "highlights": [list(span) for span in hit.snippet.highlights],
-        "score": float(hit.tier),
-        "project_id": hit.found.project_id,
-        "updated_at": iso(hit.found.updated_at),
-        **hit.found.details,
-    }

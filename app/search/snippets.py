@@ -1,7 +1,7 @@
-"""Where in a text the words of a query stand, and the piece of a body that shows them best.
+"""Finding the words of a query in a text, and the part of a body that shows them best.
 
-What matches here is what matches in the index: the same folding, words and stems. Matches are spans
-beside the text, never marks in it, so no text can pass for a match.
+Matching follows the index: the same folding, words and stems. Matches are spans beside the text,
+never marks inside it, so no text can pass for a match.
 """
 
 import re
@@ -13,17 +13,18 @@ from itertools import accumulate, islice
 from typing import Protocol
 
 from app.search.parsing import Part, Query
-from app.search.stemming import stem
-from app.search.words import LONGEST, WordRun, composed, folded, is_picture
+from app.search.words import LONGEST, WordRun, composed, folded, is_picture, stem
 
 LENGTH = 200
-# How far the piece begins before its first match.
+# Characters of a snippet before its first match.
 BEFORE = 50
-# No more matches than these are weighed, of each part of the query and in all.
+# Matches that are considered: of each part of the query, and in all.
 WEIGHED = 100
 WEIGHED_IN_ALL = 400
 
 Span = tuple[int, int]
+# A stretch of text, and whether it matches.
+Piece = tuple[str, bool]
 
 _STARTS = r"(?<![^\W_])"
 _ENDS = r"(?![^\W_])"
@@ -34,63 +35,66 @@ _BLANK = re.compile(r"\s")
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of plain text, and the spans of its matches in code points."""
+    """Plain text, and the spans of its matches in code points."""
 
     text: str
     highlights: list[Span]
 
 
 class _Matcher(Protocol):
-    """Finds one part of a query in folded text."""
+    """Finds the first matches of one part of a query in folded text, in order, not overlapping."""
 
-    def __call__(self, plain: str, most: int, /) -> list[Span]:
-        """The first matches, in order and apart."""
+    def __call__(self, plain: str, limit: int, /) -> list[Span]: ...
 
 
 class Highlighter:
-    """Marks one query in any number of texts."""
+    """Finds the matches of one query in any number of texts."""
 
     def __init__(self, query: Query) -> None:
         self._matchers = [_matcher(part) for part in query.wanted]
 
     def spans(self, text: str) -> list[Span]:
-        """The matches in a composed text (``words.composed``), in order and apart."""
-        apart: list[Span] = []
+        """The matches in a composed text (``words.composed``), in order; adjacent ones joined."""
+        spans: list[Span] = []
         for start, end, _ in self._matches(text):
-            if apart and start <= apart[-1][1]:
-                apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+            if spans and start <= spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
             else:
-                apart.append((start, end))
-        return apart
+                spans.append((start, end))
+        return spans
 
-    def pieces(self, text: str) -> list[tuple[str, bool]]:
-        """The text cut into what matches (true) and what does not, for a template."""
-        whole = composed(text)
-        found: list[tuple[str, bool]] = []
-        at = 0
-        for start, end in self.spans(whole):
-            found += [(whole[at:start], False), (whole[start:end], True)]
-            at = end
-        found.append((whole[at:], False))
-        return [piece for piece in found if piece[0]]
+    def pieces(self, text: str) -> list[Piece]:
+        text = composed(text)
+        return pieces(text, self.spans(text))
 
     def snippet(self, body: str) -> Snippet:
-        """The piece of the body with the most parts of the query, as one line of text."""
+        """The part of the body with the most parts of the query, on one line."""
         text = composed(body)
         before, piece, after = _cut(text, _best_start(self._matches(text)))
         spans = [(start + len(before), end + len(before)) for start, end in self.spans(piece)]
         return Snippet(before + piece + after, spans)
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
-        """(start, end, number of the part) of the matches, in order."""
+        """The matches in order: start, end, number of the part of the query."""
         plain, original = _folded_with_offsets(text)
-        found: list[tuple[int, int, int]] = []
+        matches: list[tuple[int, int, int]] = []
         for number, matcher in enumerate(self._matchers):
-            most = min(WEIGHED, WEIGHED_IN_ALL - len(found))
-            found += [(start, end, number) for start, end in matcher(plain, most)]
+            limit = min(WEIGHED, WEIGHED_IN_ALL - len(matches))
+            matches += [(start, end, number) for start, end in matcher(plain, limit)]
         if original is not None:
-            found = [(*original(start, end), number) for start, end, number in found]
-        return sorted(found) if len(self._matchers) > 1 else found
+            matches = [(*original(start, end), number) for start, end, number in matches]
+        return sorted(matches) if len(self._matchers) > 1 else matches
+
+
+def pieces(text: str, spans: list[Span]) -> list[Piece]:
+    """The text cut at the spans; each piece with whether it matches."""
+    cut: list[Piece] = []
+    position = 0
+    for start, end in spans:
+        cut += [(text[position:start], False), (text[start:end], True)]
+        position = end
+    cut.append((text[position:], False))
+    return [piece for piece in cut if piece[0]]
 
 
 def _matcher(part: Part) -> _Matcher:
@@ -99,51 +103,51 @@ def _matcher(part: Part) -> _Matcher:
     word = part.runs[0].text[:LONGEST]
     if is_picture(word):
         return _by_pattern(re.escape(word))
-    wanted = stem(word)
-    # Endings change at most the last letter of what becomes the stem, but for a few exceptions.
-    common = wanted[:-1] if len(wanted) > 2 else wanted
-    fitting = _Fitting(wanted, word if part.is_open else None)
+    word_stem = stem(word)
+    # With few exceptions, an ending changes at most the last letter of the stem.
+    common = word_stem[:-1] if len(word_stem) > 2 else word_stem
+    verdicts = _Verdicts(word_stem, word if part.is_open else None)
     if word.startswith(common):
-        return partial(_words, common, fitting)
+        return partial(_words, common, verdicts)
     either = re.compile(f"{_STARTS}(?:{re.escape(common)}|{re.escape(word)}){_LETTERS}")
-    return lambda plain, most: list(
-        islice((match.span() for match in either.finditer(plain) if fitting[match.group()]), most)
+    return lambda plain, limit: list(
+        islice((match.span() for match in either.finditer(plain) if verdicts[match.group()]), limit)
     )
 
 
 def _by_pattern(pattern: str) -> _Matcher:
     compiled = re.compile(pattern)
-    return lambda plain, most: [match.span() for match in islice(compiled.finditer(plain), most)]
+    return lambda plain, limit: [match.span() for match in islice(compiled.finditer(plain), limit)]
 
 
-class _Fitting(dict[str, bool]):
-    """Whether a word has the stem that is looked for, or the beginning; looked up once each."""
+class _Verdicts(dict[str, bool]):
+    """Whether a word has the stem, or the prefix; computed once for each word."""
 
-    def __init__(self, wanted: str, beginning: str | None) -> None:
+    def __init__(self, word_stem: str, prefix: str | None) -> None:
         super().__init__()
-        self._wanted = wanted
-        self._beginning = beginning
+        self._stem = word_stem
+        self._prefix = prefix
 
     def __missing__(self, word: str) -> bool:
-        begins_so = self._beginning is not None and word.startswith(self._beginning)
-        self[word] = begins_so or stem(word[:LONGEST]) == self._wanted
+        has_prefix = self._prefix is not None and word.startswith(self._prefix)
+        self[word] = has_prefix or stem(word[:LONGEST]) == self._stem
         return self[word]
 
 
-def _words(letters: str, fitting: _Fitting, plain: str, most: int) -> list[Span]:
-    """The words that begin with these letters and fit. To compile a pattern would take longer."""
-    found: list[Span] = []
-    at = plain.find(letters)
-    while at >= 0 and len(found) < most:
-        end = _REST.match(plain, at).end()  # type: ignore[union-attr]  # matches anywhere
-        if (at == 0 or not plain[at - 1].isalnum()) and fitting[plain[at:end]]:
-            found.append((at, end))
-        at = plain.find(letters, end)
-    return found
+def _words(letters: str, verdicts: _Verdicts, plain: str, limit: int) -> list[Span]:
+    """The matching words that begin with these letters; faster than compiling a pattern."""
+    spans: list[Span] = []
+    start = plain.find(letters)
+    while start >= 0 and len(spans) < limit:
+        end = _REST.match(plain, start).end()  # type: ignore[union-attr]  # matches anywhere
+        if (start == 0 or not plain[start - 1].isalnum()) and verdicts[plain[start:end]]:
+            spans.append((start, end))
+        start = plain.find(letters, end)
+    return spans
 
 
 def _phrase(part: Part) -> str:
-    """The runs of a part, with anything that is no letter between them."""
+    """A pattern of the runs of a part, separated by anything but letters and digits."""
     pattern = ""
     before: WordRun | None = None
     for run in part.runs:
@@ -160,7 +164,7 @@ def _phrase(part: Part) -> str:
 
 
 def _folded_with_offsets(text: str) -> tuple[str, Callable[[int, int], Span] | None]:
-    """The folded text, and how a span of it becomes one of the text where they are not the same."""
+    """The folded text, and what maps a span of it to the text if their offsets differ."""
     plain = folded(text)
     if text.isascii() or all(len(folded(character)) == 1 for character in set(text)):
         return plain, None
@@ -174,13 +178,13 @@ def _folded_with_offsets(text: str) -> tuple[str, Callable[[int, int], Span] | N
 
 
 def _best_start(matches: list[tuple[int, int, int]]) -> int:
-    """Where the stretch with the most parts of the query begins; the first one of several."""
+    """The start of the first stretch with the most parts of the query."""
     best, most = 0, 0
     in_all = len({part for _, _, part in matches})
-    for at, (start, _, first) in enumerate(matches):
+    for index, (start, _, first) in enumerate(matches):
         limit = start + LENGTH - BEFORE
         parts = {first}
-        for _, end, part in islice(matches, at + 1, at + WEIGHED):
+        for _, end, part in islice(matches, index + 1, index + WEIGHED):
             if end <= limit:
                 parts.add(part)
         if len(parts) > most:
@@ -191,16 +195,16 @@ def _best_start(matches: list[tuple[int, int, int]]) -> int:
 
 
 def _cut(text: str, match: int) -> tuple[str, str, str]:
-    """About ``LENGTH`` characters around a match, cut between words, white space made one blank.
+    """About ``LENGTH`` characters around a match, cut between words, with white space collapsed.
 
-    Before and behind them stands what says that there is more.
+    Before and after them comes an ellipsis if there is more text.
     """
     start = 0
     if match > BEFORE:
         start = match - BEFORE
         blank = _BLANK.search(text, start, match)
         start = blank.end() if blank else start
-    # What stands before it is not looked at, and white space can be as long as the text.
+    # A run of white space can be as long as the text, so the second length is bounded as well.
     for length in (2 * LENGTH, 20 * LENGTH):
         raw = text[start : start + length]
         piece = " ".join(raw.split())

@@ -1,6 +1,6 @@
-"""What the domains above hand down: how a kind's documents are shown as hits, and read for reindex.
+"""What the domains above provide for their kind of document: hits, and texts to index.
 
-Search is below tickets and the wiki and knows neither; ``app/registry.py`` installs their sources.
+Search is below tickets and the wiki; ``app/registry.py`` installs their sources.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,13 +9,13 @@ from typing import Any
 
 from app.search.documents import DocumentKind, SearchDoc
 
-# A snippet is looked for in so much of a body; what is fetched for a page of hits stays bounded.
+# Characters of a body that are read for a snippet, so that a page of hits reads a bounded amount.
 BODY_SHOWN = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A live ticket or page as it is now, for a hit."""
+    """A ticket or page in its current state, for a hit."""
 
     id: str
     project_id: str | None
@@ -24,25 +24,25 @@ class FoundDocument:
     body: str
     created_at: int
     updated_at: int
-    # What only this kind has, in the API's form.
+    # The fields that only this kind has, in the API's form.
     details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class HitSource:
-    """One kind of document."""
+    """The queries for one kind of document."""
 
     kind: DocumentKind
-    # How many live ones there are.
+    # The number of live documents.
     count: Callable[[], int]
-    # The live ones among these ids.
+    # The live documents of these ids, for hits.
     found: Callable[[Sequence[str]], list[FoundDocument]]
-    # The live ones among these ids, for the index.
+    # The live documents of these ids, for the index.
     docs: Callable[[Sequence[str]], list[SearchDoc]]
-    # The next live ones with greater ids, locked until the transaction ends, so that a change made
-    # meanwhile waits and is indexed after them.
+    # The live documents after an id, up to a number, locked until the transaction ends: a change
+    # made meanwhile waits and is indexed after them.
     batch: Callable[[str, int], list[SearchDoc]]
-    # Which of these ids are live, locked likewise.
+    # The live ones of these ids, locked likewise.
     live: Callable[[Sequence[str]], set[str]]
 
 
@@ -50,15 +50,12 @@ _sources: dict[str, HitSource] = {}
 
 
 def install(*sources: HitSource) -> None:
-    """Make these the sources of their kinds."""
     _sources.update({str(source.kind): source for source in sources})
 
 
-def source(kind: str) -> HitSource:
-    """The source of a kind."""
+def source_of(kind: str) -> HitSource:
     return _sources[kind]
 
 
 def sources() -> list[HitSource]:
-    """All sources."""
     return list(_sources.values())

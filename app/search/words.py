@@ -1,18 +1,21 @@
-"""From text to the words that are compared, the same for what is stored and what is looked for.
+"""Words and their stems, the same for indexed texts, queries and both databases.
 
-Folding takes case and diacritics away. Words are runs of letters and digits. Scripts without
-spaces between words are cut into overlapping pairs of characters, so that any part of a run of two
-or more can be found; pictographs are words of one character.
+Folding removes case and diacritics. Words are runs of letters and digits. Scripts without spaces
+are cut into overlapping pairs of characters, so that any part of a run of two or more is found.
+Pictographs are words of one character.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import local
+
+from Stemmer import Stemmer
 
 LONGEST = 64
 
-# Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer, which have no spaces or other ones.
+# Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer: no spaces between words, or irregular.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003fffd"
@@ -20,20 +23,22 @@ _UNSPACED = (
 _PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
 _IS_PICTURE = re.compile(_PICTURE)
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-# Of folded text.
+# These match folded text.
 _ASCII = re.compile("[a-z0-9]+")
 _PLAIN = re.compile(f"[^\\W_]+|{_PICTURE}")
 _MIXED = re.compile(f"(?P<run>[{_UNSPACED}]+)|(?:(?![{_UNSPACED}])[^\\W_])+|{_PICTURE}")
+# Longer words have no English endings and would only take time.
+_STEMMED = re.compile(r"[a-z]{3,32}")
 
 
 class _Folding(dict[int, str]):
-    """Characters by code point, folded on first use: casefolded, without diacritics."""
+    """Folded characters by code point, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        # What a sign stands for may have capitals: the Roman numeral, the numero sign.
-        apart = unicodedata.normalize("NFKD", character.casefold()).casefold()
-        kept = "".join(part for part in apart if unicodedata.category(part) != "Mn")
+        # Decomposing can yield capitals: the Roman numeral sign, the numero sign.
+        decomposed = unicodedata.normalize("NFKD", character.casefold()).casefold()
+        kept = "".join(part for part in decomposed if unicodedata.category(part) != "Mn")
         folded = unicodedata.normalize("NFC", kept)
         self[code] = folded
         return folded
@@ -43,7 +48,7 @@ _folding = _Folding()
 
 
 def composed(text: str) -> str:
-    """The text with each letter and its marks as one character, as ``folded`` expects it."""
+    """The text in NFC, as ``folded`` expects it."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
@@ -61,20 +66,17 @@ class WordRun:
 
     @property
     def words(self) -> list[str]:
-        """The words of the run: itself, or its pairs of characters and the last one alone."""
+        """The run itself, or its pairs of characters and its last character."""
         if not self.is_unspaced:
             return [self.text[:LONGEST]]
-        return [self.text[at : at + 2] for at in range(len(self.text))]
+        return [self.text[start : start + 2] for start in range(len(self.text))]
 
 
-def runs(text: str) -> Iterator[WordRun]:
+def runs(text: str) -> list[WordRun]:
     """The runs of a folded text in their order."""
     if _HAS_UNSPACED.search(text) is None:
-        for word in _PLAIN.findall(text):
-            yield WordRun(word)
-        return
-    for found in _MIXED.finditer(text):
-        yield WordRun(found.group(), found.lastgroup == "run")
+        return [WordRun(word) for word in _PLAIN.findall(text)]
+    return [WordRun(run.group(), run.lastgroup == "run") for run in _MIXED.finditer(text)]
 
 
 def words(text: str) -> list[str]:
@@ -93,5 +95,27 @@ def is_unspaced(word: str) -> bool:
 
 
 def is_picture(word: str) -> bool:
-    """Whether a word is a pictograph."""
     return _IS_PICTURE.match(word) is not None
+
+
+class _Stemmers(local):
+    """A Porter2 stemmer for each thread, as it keeps state while it works. It caches no words."""
+
+    def __init__(self) -> None:
+        self.english = Stemmer("english", 0)
+
+
+_stemmers = _Stemmers()
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The English stem of a folded word; words with other letters than a to z are unchanged.
+
+    Words of other languages are stemmed alike in texts and queries, so at worst two of their
+    endings count as the same.
+    """
+    if not _STEMMED.fullmatch(word):
+        return word
+    stemmed: str = _stemmers.english.stemWord(word)
+    return stemmed

@@ -1,4 +1,4 @@
-"""What the palette can do besides finding: go to a place of the workspace, or begin something."""
+"""The commands of the palette: places to go to, and forms to open."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ WORKSPACE = (
     ("First steps", "/start", "star", "sample project welcome begin"),
     ("Broken links", "/wiki/broken-links", "unlink", "wiki"),
 )
-# `~` stands for the key.
+# `~` stands for the project's key.
 OF_PROJECT = (
     ("Board of ~", "/projects/~/board", "board", ""),
     ("New ticket in ~", "/tickets/new?project=~", "plus", "create add"),
@@ -42,57 +42,60 @@ OF_PROJECT = (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A place to go to."""
+    """A link to a place."""
 
     label: str
     address: str
     icon: str
-    # What stands beside it: the project's name.
+    # Shown beside the label: the project's name.
     note: str
-    # The words by which it is found, as search folds them; those of the label in order.
+    # The folded words that find it.
     words: tuple[str, ...]
-    lead: str
+    # The folded words of the label, joined.
+    folded_label: str
 
-    def fits(self, sought: list[str]) -> bool:
-        """Whether each of these is the beginning of one of its words."""
-        return all(any(word.startswith(one) for word in self.words) for one in sought)
+    def matches(self, typed: list[str]) -> bool:
+        """Whether each typed word is a prefix of one of its words."""
+        return all(any(word.startswith(prefix) for word in self.words) for prefix in typed)
 
-    def begins_with(self, sought: list[str]) -> bool:
-        """Whether its label begins with these words."""
-        return bool(sought) and self.lead.startswith(" ".join(sought))
+    def begins_with(self, typed: list[str]) -> bool:
+        """Whether the label begins with the typed words."""
+        return bool(typed) and self.folded_label.startswith(" ".join(typed))
 
 
 def commands(projects: list[dict[str, Any]], here: str = "") -> list[Command]:
-    """All commands: those of the project that the reader is in first; ``here`` is its key."""
-    made = [_command(*one) for one in WORKSPACE]
-    own = [one for one in projects if one["key"] == here]
-    others = [one for one in projects if one["key"] != here]
-    # One need not go to where one is.
-    of_own = [command for project in own for command in _of(project)[1:]]
-    of_others = [command for project in others for command in _of(project)]
-    return [*of_own, *made, *of_others]
+    """All commands; ``here`` is the key of the current project, whose commands come first."""
+    own: list[Command] = []
+    others: list[Command] = []
+    for project in projects:
+        if project["key"] == here:
+            # No command leads to the project itself.
+            own += _of_project(project)[1:]
+        else:
+            others += _of_project(project)
+    return [*own, *(_command(*command) for command in WORKSPACE), *others]
 
 
-def matching(among: list[Command], typed: str, limit: int) -> list[Command]:
-    """The commands that fit what was typed, those that begin with it first."""
-    sought = words(typed)
-    found = [command for command in among if command.fits(sought)]
-    found.sort(key=lambda command: not command.begins_with(sought))
+def matching(available: list[Command], typed: str, limit: int) -> list[Command]:
+    """The commands that match the typed text, those that begin with it first."""
+    typed_words = words(typed)
+    found = [command for command in available if command.matches(typed_words)]
+    found.sort(key=lambda command: not command.begins_with(typed_words))
     return found[:limit]
 
 
-def _command(label: str, address: str, icon: str, more: str, note: str = "") -> Command:
-    found = tuple(words(f"{label} {note} {more}"))
-    return Command(label, address, icon, note, found, " ".join(words(label)))
+def _command(label: str, address: str, icon: str, keywords: str, note: str = "") -> Command:
+    searchable = tuple(words(f"{label} {note} {keywords}"))
+    return Command(label, address, icon, note, searchable, " ".join(words(label)))
 
 
-def _of(project: dict[str, Any]) -> list[Command]:
+def _of_project(project: dict[str, Any]) -> list[Command]:
+    """The project itself, then its places."""
     key, name = project["key"], project["name"]
-    own = _command(name, f"/projects/{key}/board", "grid", "project", note=key)
     return [
-        own,
+        _command(name, f"/projects/{key}/board", "grid", "project", note=key),
         *(
-            _command(label.replace("~", key), address.replace("~", key), icon, more, note=name)
-            for label, address, icon, more in OF_PROJECT
+            _command(label.replace("~", key), address.replace("~", key), icon, keywords, note=name)
+            for label, address, icon, keywords in OF_PROJECT
         ),
     ]

@@ -17,7 +17,7 @@ from app.search import index, ranking, sources
 from app.search.documents import DocumentKind, SearchDoc, analyzed
 from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, without
 from app.search.parsing import parse
-from app.search.ranking import all_tiers, some_of_all_tiers, tiers, wanted
+from app.search.ranking import TierQuery, all_tiers, some_of_all_tiers, tier_queries, tiers
 
 # Few words, so that they meet; of several scripts, stems and beginnings.
 WORDS = (
@@ -115,7 +115,8 @@ def indexed(app, monkeypatch):
 
     def source(kind):
         return replace(
-            sources.source(kind), docs=lambda wanted: [given[identifier] for identifier in wanted]
+            sources.source_of(kind),
+            docs=lambda wanted: [given[identifier] for identifier in wanted],
         )
 
     monkeypatch.setattr(sources, "_sources", {str(kind): source(kind) for kind in DocumentKind})
@@ -193,9 +194,15 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
 
 def newest_ids(wanted):
     """The ids of what fits, as the index says."""
-    found = index.newest(wanted, ranking.END, 50)
+    found = newest(wanted, ranking.END, 50)
     known = index.documents(found)
     return [known[document_id][1] for document_id in found]
+
+
+def newest(wanted, below, limit):
+    """The document ids of the newest that fit, all under ``below``."""
+    asked = [TierQuery(ranking.Tier.ANYWHERE, wanted, below)]
+    return [document_id for document_id, _ in index.best(asked, [], limit)]
 
 
 def best_ids(q, first=None):
@@ -207,12 +214,12 @@ def best_ids(q, first=None):
     everything = [one for one in (some_of_all_tiers(query), all_tiers(query)) if one is not None]
     if first is not None:
         everything = []
-    left = wanted(query, first)
+    left = tier_queries(query, first)
     found = []
-    while page := index.best(list(left), everything, 3):
+    while page := index.best(left, everything, 3):
         found += page
         document_id, tier = page[-1]
-        left = wanted(query, tier, document_id)
+        left = tier_queries(query, tier, document_id)
         everything = []
     known = index.documents(document_id for document_id, _ in found)
     return [(known[document_id][1], tier) for document_id, tier in found]
@@ -232,7 +239,7 @@ def test_ten_thousand_documents_are_looked_through_in_order(indexed):
                 wanted = without(fitting, better)
                 expected = [doc.id for doc in reversed(docs) if fits(wanted, analyzed(doc))]
                 seen, below = [], ranking.END
-                while page := index.newest(wanted, below, 200):
+                while page := newest(wanted, below, 200):
                     known = index.documents(page)
                     seen += [known[document_id][1] for document_id in page]
                     below = page[-1]

@@ -25,7 +25,7 @@ from app.search import flush as flushing
 from app.search import index, pending, service, sqlite
 from app.search.documents import DocumentKind
 from app.search.flush import Flusher
-from app.search.sources import source
+from app.search.sources import source_of
 from app.tickets.creating import create_ticket
 from tests.support import databases
 from tests.support.agent import Agent
@@ -404,7 +404,7 @@ def test_a_new_document_has_the_terms_that_it_would_have_later(app, cast):
         index.flush(own=False)
         with reading():
             new = stored_terms(index.document_id_of(made["id"]))
-            (doc,) = source(DocumentKind.TICKET).docs([made["id"]])
+            (doc,) = source_of(DocumentKind.TICKET).docs([made["id"]])
         run_write(lambda: index.put(doc, may_wait=False))
         with reading():
             assert stored_terms(index.document_id_of(made["id"])) == new

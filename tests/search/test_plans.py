@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from app.database.session import Prepared, is_postgresql, reading, session
 from app.search import index, postgres
 from app.search.parsing import parse
-from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
+from app.search.ranking import END, Tier, TierQuery, some_of_all_tiers
 
 
 def generic_plan(driver, sql):
@@ -68,7 +68,7 @@ def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
         for words in ("lantern gate", '"mend the" lan'):
             fitting = some_of_all_tiers(parse(words))
             for _ in range(2):
-                index.best([Wanted(Tier.ANYWHERE, fitting, END)], [fitting], 5)
+                index.best([TierQuery(Tier.ANYWHERE, fitting, END)], [fitting], 5)
         assert session.scalar(text("SHOW enable_seqscan")) == "on"
     assert plans
     for plan in plans:
@@ -102,7 +102,7 @@ def test_a_search_that_fails_leaves_the_planner_as_it_was(app, in_transaction):
         with reading():
             if in_transaction:
                 session.scalar(text("SELECT 1"))
-            with postgres._looking_in_index():
+            with postgres._index_preferred():
                 session.execute(text("SELECT 1 / 0"))
 
     with app.app_context():

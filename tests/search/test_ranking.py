@@ -11,7 +11,7 @@ from app.search import postgres, ranking, sqlite
 from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
 from app.search.postgres import BLOCK_BITS
-from app.search.ranking import END, Tier, Wanted, some_of_all_tiers
+from app.search.ranking import END, Tier, TierQuery, some_of_all_tiers
 from tests.support.story import ok
 
 
@@ -98,7 +98,7 @@ class Corpus:
     def best(self, wanted, everything, limit):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(postgres, "_scan", self.look)
-            patched.setattr(postgres, "_looking_in_index", lambda: nullcontext(self.newest))
+            patched.setattr(postgres, "_index_preferred", lambda: nullcontext(self.newest))
             return postgres.best(wanted, everything, limit)
 
 
@@ -112,7 +112,7 @@ def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
     )
     of_tiers = in_no_better(tier_of)
     belows = st.sampled_from([END, newest, 5000, 1])
-    wanted = [Wanted(tier, Term(str(tier)), given_data.draw(belows)) for tier in Tier]
+    wanted = [TierQuery(tier, Term(str(tier)), given_data.draw(belows)) for tier in Tier]
     corpus = Corpus(newest, of_tiers)
     assert (
         corpus.best(wanted, [], limit)
@@ -136,7 +136,7 @@ def in_no_better(tier_of):
 
 def test_no_look_names_many_blocks():
     """Each is a term of the query. So they are few, or none as all documents are looked at."""
-    wanted = [Wanted(Tier.ANYWHERE, Term("x"), END)]
+    wanted = [TierQuery(Tier.ANYWHERE, Term("x"), END)]
 
     def looks(blocks, in_each, limit, beyond=0):
         every = (1 << BLOCK_BITS) // in_each
@@ -163,7 +163,7 @@ def test_what_may_go_on_is_not_taken_for_rare():
     newest = (250 << BLOCK_BITS) - 1
     closed, begun = range(0, newest, 300), range(0, newest, 10)
     corpus = Corpus(newest, {"closed": closed, "open": begun, str(Tier.ALL_IN_TITLE): begun})
-    wanted = [Wanted(Tier.ALL_IN_TITLE, Term(str(Tier.ALL_IN_TITLE)), END)]
+    wanted = [TierQuery(Tier.ALL_IN_TITLE, Term(str(Tier.ALL_IN_TITLE)), END)]
     found = corpus.best(wanted, [Term("closed"), Term("open")], 51)
     assert [place for place, _ in found] == sorted(begun, reverse=True)[:51]
     assert corpus.looks == [1, None, 1]
@@ -189,7 +189,7 @@ def test_few_that_fit_each_come_with_their_tier(given_data):
         if tier is not Tier.DISPLAY_ID or given_data.draw(st.booleans())
     }
     of_tiers["some"] = {place for place in of_tiers["all"] if given_data.draw(st.booleans())}
-    wanted = [Wanted(tier, Term(str(tier)), END) for tier in Tier]
+    wanted = [TierQuery(tier, Term(str(tier)), END) for tier in Tier]
     found = Corpus(newest, of_tiers).best(wanted, [Term("some"), Term("all")], limit)
     expected = sorted(((tier, place) for place, tier in tier_of.items()), reverse=True)
     assert found == [(place, tier) for tier, place in expected][:limit]
