@@ -1,7 +1,4 @@
-"""What changed between two texts: lines first, then the words inside the lines that changed.
-
-Linear enough for the longest page (``sequences``).
-"""
+"""The diff of two texts: by lines, then by words inside changed lines. In bounded time."""
 
 import re
 from collections.abc import Iterator
@@ -10,19 +7,22 @@ from dataclasses import dataclass, field
 from app.core.text import unified
 from app.text.sequences import MatchingRun, WorkBudget, runs
 
-# Words of a changed block, on either side, above which only whole lines are marked.
+# Changed blocks with more words on a side are marked by whole lines.
 WORDS = 20_000
-# Below this share of words in common, marks inside lines would only be noise.
+# So are blocks with a smaller share of common words, as marks would only be noise.
 ALIKE = 0.25
-# Unchanged lines shown around a change.
+# Unchanged lines that are shown around a change.
 AROUND = 3
 
 _WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
 
+# Stretches of text, each with whether it changed.
+Pieces = list[tuple[str, bool]]
+
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line with its number, as pieces of which some changed."""
+    """A line with its number, as pieces with whether each changed."""
 
     number: int
     pieces: tuple[tuple[str, bool], ...]
@@ -30,18 +30,18 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class DiffBlock:
-    """Lines that stayed (``old`` and ``new`` differ in their numbers alone) or changed."""
+    """Changed lines, or unchanged ones, which then differ only in their numbers."""
 
     same: bool
     old: tuple[DiffLine, ...] = ()
     new: tuple[DiffLine, ...] = ()
-    # Unchanged lines that are left out: far from any change.
+    # The number of unchanged lines that are left out here.
     folded: int = 0
 
 
 @dataclass(slots=True)
 class Diff:
-    """The blocks from top to bottom, and how many lines came and went."""
+    """The blocks from top to bottom, and the numbers of added and removed lines."""
 
     blocks: list[DiffBlock] = field(default_factory=list)
     added: int = 0
@@ -49,94 +49,88 @@ class Diff:
 
 
 def compare(old: str, new: str) -> Diff:
-    """The diff of two texts."""
     before, after = _lines(old), _lines(new)
-    made = Diff()
-    every = runs(before, after, WorkBudget())
-    # The words have a budget of their own; what is beyond it is marked by lines.
+    diff = Diff()
+    line_runs = runs(before, after, WorkBudget())
+    # Words have a budget of their own; beyond it, whole lines are marked.
     budget = WorkBudget()
-    for index, run in enumerate(every):
+    for index, run in enumerate(line_runs):
         if run.same:
-            made.blocks += _kept(before, run, index == 0, index == len(every) - 1)
+            diff.blocks += _unchanged(before, run, index == 0, index == len(line_runs) - 1)
             continue
-        made.removed += len(run.old)
-        made.added += len(run.new)
-        removed = "\n".join(before[at] for at in run.old)
-        added = "\n".join(after[at] for at in run.new)
+        diff.removed += len(run.old)
+        diff.added += len(run.new)
+        removed = "\n".join(before[run.old.start : run.old.stop])
+        added = "\n".join(after[run.new.start : run.new.stop])
         marked = _marked(removed, added, budget) if run.old and run.new else None
         old_pieces, new_pieces = marked or ([(removed, True)], [(added, True)])
-        made.blocks.append(
+        diff.blocks.append(
             DiffBlock(
                 False,
                 _numbered(old_pieces, run.old) if run.old else (),
                 _numbered(new_pieces, run.new) if run.new else (),
             )
         )
-    return made
+    return diff
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; an empty text has none, and a last line break makes no line."""
+    """The lines of a text. An empty text has none, and a final line break starts none."""
     lines = unified(text).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _kept(lines: list[str], run: MatchingRun, first: bool, last: bool) -> Iterator[DiffBlock]:
-    """Unchanged lines: a few at each change, the rest folded away."""
+def _unchanged(lines: list[str], run: MatchingRun, first: bool, last: bool) -> Iterator[DiffBlock]:
+    """The unchanged lines next to changes, the others folded."""
     head = 0 if first else AROUND
     tail = 0 if last else AROUND
     length = len(run.old)
 
-    def part(start: int, end: int) -> DiffBlock:
+    def block(start: int, end: int) -> DiffBlock:
         return DiffBlock(
             True,
-            tuple(
-                DiffLine(run.old[at] + 1, ((lines[run.old[at]], False),))
-                for at in range(start, end)
-            ),
-            tuple(DiffLine(run.new[at] + 1, ()) for at in range(start, end)),
+            tuple(DiffLine(line + 1, ((lines[line], False),)) for line in run.old[start:end]),
+            tuple(DiffLine(line + 1, ()) for line in run.new[start:end]),
         )
 
-    # One line folded would take as much room as itself.
+    # Folding a single line would save no room.
     if length <= head + tail + 1:
-        yield part(0, length)
+        yield block(0, length)
         return
     if head:
-        yield part(0, head)
+        yield block(0, head)
     yield DiffBlock(True, folded=length - head - tail)
     if tail:
-        yield part(length - tail, length)
-
-
-Pieces = list[tuple[str, bool]]
+        yield block(length - tail, length)
 
 
 def _marked(removed: str, added: str, budget: WorkBudget) -> tuple[Pieces, Pieces] | None:
-    """Both texts with their changed words marked; None where they have too little in common."""
+    """Both texts with their changed words marked; None if only whole lines can be marked."""
     if budget.is_spent:
         return None
     old, new = _WORD.findall(removed), _WORD.findall(added)
     if len(old) > WORDS or len(new) > WORDS:
         return None
-    found = runs(old, new, budget)
-    common = sum(len(old[at]) for run in found if run.same for at in run.old if old[at].strip())
+    word_runs = runs(old, new, budget)
+    common = sum(len(old[at]) for run in word_runs if run.same for at in run.old if old[at].strip())
     longest = max(sum(map(len, "".join(words).split())) for words in (old, new))
     if common < ALIKE * longest:
         return None
     old_pieces: Pieces = []
     new_pieces: Pieces = []
-    for index, run in enumerate(found):
-        before, after = "".join(old[at] for at in run.old), "".join(new[at] for at in run.new)
-        # A lone blank between two changes reads better as part of them.
-        between = 0 < index < len(found) - 1 and before.isspace() and "\n" not in before
-        changed = not run.same or between
+    for index, run in enumerate(word_runs):
+        before = "".join(old[run.old.start : run.old.stop])
+        after = "".join(new[run.new.start : run.new.stop])
+        # A lone space between two changes reads better as part of them.
+        is_between = 0 < index < len(word_runs) - 1 and before.isspace() and "\n" not in before
+        changed = not run.same or is_between
         old_pieces.append((before, changed))
         new_pieces.append((after, changed))
     return old_pieces, new_pieces
 
 
 def _numbered(pieces: Pieces, numbers: range) -> tuple[DiffLine, ...]:
-    """Pieces cut into lines, those that touch and are alike as one."""
+    """Pieces cut into lines; adjacent pieces with the same flag are joined."""
     lines: list[list[tuple[str, bool]]] = [[]]
     for text, changed in pieces:
         for index, part in enumerate(text.split("\n")):

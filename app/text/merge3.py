@@ -1,4 +1,4 @@
-"""Putting two changes of one text together, line by line."""
+"""Three-way merge of texts, line by line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ THEIRS = ">>>>>>> The saved text"
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The text with both changes, and how often both changed the same place.
+    """The text with both changes, and the number of conflicts.
 
-    Such a place holds both versions between marks, so nothing is lost; a person settles it.
+    A conflict has both versions between markers, for a person to resolve.
     """
 
     text: str
@@ -23,39 +23,38 @@ class Merged:
 
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
-    """Merge two descendants of one text."""
+    """Merge two texts that were changed from the same base."""
     lines, my_lines, their_lines = (unified(text).split("\n") for text in (base, mine, theirs))
-    my_place, their_place = _positions(lines, my_lines), _positions(lines, their_lines)
-    # Lines that all three have: between them, changes stand alone or against each other.
+    in_mine, in_theirs = _positions(lines, my_lines), _positions(lines, their_lines)
+    # The positions of lines that all three texts have, and their ends.
     common = [
-        (at, my_place[at], their_place[at])
-        for at in range(len(lines))
-        if at in my_place and at in their_place
+        (line, in_mine[line], in_theirs[line])
+        for line in range(len(lines))
+        if line in in_mine and line in in_theirs
     ]
     common.append((len(lines), len(my_lines), len(their_lines)))
-    made: list[str] = []
+    merged: list[str] = []
     conflicts = 0
     start = (0, 0, 0)
-    for here in common:
-        was, me, them = (
-            found[begin:end]
-            for found, begin, end in zip((lines, my_lines, their_lines), start, here, strict=True)
-        )
-        if them in (was, me):
-            made += me
-        elif me == was:
-            made += them
+    for end in common:
+        before = lines[start[0] : end[0]]
+        mine_here = my_lines[start[1] : end[1]]
+        theirs_here = their_lines[start[2] : end[2]]
+        if theirs_here in (before, mine_here):
+            merged += mine_here
+        elif mine_here == before:
+            merged += theirs_here
         else:
             conflicts += 1
-            made += [MINE, *me, BETWEEN, *them, THEIRS]
-        if here[0] < len(lines):
-            made.append(lines[here[0]])
-        start = (here[0] + 1, here[1] + 1, here[2] + 1)
-    return Merged("\n".join(made), conflicts)
+            merged += [MINE, *mine_here, BETWEEN, *theirs_here, THEIRS]
+        if end[0] < len(lines):
+            merged.append(lines[end[0]])
+        start = (end[0] + 1, end[1] + 1, end[2] + 1)
+    return Merged("\n".join(merged), conflicts)
 
 
 def _positions(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
-    """Where each line of ``base`` that stayed stands in ``other``."""
+    """For each unchanged line of ``base``, its position in ``other``."""
     return {
         old: new
         for run in runs(base, other)

@@ -1,8 +1,7 @@
 """What two sequences have in common, in bounded time.
 
-Items that occur once in both anchor the rest (patience diff), and what has no anchors is compared
-cell by cell only while a budget lasts. Beyond it a stretch counts as replaced: less fine, never
-wrong.
+Items that are unique in both are anchors (patience diff). Stretches without anchors are compared
+by a table, within a budget. Beyond it they count as replaced: coarser, never wrong.
 """
 
 import time
@@ -11,29 +10,33 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-# Cells of comparison tables that one diff may fill, and that one block may.
+# Table cells for one diff, and for one stretch.
 CELLS = 1_500_000
 BLOCK_CELLS = 250_000
-# Of the processor, for one comparison.
+# Processor time for one diff.
 SECONDS = 1.0
+
+# Start in old, start in new, length.
+Match = tuple[int, int, int]
+# Start and end in old, start and end in new.
+Bounds = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
 class WorkBudget:
-    """How many cells may still be filled, and until when, by the processor time of this thread."""
+    """The table cells and the processor time of this thread that a diff has left."""
 
     cells: int = CELLS
     ends_at: float = field(default_factory=lambda: time.thread_time() + SECONDS)
 
     @property
     def is_spent(self) -> bool:
-        """Whether the time is over."""
         return time.thread_time() > self.ends_at
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingRun:
-    """A stretch of both sequences: the same, or ``old`` replaced by ``new``."""
+    """A stretch of both sequences: equal, or ``old`` replaced by ``new``."""
 
     same: bool
     old: range
@@ -43,40 +46,42 @@ class MatchingRun:
 def runs(
     old: Sequence[str], new: Sequence[str], budget: WorkBudget | None = None
 ) -> list[MatchingRun]:
-    """The alternating runs that turn ``old`` into ``new``."""
-    made: list[MatchingRun] = []
-    at_old = at_new = 0
+    """The alternating equal and replaced runs that turn ``old`` into ``new``."""
+    result: list[MatchingRun] = []
+    end_old = end_new = 0
     for start_old, start_new, length in _joined(_matches(old, new, budget or WorkBudget())):
-        if start_old > at_old or start_new > at_new:
-            made.append(MatchingRun(False, range(at_old, start_old), range(at_new, start_new)))
-        at_old, at_new = start_old + length, start_new + length
-        made.append(MatchingRun(True, range(start_old, at_old), range(start_new, at_new)))
-    if at_old < len(old) or at_new < len(new):
-        made.append(MatchingRun(False, range(at_old, len(old)), range(at_new, len(new))))
-    return made
+        if start_old > end_old or start_new > end_new:
+            result.append(MatchingRun(False, range(end_old, start_old), range(end_new, start_new)))
+        end_old, end_new = start_old + length, start_new + length
+        result.append(MatchingRun(True, range(start_old, end_old), range(start_new, end_new)))
+    if end_old < len(old) or end_new < len(new):
+        result.append(MatchingRun(False, range(end_old, len(old)), range(end_new, len(new))))
+    return result
 
 
-def _joined(pairs: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Matches in order, those that touch as one."""
-    pairs.sort()
-    held: tuple[int, int, int] | None = None
-    for start_old, start_new, length in pairs:
-        if held and held[0] + held[2] == start_old and held[1] + held[2] == start_new:
-            held = (held[0], held[1], held[2] + length)
+def _joined(matches: list[Match]) -> Iterator[Match]:
+    """The matches in order, adjacent ones joined."""
+    matches.sort()
+    pending: Match | None = None
+    for start_old, start_new, length in matches:
+        if (
+            pending
+            and pending[0] + pending[2] == start_old
+            and pending[1] + pending[2] == start_new
+        ):
+            pending = (pending[0], pending[1], pending[2] + length)
             continue
-        if held:
-            yield held
-        held = (start_old, start_new, length)
-    if held:
-        yield held
+        if pending:
+            yield pending
+        pending = (start_old, start_new, length)
+    if pending:
+        yield pending
 
 
-def _matches(
-    old: Sequence[str], new: Sequence[str], budget: WorkBudget
-) -> list[tuple[int, int, int]]:
-    """Matching stretches as (start in old, start in new, length), in no order."""
-    found: list[tuple[int, int, int]] = []
-    waiting = [(0, len(old), 0, len(new))]
+def _matches(old: Sequence[str], new: Sequence[str], budget: WorkBudget) -> list[Match]:
+    """The matches, in no order."""
+    found: list[Match] = []
+    waiting: list[Bounds] = [(0, len(old), 0, len(new))]
     while waiting:
         old_from, old_to, new_from, new_to = waiting.pop()
         if budget.is_spent:
@@ -97,27 +102,25 @@ def _matches(
         if not anchors:
             found += _compared(old, new, (old_from, old_to, new_from, new_to), budget)
             continue
-        for at_old, at_new in anchors:
-            found.append((at_old, at_new, 1))
-            waiting.append((old_from, at_old, new_from, at_new))
-            old_from, new_from = at_old + 1, at_new + 1
+        for anchor_old, anchor_new in anchors:
+            found.append((anchor_old, anchor_new, 1))
+            waiting.append((old_from, anchor_old, new_from, anchor_new))
+            old_from, new_from = anchor_old + 1, anchor_new + 1
         waiting.append((old_from, old_to, new_from, new_to))
     return found
 
 
-def _anchors(
-    old: Sequence[str], new: Sequence[str], bounds: tuple[int, int, int, int]
-) -> list[tuple[int, int]]:
-    """Items that occur once on both sides, as the longest list whose order is the same on both."""
+def _anchors(old: Sequence[str], new: Sequence[str], bounds: Bounds) -> list[tuple[int, int]]:
+    """The positions of items that are unique on both sides: the most that have the same order."""
     old_from, old_to, new_from, new_to = bounds
     counts_old, counts_new = Counter(old[old_from:old_to]), Counter(new[new_from:new_to])
-    place = {new[at]: at for at in range(new_from, new_to) if counts_new[new[at]] == 1}
+    in_new = {new[at]: at for at in range(new_from, new_to) if counts_new[new[at]] == 1}
     pairs = [
-        (at, place[old[at]])
+        (at, in_new[old[at]])
         for at in range(old_from, old_to)
-        if counts_old[old[at]] == 1 and old[at] in place
+        if counts_old[old[at]] == 1 and old[at] in in_new
     ]
-    # The longest increasing list of places in new.
+    # The longest increasing subsequence of the positions in new.
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -138,12 +141,9 @@ def _anchors(
 
 
 def _compared(
-    old: Sequence[str],
-    new: Sequence[str],
-    bounds: tuple[int, int, int, int],
-    budget: WorkBudget,
-) -> list[tuple[int, int, int]]:
-    """The longest common subsequence by table, where the budget allows one."""
+    old: Sequence[str], new: Sequence[str], bounds: Bounds, budget: WorkBudget
+) -> list[Match]:
+    """The longest common subsequence by table; empty if the budget does not allow one."""
     old_from, old_to, new_from, new_to = bounds
     height, width = old_to - old_from, new_to - new_from
     cells = height * width
