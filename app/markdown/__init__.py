@@ -1,4 +1,4 @@
-"""Markdown: what a text links to, and its HTML. Knows no domain and no database."""
+"""Markdown: the links of a text and its HTML. Knows no domain and no database."""
 
 from app.markdown.rendering import linked, render
 from app.markdown.source import parse

@@ -2,7 +2,7 @@
 
 import re
 
-# Browsers drop some of these inside an address, so that "java\tscript:" would be a scheme.
+# Browsers ignore some of these inside an address: "java\tscript:" would be a scheme.
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\xa0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
     "\ufdd0-\ufdef\ufff0-\uffff]"
@@ -15,15 +15,15 @@ _TO_QUOTE = re.compile(r'[ "<>`\\]')
 
 
 def judged(raw: str) -> str | None:
-    """The address that a link may carry, or None for one that is refused.
+    """The address as a link may have it, or None if it is refused.
 
-    ``//host`` is refused in every spelling that a browser understands: it looks relative and is
-    not. So is ``https:host`` and an address with a part that cannot be seen.
+    Refused are invisible characters, ``https:host``, and ``//host`` in every spelling that browsers
+    accept, which only looks relative.
     """
     address = raw.strip(" \t\n")
     if not address or _INVISIBLE.search(address):
         return None
-    # Browsers read a backslash as a slash.
+    # Browsers treat a backslash as a slash.
     flat = address.replace("\\", "/")
     if flat.startswith("//"):
         return None
@@ -35,5 +35,5 @@ def judged(raw: str) -> str | None:
 
 
 def is_external(address: str) -> bool:
-    """Whether a judged address leads away from here."""
+    """Whether a judged address leads to another site."""
     return _WEB.match(address) is not None

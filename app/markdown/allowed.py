@@ -1,4 +1,4 @@
-"""What the HTML of each profile may hold: the one list that bleach, nh3 and the tests go by."""
+"""The HTML that each profile allows: one list for bleach, nh3 and the tests."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from app.markdown.values import Profile
 SCHEMES = frozenset({"http", "https", "mailto"})
 REL = "nofollow noopener noreferrer"
 
-# Classes of highlighted code, and of what we put on links, cells and items.
+# Classes of highlighted code, and those that rendering sets.
 CODE_CLASSES = frozenset(filter(None, STANDARD_TYPES.values()))
 LINK_CLASSES = frozenset({"wikilink", "ticket-link", "is-titled", "is-done", "is-broken"})
 CELL_CLASSES = frozenset({"align-left", "align-center", "align-right"})
 
-# What stands inside a paragraph, as typed.
+# Tags inside a paragraph.
 INLINE = frozenset({"a", "br", "code", "del", "em", "strong"})
 _HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 _TABLE = frozenset({"table", "thead", "tbody", "tr", "th", "td"})
@@ -26,7 +26,7 @@ _FULL = _RESTRICTED | _HEADINGS | _TABLE | {"input"}
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The tags of a profile; their attributes, classes and, where the values are few, values."""
+    """The tags of a profile, their attributes and classes, and the values of some attributes."""
 
     tags: frozenset[str]
     attributes: dict[str, set[str]]

@@ -1,6 +1,6 @@
-"""How much processor time laying out texts may take: each text, and all texts of one request.
+"""Limits on the processor time of rendering: for each text, and for all texts of a request.
 
-No thread can be stopped from outside, so the steps of laying out look at the time themselves.
+A thread cannot be stopped from outside, so the steps of rendering check the time themselves.
 """
 
 import time
@@ -9,34 +9,33 @@ from contextvars import ContextVar
 TEXT_SECONDS = 0.3
 REQUEST_SECONDS = 1.0
 
-# What texts of the request at hand have taken; None outside of requests, where nobody waits.
+# Seconds spent on texts of the current request; None outside of requests, where only the limit of
+# each text applies.
 _spent: ContextVar[list[float] | None] = ContextVar("spent", default=None)
-# When the text at hand must be done, by the processor time of this thread.
+# The deadline of the current text, in processor time of this thread.
 _ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)
 
 
 class TooSlow(Exception):
-    """A text takes too long to lay out."""
+    """A text takes too long to render."""
 
 
 def begin_request() -> None:
-    """Count the texts of this request from now on."""
+    """Start to count the time of this request."""
     _spent.set([0.0])
 
 
 def end_request() -> None:
-    """Count no more."""
     _spent.set(None)
 
 
 class RenderBudget:
-    """The time of one text, as a context manager."""
+    """The time limit of one text, as a context manager; entering can raise TooSlow."""
 
-    # Whether the text alone took too long, however many others the request has.
+    # Whether the limit is that of the text alone, not what the request has left.
     is_its_own = False
 
     def __enter__(self) -> "RenderBudget":
-        """Begin; raises TooSlow where the request has no time left."""
         spent = _spent.get()
         left = REQUEST_SECONDS - spent[0] if spent is not None else TEXT_SECONDS
         if left <= 0:
@@ -47,7 +46,6 @@ class RenderBudget:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End, and count what it took."""
         _ends_at.reset(self._token)
         spent = _spent.get()
         if spent is not None:
@@ -55,7 +53,7 @@ class RenderBudget:
 
 
 def check() -> None:
-    """Raise TooSlow where the text at hand has no time left."""
+    """Raise TooSlow if the current text has no time left."""
     ends_at = _ends_at.get()
     if ends_at is not None and time.thread_time() > ends_at:
         raise TooSlow

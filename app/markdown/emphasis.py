@@ -1,7 +1,7 @@
 """Emphasis: ``*em*``, ``**strong**``, ``~~struck~~`` in text with marks, in linear time.
 
-The rules are CommonMark's: whether a run of asterisks may open or close is seen from the characters
-next to it, and a closing run takes the nearest opening one.
+The rules are CommonMark's: the characters around a run decide whether it can open or close, and a
+closing run pairs with the nearest opening one.
 """
 
 import re
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 # Deeper emphasis is shown as typed: browsers and sanitisers take quadratic time for it.
 DEEPEST = 12
-# Emphasis of one paragraph; further runs are shown as typed. Bleach takes quadratic time for many
-# elements side by side, and no text that people read comes near.
+# Pairs in one paragraph; further runs are shown as typed. Bleach takes quadratic time for many
+# adjacent elements, and no real text comes near.
 MOST_PAIRS = 2_000
 
 _RUNS = re.compile(r"\*++|_++|(?<!~)~~(?!~)")
@@ -24,9 +24,9 @@ class _Run:
     length: int
     can_open: bool
     can_close: bool
-    # Characters that are still text.
+    # Characters that are not part of a pair.
     left: int
-    # What begins (innermost last) and ends (innermost first) here: number and tag of a pair.
+    # Pairs that begin (innermost last) and end (innermost first) here: number and tag.
     opens: list[tuple[int, str]] = field(default_factory=list)
     closes: list[tuple[int, str]] = field(default_factory=list)
     before: int = -1
@@ -34,7 +34,7 @@ class _Run:
 
 
 def emphasised(text: str, plain: Callable[[str], str]) -> str:
-    """The text as HTML; ``plain`` turns what stands between the runs into HTML."""
+    """The text as HTML; ``plain`` converts the text between the runs."""
     texts: list[str] = []
     runs: list[_Run] = []
     at = 0
@@ -59,7 +59,7 @@ def _run(text: str, found: re.Match[str]) -> _Run:
     )
     char, length = found.group()[0], len(found.group())
     if char == "_":
-        # Not inside words: snake_case is no emphasis.
+        # Not inside words, as in snake_case.
         can_open = left and (not right or _is_punctuation(before))
         can_close = right and (not left or _is_punctuation(after))
     else:
@@ -76,10 +76,10 @@ def _is_punctuation(char: str) -> bool:
 
 
 def _pair(runs: list[_Run]) -> None:
-    """Find what closes what, along a list from which matched and useless runs are taken."""
+    """Pair the runs, in a linked list from which matched and useless runs are removed."""
     for index, run in enumerate(runs):
         run.before, run.after = index - 1, index + 1
-    # Below these, no opening run of a kind is left.
+    # For each kind of closing run, the position below which no opening run is left.
     bottoms: dict[tuple[str, bool, int], int] = {}
     pairs = 0
     at = 0
@@ -104,7 +104,7 @@ def _pair(runs: list[_Run]) -> None:
         pairs += 1
         opener.left -= size
         closer.left -= size
-        # What stands between them can no longer be paired with anything outside.
+        # Runs between them can no longer pair with runs outside.
         opener.after, closer.before = at, opener_at
         if not opener.left:
             _unlink(runs, opener_at)

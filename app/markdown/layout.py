@@ -1,11 +1,9 @@
-"""The lines of a text: which are paragraphs, list items, headings, quotes, code.
+"""The lines of a text: paragraphs, list items, headings, quotes and code.
 
-Markdown as people write it is laxer than what the Markdown library reads: lists directly under a
-paragraph, nested by two or three spaces, fences inside items. ``lay_out`` reads the lines once and
-says what each is; ``source`` then writes them in the one form that the library takes as meant. Code
-is taken out here, so that nothing behind has to know what a fence is.
-
-Every line is looked at a bounded number of times: linear, whatever the text.
+People write laxer Markdown than the library reads: lists directly below a paragraph, nested by two
+or three spaces, fences inside items. ``lay_out`` classifies the lines, and ``source`` writes them
+in the one form that the library understands. Code is taken out here, so later steps need not know
+fences. Each line is read a bounded number of times, so the time is linear.
 """
 
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from itertools import dropwhile
 from app.markdown import pieces
 from app.markdown.pieces import Piece, PieceKind
 
-# Deeper quotes are shown as typed; deeper lists are shown at this depth.
+# Deeper quotes are shown as typed, deeper lists at this depth.
 QUOTES = 6
 LEVELS = 8
 TAB = 4
@@ -23,7 +21,7 @@ TAB = 4
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An open list item: the columns of its marker and of its text."""
+    """An open list item: the columns of its marker and its text."""
 
     marker: int
     content: int
@@ -32,14 +30,14 @@ class Item:
 
 @dataclass(slots=True)
 class Layout:
-    """A text read line by line; ``definitions`` are its ``[name]: address`` lines."""
+    """The pieces of a text, and its ``[name]: address`` definitions."""
 
     pieces: list[Piece] = field(default_factory=list)
     definitions: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def lay_out(text: str) -> Layout:
-    """Read the lines of a cleaned text."""
+    """Read the lines of a text that ``marks.clean`` returned."""
     found = Layout()
     _Container(found, text.split("\n")).read()
     return found
@@ -47,7 +45,7 @@ def lay_out(text: str) -> Layout:
 
 @dataclass(slots=True)
 class _Container:
-    """The reader of one container's lines: of the text itself, or of a quote in it."""
+    """Reads the lines of one container: of the text itself, or of a quote."""
 
     layout: Layout
     lines: list[str]
@@ -55,11 +53,10 @@ class _Container:
     depth: int = 0
     at: int = 0
     items: list[Item] = field(default_factory=list)
-    # The paragraph that a plain line would continue.
+    # The paragraph that a plain line continues.
     open: Piece | None = None
 
     def read(self) -> None:
-        """Read all lines."""
         while self.at < len(self.lines):
             line = pieces.indented(self.lines[self.at])
             body = line.lstrip(" ")
@@ -88,7 +85,7 @@ class _Container:
             (starts or _text)(self, body, indent, left)
 
     def _start_of(self, body: str, indent: int) -> "_Start | None":
-        """What a line begins, if it is no plain text."""
+        """What a line starts; None for plain text."""
         first = body[0]
         if indent >= TAB and not self.items:
             return None
@@ -118,14 +115,14 @@ class _Container:
         found = pieces.ITEM.match(body)
         if found is None:
             return None
-        # In running text a number is no list unless it is 1, nor is a lone dash.
+        # Inside a paragraph, only 1 and dashes with text start a list.
         in_prose = self.open is not None and not self.items
         if in_prose and (found.group(1) not in {None, "1"} or not found.group(3)):
             return None
         return _item
 
     def _leave_items(self, indent: int) -> Item | None:
-        """Close the items that a line of this indent is not in, and return the outermost."""
+        """Close the items that a line of this indent leaves; returns the outermost."""
         left = None
         while self.items and indent < self.items[-1].marker + 2:
             left = self.items.pop()
@@ -147,7 +144,7 @@ class _Container:
             self._add(Piece(PieceKind.GAP, self.prefix))
 
     def _code(self, lines: list[str], language: str) -> None:
-        # In an item the code may follow the item's text at once; elsewhere it stands alone.
+        # In an item, code may directly follow the text; elsewhere it needs blank lines around it.
         if not self.items:
             self._gap()
         self._add(Piece(PieceKind.CODE, self._indent(), lines, language=language))
@@ -239,7 +236,7 @@ def _item(here: _Container, body: str, indent: int, left: Item | None) -> None:
     found = pieces.ITEM.match(body)
     number, space, rest = found.groups() if found else (None, "", body)
     is_ordered = number is not None
-    # Next to an item of the other kind, or under a paragraph, a list begins anew.
+    # After an item of the other kind, or below a paragraph, a new list starts.
     if (left is not None and left.is_ordered != is_ordered) or (
         left is None and not here.items and here.open is not None
     ):
@@ -250,7 +247,7 @@ def _item(here: _Container, body: str, indent: int, left: Item | None) -> None:
     here.items.append(Item(indent, indent + width, is_ordered))
     piece.inner = here._indent()
     if rest and pieces.fence(rest):
-        # Read the rest of the line again, as one that stands in the item.
+        # Read the rest of the line again, as a line inside the item.
         here.lines[here.at] = " " * (indent + width) + rest
         return
     here.at += 1

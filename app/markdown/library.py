@@ -1,6 +1,6 @@
-"""The three libraries, set up: Markdown for blocks, bleach for the profile, nh3 for the last word.
+"""The configured libraries: Markdown for blocks, bleach for inline HTML, nh3 for all of it.
 
-None of their objects may be used by two threads at once, so each thread has its own.
+Their objects are not thread-safe, so each thread has its own.
 """
 
 import threading
@@ -20,15 +20,14 @@ from app.markdown.values import Profile
 
 _here = threading.local()
 
-# What is read before the library sees the text (layout.py, spans.py), or must not be read at all.
+# Handled before the library sees the text (layout.py, spans.py), or not supported.
 _UNUSED_BLOCKS = ("code", "setextheader", "reference")
 
 
 class _Clock(BlockProcessor):
-    """Looks at the time before each block, and takes none."""
+    """Checks the time before each block, and handles none."""
 
     def test(self, parent: Element, block: str) -> bool:
-        """Never; raises TooSlow."""
         check()
         return False
 
@@ -38,9 +37,9 @@ class _Clock(BlockProcessor):
 
 
 def blocks(source: str, profile: Profile) -> Element:
-    """The tree of blocks that the Markdown library finds; raises what it raises."""
+    """The tree of blocks that the Markdown library finds; raises whatever it raises."""
     parsers: dict[Profile, Markdown] = _here.__dict__.setdefault("parsers", {})
-    # Taken out while it works: after an exception its state is of no use.
+    # Removed while it works: after an exception its state is unusable.
     parser = parsers.pop(profile, None) or _parser(profile)
     parser.parser.parseDocument(source.split("\n"))
     parser.reset()
@@ -55,16 +54,13 @@ def _parser(profile: Profile) -> Markdown:
     )
     for name in _UNUSED_BLOCKS:
         parser.parser.blockprocessors.deregister(name)
-    # Before all others.
+    # The highest priority.
     parser.parser.blockprocessors.register(_Clock(parser.parser), "clock", 1000)
     return parser
 
 
 def shaped(html: str) -> str:
-    """Text with nothing but the tags that may stand inside a paragraph; raises what bleach raises.
-
-    They are the same in both profiles.
-    """
+    """The HTML with only inline tags, which both profiles share; raises whatever bleach raises."""
     cleaner: Cleaner | None = _here.__dict__.get("cleaner")
     if cleaner is None:
         cleaner = Cleaner(tags=INLINE, attributes=_keeps, protocols=SCHEMES, strip=True)
@@ -73,17 +69,16 @@ def shaped(html: str) -> str:
 
 
 def _keeps(tag: str, name: str, value: str) -> bool:
-    """Whether an attribute may stay."""
     if tag != "a":
         return False
     if name == "href":
-        # bleach takes "javascript:1" for a host and a port.
+        # bleach takes "javascript:1" for a host with a port.
         return judged(value) is not None
     return name == "title" or (name == "rel" and value == REL)
 
 
 def cleaned(html: str, profile: Profile) -> str:
-    """The last word: what nh3 leaves of the HTML; raises what nh3 raises."""
+    """The HTML that nh3 leaves, the final sanitising; raises whatever nh3 raises."""
     allowed = ALLOWED[profile]
     return nh3.clean(
         html,

@@ -1,7 +1,7 @@
-"""Marks: what stands in a text for a part that was read already.
+"""Marks: placeholders in a text for parts that were already read.
 
-A mark is a number between two characters that no text can contain: ``clean`` takes them out of what
-people and bots send. Whatever a later step does with the text around it, a mark stays whole.
+A mark is a number between two characters that no text contains, as ``clean`` removes them from
+input. Whatever later steps do with the text around it, a mark stays whole.
 """
 
 import re
@@ -11,7 +11,7 @@ from app.core.text import unified
 
 OPEN = "\ufdd0"
 CLOSE = "\ufdd1"
-# A line break inside a paragraph: paragraphs are one line until they are written out.
+# A line break inside a paragraph, which is one line until it is written as HTML.
 LINE = "\ufdd2"
 MARK = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 
@@ -21,21 +21,19 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """Characters that mean only themselves."""
+    """Text without any syntax in it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A code span."""
-
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of code; ``language`` as typed behind the fence."""
+    """A code block; ``language`` as typed after the fence."""
 
     text: str
     language: str = ""
@@ -43,7 +41,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A line break that is shown."""
+    """A hard line break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +63,9 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class TicketLink:
-    """``[[ticket:OPS-12]]``, which shows the title, or ``OPS-12`` alone (``is_bare``).
+    """``[[ticket:OPS-12]]``, which shows the title, or a bare ``OPS-12`` (``is_bare``).
 
-    Behind a bar it has words of its own, ``shown``, and shows nothing else.
+    With ``has_words``, ``shown`` is the text after a bar and replaces the title.
     """
 
     display_id: str
@@ -80,12 +78,12 @@ Token = PlainText | Code | Block | Break | Link | PageLink | TicketLink
 
 
 def clean(text: str) -> str:
-    """The text without control characters and the like; line ends are newlines."""
+    """The text without control characters; line ends are newlines."""
     text = unified(text)
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
 
 
 def mark(tokens: list[Token], token: Token) -> str:
-    """Keep a token and return the mark that stands for it."""
+    """Add a token and return its mark."""
     tokens.append(token)
     return f"{OPEN}{len(tokens) - 1}{CLOSE}"

@@ -1,10 +1,10 @@
-"""The pieces that a text falls into, and the lines that begin one."""
+"""The pieces of a text, and the patterns of lines that start one."""
 
 import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-# A fence, and a backtick behind opening backticks makes them a code span of one line.
+# A fence; opening backticks followed by another backtick are a code span on one line.
 _FENCE = re.compile(r"(`{3,}+(?=[^`]*$)|~{3,}+)[ \t]*+\{?[ \t]*+\.?([\w#+.-]{0,40})")
 HEADING = re.compile(r"(#{1,6})(?:[ \t]++(.*))?$")
 _HEADING_END = re.compile(r"(?<![^ \t])#++[ \t]*+$")
@@ -19,8 +19,6 @@ _TAB = 4
 
 
 class PieceKind(Enum):
-    """What a piece of a text is."""
-
     TEXT = auto()
     HEADING = auto()
     CODE = auto()
@@ -30,12 +28,12 @@ class PieceKind(Enum):
 
 @dataclass(slots=True)
 class Piece:
-    """Some lines that belong together; ``prefix`` is what the library needs before them."""
+    """Lines that belong together; ``prefix`` is what the library needs before them."""
 
     kind: PieceKind
     prefix: str
     lines: list[str] = field(default_factory=list)
-    # What further lines of a list item need before them.
+    # The prefix of further lines of a list item.
     inner: str = ""
     # Of a heading.
     level: int = 0
@@ -53,7 +51,6 @@ class Definition:
 
 
 def definition(body: str) -> Definition | None:
-    """The definition that a line makes."""
     found = _DEFINITION.match(body)
     if found is None:
         return None
@@ -64,7 +61,7 @@ def definition(body: str) -> Definition | None:
 
 
 def name_of(label: str) -> str:
-    """The form in which two names of a definition count as the same."""
+    """The normalised name of a definition."""
     return " ".join(label.casefold().split())
 
 
@@ -75,13 +72,13 @@ def fence(body: str) -> tuple[str, str] | None:
 
 
 def closes(line: str, opening: str) -> bool:
-    """Whether a line ends the code that an opening fence began."""
+    """Whether a line closes the code of this opening fence."""
     body = line.strip()
     return len(body) >= len(opening) and body == body[0] * len(body) and body[0] == opening[0]
 
 
 def heading(body: str) -> tuple[int, str] | None:
-    """The level and the words of a heading."""
+    """The level and text of a heading."""
     found = HEADING.match(body)
     if found is None:
         return None
@@ -89,14 +86,14 @@ def heading(body: str) -> tuple[int, str] | None:
 
 
 def indented(line: str) -> str:
-    """The line with spaces for the tabs among the white space it begins with."""
+    """The line with its leading tabs expanded to spaces."""
     body = line.lstrip(" \t")
     lead = line[: len(line) - len(body)]
     return lead.expandtabs(_TAB) + body if "\t" in lead else line
 
 
 def without_indent(line: str, columns: int) -> str:
-    """The line without as many columns of white space, if it has them; other tabs stay tabs."""
+    """The line without that many columns of leading white space; other tabs stay."""
     lead = len(line) - len(line.lstrip(" "))
     if lead >= columns or "\t" not in line[: columns + 1]:
         return line[min(lead, columns) :]

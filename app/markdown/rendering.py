@@ -1,4 +1,4 @@
-"""``render``: from what people and bots wrote to HTML that is safe to show."""
+"""``render``: from Markdown that people and bots wrote to HTML that is safe to show."""
 
 import hashlib
 import re
@@ -31,12 +31,12 @@ from app.markdown.values import (
 )
 from app.markdown.writing import HtmlPage, write
 
-# Longer blocks, and all blocks behind this much code, are shown in one colour.
+# Longer code blocks, and blocks after this much code, are not highlighted.
 LONGEST = 16_384
 MOST = 65_536
 
-# Languages whose lexers take linear time, and not much of it, over hostile text (measured by
-# tests/markdown/test_time.py). Aliases of Pygments; all others are shown in one colour.
+# Aliases of the Pygments lexers that take little and linear time on hostile text
+# (tests/markdown/test_speed.py). Other languages are not highlighted.
 _NAMES = """
     bash sh shell zsh console shell-session powershell ps1 fish bat batch
     c c++ cpp h csharp cs go golang java kotlin kt rust rs swift scala zig
@@ -64,7 +64,10 @@ def _lexer(language: str) -> Lexer | None:
 
 
 def highlighted(code: str, language: str, spent: int = 0) -> str:
-    """The code as HTML: coloured if its language is known and it is not too long."""
+    """The code as HTML, highlighted if its language is known and it is not too long.
+
+    ``spent`` is the length of the code before it.
+    """
     name = language.lower()
     if name in LANGUAGES and len(code) < LONGEST and spent + len(code) <= MOST:
         lexer = _lexer(name)
@@ -74,7 +77,7 @@ def highlighted(code: str, language: str, spent: int = 0) -> str:
 
 
 def filled(html: str, tokens: list[Token], targets: Targets) -> str:
-    """The HTML with code, line breaks and wiki links in the place of their marks."""
+    """The HTML with code, line breaks and wiki links in place of their marks."""
     spent = 0
 
     def fill(found: re.Match[str]) -> str:
@@ -94,7 +97,7 @@ def filled(html: str, tokens: list[Token], targets: Targets) -> str:
 
 
 def wiki_link(token: Token, targets: Targets) -> str:
-    """A link to a page or ticket; an id that names no ticket is plain text if it stands alone."""
+    """A link to a page or ticket; a bare display id without a ticket is plain text."""
     target: Target
     match token:
         case PageLink(slug, shown):
@@ -128,7 +131,7 @@ def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
     )
 
 
-# Raise it whenever the same text would come out differently.
+# Increase it whenever the HTML of some text changes.
 VERSION = b"2"
 CAPACITY = 16 * 1024 * 1024
 
@@ -143,24 +146,22 @@ def render(
     *,
     anchor_prefix: str = "h-",
 ) -> Html:
-    """Lay out a text; what the resolver raises goes through, nothing else is ever raised.
+    """Render a text. Raises only what the resolver raises.
 
-    *full* is for tickets, comments and wiki pages: everything that Markdown has, with tables, task
-    lists, wiki links and display ids, pictures as links to them and raw HTML as typed. A level-1
-    heading becomes an h2: the title of the page is its only h1.
+    *full* is for tickets, comments and wiki pages: all of Markdown with tables, task lists, wiki
+    links and display ids; pictures become links, and raw HTML is shown as typed. A level-1 heading
+    becomes an h2, as the title of the page is its only h1.
 
-    *restricted* is for sticky notes: h1, h2, tables and pictures are
-    stripped and their text stays; ``[[...]]`` and display ids are text and the resolver is not
-    asked; task boxes are the typed characters. The specification strips h1 and h2 by name only, so
-    h3 to h6 stay headings, without anchors. A note's lines end where they were typed.
+    *restricted* is for sticky notes: of h1, h2, tables and pictures only the text stays, h3 to h6
+    have no anchors, ``[[...]]``, display ids and task boxes are plain text, and the resolver is not
+    called. Line breaks are shown as typed.
 
-    ``anchor_prefix`` stands before every heading's anchor, so that no text takes an id that the
-    page itself uses; several texts on one page need different ones. Links within the text
-    (``#setup``) follow it.
+    ``anchor_prefix`` starts every heading's anchor, so that no text takes an id of the page itself;
+    several texts on one page need different prefixes. Links in the text (``#setup``) get it, too.
 
-    A text that is too long to be laid out (``source.read_any``) is shown as its source, with its
-    wiki links. So is one, without links, on which a library fails, and one that takes too long
-    (``budget``); then ``failed`` is set. What fails otherwise is not kept.
+    A text that is too long (``source.read_any``) is shown as its source, with its wiki links. If a
+    library fails or rendering takes too long (``budget``), the source has no links and ``failed``
+    is set; that is cached only if the text alone took too long.
     """
     key = _key(text.encode("utf-8", "surrogatepass"), profile.encode())
     links, reading = _links(key, text, profile)
@@ -178,12 +179,12 @@ def render(
             with own:
                 done = _rendered(reading, profile, links, targets, anchor_prefix)
         except Exception as error:
-            # Whatever a library raises must not break a page.
+            # No exception of a library may break a page.
             name = type(error).__name__
             source = _as_source(Long(clean(text)), Targets())
             failed = Html(source, links=links, is_source=True, failed=True, error=name)
             if isinstance(error, TooSlow) and own.is_its_own:
-                # It would take as long again.
+                # Rendering it again would take as long.
                 _laid_out.put(key, failed, 200 + 2 * len(source))
             return failed
     _laid_out.put(key, done, 200 + 2 * len(done.html))
@@ -191,14 +192,14 @@ def render(
 
 
 def linked(text: str) -> Links:
-    """What ``parse`` finds, remembered; for texts that are shown again and again."""
+    """What ``parse`` finds, cached; for texts that are shown often."""
     return _links(_key(text.encode("utf-8", "surrogatepass"), Profile.FULL.encode()), text)[0]
 
 
 def _links(
     key: bytes, text: str, profile: Profile = Profile.FULL
 ) -> tuple[Links, MarkdownSource | Long | None]:
-    """The links of a text, and the text as it was read if it had to be."""
+    """The links of a text, and the text as read unless the links were cached."""
     links = _linked.get(key)
     if links is not None:
         return links, None
@@ -237,7 +238,7 @@ def _fingerprint(links: Links, targets: Targets) -> bytes:
     try:
         return orjson.dumps(said)
     except TypeError:
-        # Half a character, as no text that was stored has it.
+        # A lone surrogate, which no stored text has.
         return repr(said).encode("utf-8", "backslashreplace")
 
 

@@ -1,8 +1,8 @@
-"""Reading a text: what it links to, and the source that the Markdown library lays out.
+"""Reading a text: its links, and the source that the Markdown library gets.
 
-In that source each paragraph is one line, lists are nested by four spaces, and everything that is
-no block is a mark: the library sees neither code nor links nor raw HTML, so none of its patterns
-for them, some of which take quadratic time, has anything to do.
+In that source each paragraph is one line, lists are nested by four spaces, and everything inline is
+a mark. So the library sees neither code nor links nor raw HTML, and its patterns for them, some of
+which take quadratic time, never apply.
 """
 
 import re
@@ -15,8 +15,7 @@ from app.markdown.pieces import RULE, Piece, PieceKind
 from app.markdown.spans import MOST_LINKS, Spans, marked, mentions
 from app.markdown.values import Links, Profile
 
-# A short text could name a table of millions of cells: each row is filled up to the first one's
-# length.
+# Rows are filled up to the length of the first one, so a short text could make millions of cells.
 MOST_COLUMNS = 64
 MOST_CELLS = 10_000
 
@@ -24,7 +23,7 @@ _DELIMITER = re.compile(r"(?=.*\|)\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \
 
 
 def table_start(lines: list[str]) -> int | None:
-    """The line that is the first of a table, if one begins here."""
+    """The line where a table starts, if one does."""
     for at in range(1, len(lines)):
         line = lines[at]
         if line[0] in "|:-" and "|" in lines[at - 1] and _DELIMITER.match(line):
@@ -33,13 +32,13 @@ def table_start(lines: list[str]) -> int | None:
 
 
 def columns(row: str) -> int:
-    """The cells of a row in which every bar separates two."""
+    """The number of cells of a row whose bars are all separators."""
     row = row.strip()
     return row.count("|") + 1 - row.startswith("|") - (row.endswith("|") and len(row) > 1)
 
 
 def is_table(rows: list[str], cells_before: int) -> bool:
-    """Whether these rows make a table of bearable size."""
+    """Whether these rows make a table of acceptable size."""
     width = columns(rows[0])
     return (
         width == columns(rows[1])
@@ -48,48 +47,48 @@ def is_table(rows: list[str], cells_before: int) -> bool:
     )
 
 
-# A text up to SHORT characters is always laid out, one up to LONGEST if it has no more lines and
-# marks than SHORT ones may have, and all others are shown as their source. So the most hostile text
-# takes under a second, and a long page that people wrote is laid out none the less.
+# Texts up to SHORT characters are always rendered, those up to LONGEST if they have at most
+# MOST_PARTS, and all others are shown as their source. So the most hostile text takes under a
+# second, and long real pages are rendered.
 SHORT = 65_536
 LONGEST = 262_144
 MOST_PARTS = 24_000
 
-# What the library would take for a block at the beginning of a line.
+# What the library takes for a block at the start of a line.
 _BLOCK_START = re.compile(r"[#>]|[-+*](?=\s|$)|[0-9]+[.)](?=\s|$)")
 _FENCES = re.compile(r"^[ \t]*+(`{3,}+(?=[^`\n]*$)|~{3,}+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSource:
-    """A text as the library gets it, with the tokens that its marks stand for."""
+    """The text for the library, with the tokens of its marks."""
 
     text: str
     tokens: list[Token]
-    # Lines, marks and what may be emphasis or a cell: what the time to lay it out depends on.
+    # Lines, marks, and characters of emphasis and cells: they determine the rendering time.
     parts: int
 
 
 @dataclass(frozen=True, slots=True)
 class Long:
-    """A text that is not laid out, with the links in it and where they stand."""
+    """A text that is not rendered, with its links and their positions."""
 
     text: str
     mentions: tuple[tuple[int, int, Token], ...] = ()
 
 
 def parse(text: str) -> Links:
-    """The pages and tickets that a body names: exactly what ``render`` shows as links.
+    """The pages and tickets that a body links to: exactly those that ``render`` shows as links.
 
-    ``[[slug]]``, ``[[slug|shown text]]``, ``[[ticket:OPS-12]]`` and a bare ``OPS-12`` are links; in
-    code, addresses and the text of other links they are none. Takes linear time; at most
-    ``spans.MOST_LINKS`` links of one body count.
+    Links are ``[[slug]]``, ``[[slug|shown text]]``, ``[[ticket:OPS-12]]`` and a bare ``OPS-12``,
+    except in code, addresses and the text of other links. Takes linear time; at most
+    ``spans.MOST_LINKS`` links of a body count.
     """
     return links_of(read_any(clean(text), Profile.FULL))
 
 
 def links_of(reading: MarkdownSource | Long) -> Links:
-    """What a text links to, each once, in the order of the first mention."""
+    """The links of a text, each once, in the order of their first mention."""
     tokens: Iterable[Token]
     if isinstance(reading, Long):
         tokens = (token for _, _, token in reading.mentions)
@@ -106,7 +105,7 @@ def links_of(reading: MarkdownSource | Long) -> Links:
 
 
 def read_any(text: str, profile: Profile) -> MarkdownSource | Long:
-    """Read a cleaned text: to be laid out, or to be shown as its source."""
+    """Read a cleaned text, for rendering or for showing its source."""
     if len(text) <= LONGEST:
         source = read(text, profile)
         if len(text) <= SHORT or source.parts <= MOST_PARTS:
@@ -121,7 +120,7 @@ def read_any(text: str, profile: Profile) -> MarkdownSource | Long:
 
 
 def read(text: str, profile: Profile) -> MarkdownSource:
-    """Read a cleaned text to be laid out."""
+    """Read a cleaned text for rendering."""
     layout = lay_out(text)
     writer = _Writer(Spans(layout.definitions, is_restricted=profile is Profile.RESTRICTED))
     for piece in layout.pieces:
@@ -138,7 +137,7 @@ def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
     while found := _FENCES.search(text, at):
         yield at, text[at : found.start()]
         opening = found.group(1)
-        # Counted, not repeated: an opening can be as long as the text.
+        # A quantifier instead of the opening itself, which can be as long as the text.
         fence = f"{opening[0]}{{{len(opening)},}}+"
         closing = re.compile(rf"^[ \t]*+{fence}[ \t]*$", re.MULTILINE)
         closed = closing.search(text, found.end())
@@ -154,7 +153,6 @@ class _Writer:
     cells: int = 0
 
     def write(self, piece: Piece) -> None:
-        """Add the lines of one piece."""
         match piece.kind:
             case PieceKind.GAP:
                 self.lines.append(piece.prefix.rstrip())
@@ -165,7 +163,7 @@ class _Writer:
                 self._line(piece.prefix, mark(self.spans.tokens, Block(code, piece.language)))
             case PieceKind.HEADING:
                 words = self._words("\n".join(piece.lines))
-                # The library takes a # at the end for decoration.
+                # The library drops a # at the end.
                 end = self._literal("") if words.endswith("#") else ""
                 self._line(f"{piece.prefix}{'#' * piece.level} ", words + end)
             case PieceKind.TEXT:
@@ -190,7 +188,7 @@ class _Writer:
         rows = [self._words(line, in_row=True) for line in piece.lines[at:]]
         if not is_table(rows, self.cells):
             if any("\\|" in line for line in piece.lines[at:]):
-                # It means something else outside of a table: read them again.
+                # A backslash before a bar means something else outside of a table: read again.
                 del self.spans.tokens[known:]
                 self.spans.links = links
                 rows = [self._words(line) for line in piece.lines[at:]]

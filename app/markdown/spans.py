@@ -1,7 +1,7 @@
-"""What stands inside a paragraph: code spans, links, escapes, entities, line breaks.
+"""The inline parts of a paragraph: code spans, links, escapes, entities, line breaks.
 
-``marked`` replaces each of them by a mark and leaves only emphasis to be read. It goes from left to
-right, what begins first wins, and every pattern is bounded, so it takes linear time.
+``marked`` replaces each of them by a mark, which leaves only emphasis to read. It reads from left
+to right, the first start wins, and every pattern is bounded, so it takes linear time.
 """
 
 import html
@@ -30,9 +30,9 @@ PUNCTUATION = r"[!-/:-@\[-`{-~]"
 MENTION = (
     rf"(?P<wiki>\[\[(?:ticket:(?P<ticket>{KEY})"
     r"|(?=[a-z0-9-]{1,128}+(?:\\?\||\]))(?P<slug>[a-z0-9]++(?:-[a-z0-9]++)*+))"
-    # In a table the bar has a backslash, or it would end the cell.
+    # In a table the bar is escaped, or it would end the cell.
     r"(?:\\?\|(?P<shown>[^\[\]\n]{1,300}+))?\]\])"
-    # Not inside a word, a path or a longer number; emphasis marks around it do not count.
+    # Not inside a word, a path or a longer number; emphasis around it is allowed.
     rf"|(?P<bare>(?<![^\W_])(?<![^\W_]_)(?<![-./\\@#&=%+]){KEY}(?![^\W_]|_[^\W_]|-|\.[0-9]))"
 )
 URL = r"(?P<url>(?<![^\W_])https?://[^\s<>|`]++)"
@@ -58,7 +58,7 @@ LABEL = re.compile(r"\[([^\[\]]{0,200}+)\]")
 
 
 class Ticks:
-    """The runs of backticks in a text, to find the one that closes another."""
+    """The runs of backticks in a text, by length, to find the one that closes another."""
 
     def __init__(self, text: str) -> None:
         self.starts: dict[int, list[int]] = {}
@@ -67,28 +67,28 @@ class Ticks:
             self.starts.setdefault(found.end() - found.start(), []).append(found.start())
 
     def closing(self, start: int, end: int) -> int | None:
-        """Where the code that the run from start to end opens is closed, if it is."""
-        # Behind a backslash begins a run that is shorter than the one that stands there.
+        """The start of the run that closes the code opened by this run, or None."""
+        # After a backslash, the opening run is shorter than the run in the text.
         starts = self.starts.get(end - start, [])
         index = bisect_right(starts, start)
         if index == len(starts):
             return None
         closing = starts[index]
-        # Code does not reach over an empty line.
+        # Code does not span an empty line.
         gap = bisect_right(self.gaps, start)
         return None if gap < len(self.gaps) and self.gaps[gap] < closing else closing
 
 
-# Links of one text; further ones are shown as typed. No text that people read comes near.
+# Links of one text; further ones are shown as typed. No real text comes near.
 MOST_LINKS = 10_000
 
 
 @dataclass(slots=True)
 class Spans:
-    """What was read of a text so far: its tokens, and the definitions that its links may name."""
+    """The state of reading one text: its tokens, its definitions, its number of links."""
 
     definitions: dict[str, tuple[str, str]]
-    # The restricted profile: no wiki links, pictures give their text only, lines end where typed.
+    # The restricted profile: no wiki links, only the text of pictures, line breaks as typed.
     is_restricted: bool = False
     tokens: list[Token] = field(default_factory=list)
     links: int = 0
@@ -107,7 +107,7 @@ class _Reader:
 
 
 def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = False) -> str:
-    """The text of a paragraph, heading or row of a table with a mark for each thing found in it."""
+    """The text of a paragraph, heading or table row with marks for its inline parts."""
     here = _Reader(spans, text, in_link, in_row)
     while found := STARTS.search(text, here.at):
         here.out.append(text[here.at : found.start()])
@@ -118,7 +118,7 @@ def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = Fal
 
 
 def mentions(text: str, most: int = MOST_LINKS) -> list[tuple[int, int, Token]]:
-    """The wiki links and display ids of a text whose paragraphs nobody laid out, and where."""
+    """The wiki links and display ids of a text that is not laid out, with their positions."""
     found: list[tuple[int, int, Token]] = []
     ticks = Ticks(text)
     at = 0
@@ -192,7 +192,7 @@ def _read_ticks(here: _Reader, found: re.Match[str]) -> None:
     if code.startswith(" ") and code.endswith(" ") and code.strip():
         code = code[1:-1]
     if here.in_row:
-        # Cells are parted before code is read, so that a bar needs its backslash in code, too.
+        # Cells are split before code is read, so a bar in code is escaped too.
         code = code.replace("\\|", "|")
     _put(here, Code(code))
     here.at = closing + len(found.group())
@@ -214,7 +214,7 @@ def _read_url(here: _Reader, found: re.Match[str]) -> None:
 
 
 def _trimmed(url: str) -> str:
-    """The address without the punctuation of the sentence it stands in."""
+    """The address without the punctuation of the sentence around it."""
     opened, closed = url.count("("), url.count(")")
     end = len(url)
     while end:
@@ -244,7 +244,7 @@ def _put_link(
 
 
 def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
-    """A link or a picture with its address behind it, or named by a definition."""
+    """Read a link or picture, with an address or the name of a definition."""
     if here.pairs is None:
         here.pairs = _pairs(here)
     start = found.end()
@@ -257,7 +257,7 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
     address, title, behind = target
     judged = addresses.judged(address)
     if is_picture:
-        # Bodies show no pictures: a link leads to it, or its text stands alone.
+        # Pictures become links, or just their text.
         words = here.text[start:end].replace("\n", " ").strip()
         if judged is None or here.in_link or here.spans.is_restricted:
             _put(here, PlainText(words))
@@ -281,7 +281,7 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
 
 
 def _target(here: _Reader, start: int, end: int) -> tuple[str, str, int] | None:
-    """Address and title of what stands in the brackets, and where the link ends."""
+    """The address and title after the closing bracket, and where the link ends."""
     text = here.text
     if found := ADDRESS.match(text, end + 1):
         address = found["plain"] if found["angle"] is None else found["angle"]
@@ -303,7 +303,7 @@ def _unescaped(words: str) -> str:
 
 
 def _pairs(here: _Reader) -> dict[int, int]:
-    """Each opening bracket with the one that closes it; brackets in code do not count."""
+    """For each opening bracket the one that closes it; brackets in code do not count."""
     found: dict[int, int] = {}
     if "](" not in here.text and not here.spans.definitions:
         return found

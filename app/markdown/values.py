@@ -1,4 +1,4 @@
-"""What goes into and comes out of laying out a text."""
+"""The input and output values of rendering."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ class Profile(StrEnum):
 class Links:
     """The pages and tickets that a body names, each once, in the order of their first mention.
 
-    ``tickets`` holds display ids, from ``[[ticket:OPS-12]]`` and from a bare ``OPS-12``. A bare one
-    may turn out to be no ticket at all (``UTF-8``).
+    ``tickets`` has display ids, from ``[[ticket:OPS-12]]`` and from a bare ``OPS-12``, which may
+    not be a ticket at all (``UTF-8``).
     """
 
     slugs: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a link leads to. Title and state are shown on hover; what is done is struck through."""
+    """The target of a link. Title and state are shown on hover; done ones are struck through."""
 
     href: str
     title: str
@@ -38,7 +38,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A link that leads nowhere, with the address at which a person makes the page."""
+    """A link without a target, and the address at which the page can be created."""
 
     href: str | None = None
 
@@ -48,24 +48,24 @@ Target = Resolved | Broken
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the links of a text lead to; one that is missing here is broken."""
+    """The targets of a text's links; a link without one is broken."""
 
     pages: Mapping[str, Target] = field(default_factory=dict)
     tickets: Mapping[str, Target] = field(default_factory=dict)
 
 
-# Called once per text with everything it links to, so that one query can answer.
+# Called once for a text with all its links, so that one query is enough.
 Resolver = Callable[[Links], Targets]
 
 
 def nowhere(_links: Links) -> Targets:
-    """The resolver for texts shown where no link can be followed."""
+    """The resolver of texts whose links cannot be followed."""
     return Targets()
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading as shown: its level (2 to 6), its text and the anchor that leads to it."""
+    """A heading: its level (2 to 6), its text and its anchor."""
 
     level: int
     text: str
@@ -74,11 +74,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Html:
-    """A text laid out.
+    """A rendered text.
 
-    ``failed``: a library raised ``error`` and the source is shown instead (the caller records
-    ``wiki.render_failed``). ``is_source``: the source is shown, because of that or because the
-    text is too long to be laid out.
+    ``is_source``: the text is too long or failed, and is shown as its source. ``failed``: a library
+    raised ``error``; the caller records ``wiki.render_failed``.
     """
 
     html: Markup

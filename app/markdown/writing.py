@@ -1,9 +1,8 @@
-"""Writing the blocks that the library found as HTML, and the marks in them as what they are.
+"""Writing the blocks that the library found as HTML.
 
-The tags of blocks are ours alone. What stands inside a paragraph, with the links that people wrote,
-is shaped by bleach, which is slow (a second per megabyte) and takes quadratic time for lists; so it
-gets these runs alone, many at a time. Wiki links and code are ours again and are filled in last.
-nh3 sees everything.
+The tags of blocks are ours. Only inline text goes through bleach, many runs at once: bleach is slow
+(a second per megabyte) and takes quadratic time for lists. Wiki links and code are ours, too, and
+are filled in last. nh3 cleans the whole.
 """
 
 import re
@@ -31,7 +30,7 @@ from app.markdown.marks import (
 from app.markdown.values import Heading, Profile
 
 LONGEST_ANCHOR = 100
-# Characters that bleach gets at once, and what stands between two runs.
+# Characters that bleach gets at once, and the separator of runs.
 BATCH = 8192
 BETWEEN = "\ufdd3"
 
@@ -45,21 +44,21 @@ _AS_THEY_ARE = {"ul", "blockquote", "thead", "tbody", "tr"}
 
 @dataclass(slots=True)
 class HtmlPage:
-    """A text being written."""
+    """A text while it is written."""
 
     profile: Profile
     tokens: list[Token]
-    # Goes before the name of every anchor, so that no text takes an id that a page needs.
+    # Starts every anchor, so that no text takes an id that a page needs.
     anchor_prefix: str
     out: list[str] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
-    # Which parts of ``out`` are text with tags in it.
+    # The positions in ``out`` of inline text with tags.
     runs: list[int] = field(default_factory=list)
 
 
 def write(page: HtmlPage, root: Element, shaped: Callable[[str], str]) -> str:
-    """The HTML of what stands in ``root``, with marks for code and wiki links."""
+    """The HTML of the blocks in ``root``, with marks for code and wiki links."""
     for child in root:
         _element(page, child)
     batch: list[int] = []
@@ -107,7 +106,7 @@ def _around(page: HtmlPage, tag: str, element: Element) -> None:
         start = element.get("start", "1")
         attributes = "" if start == "1" else f' start="{escape(start)}"'
     elif tag == "table":
-        # What scrolls must be reachable with the keyboard.
+        # A scrolling element must be reachable by keyboard.
         attributes = ' tabindex="0"'
     page.out.append(f"<{tag}{attributes}>\n")
     if element.text and element.text.strip():
@@ -152,7 +151,7 @@ def _item(page: HtmlPage, element: Element) -> None:
 
 
 def _flow(page: HtmlPage, text: str, tag: str) -> None:
-    """Text in paragraphs (or none, in a tight list), code blocks standing between them."""
+    """Text in paragraphs, or without in a tight list, with code blocks between them."""
     opening, closing = (f"<{tag}>", f"</{tag}>\n") if tag else ("", "")
     for part in _parts(page, text):
         words = part.strip(f" \n{LINE}")
@@ -179,8 +178,8 @@ def _token(page: HtmlPage, mark: str) -> Token:
 
 
 def _heading(page: HtmlPage, tag: str, text: str) -> None:
-    # The title of the page is its only h1. The restricted profile has neither h1 nor h2: their
-    # text stays.
+    # The title of the page is its only h1. In the restricted profile, only the text of h1 and h2
+    # stays.
     level = max(2, int(tag[1]))
     html = _inline(page, text.strip())
     if page.profile is Profile.RESTRICTED:
@@ -210,7 +209,7 @@ def _words(page: HtmlPage, found: re.Match[str]) -> str:
 
 
 def _anchor(page: HtmlPage, words: str) -> str:
-    """The name of a heading's anchor: its words, with ``-2`` where they come again."""
+    """The anchor of a heading: its words, with ``-2`` if they occur again."""
     plain = _NOT_IN_ANCHORS.sub("", words.lower()).strip().replace(" ", "-")[:LONGEST_ANCHOR]
     base = plain or "section"
     number = page.anchors.get(base, 0) + 1
