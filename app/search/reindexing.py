@@ -5,15 +5,16 @@ writes always has the newer text.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 
 from app.database.session import is_postgresql, reading, run_write, session
 from app.search import index
-from app.search.documents import DocumentKind
+from app.search.documents import DocumentKind, SearchDoc
 from app.search.models import SearchDocument
-from app.search.sources import source_of, sources
+from app.search.sources import HitSource, source_of, sources
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ FIRST = "00000000-0000-0000-0000-000000000000"
 
 def total() -> int:
     """The number of documents to index; in a unit of work."""
-    return sum(source.count() for source in sources())
+    return sum(_count(source) for source in sources())
 
 
 def build_lost() -> None:
@@ -47,11 +48,13 @@ def reindex() -> Iterator[int]:
     """
     after = FIRST
     while True:
-        indexed, after = run_write(_step(after))
+        indexed, after = run_write(partial(_index_step, after))
         if not indexed:
             break
         yield indexed
-    _drop_dead()
+    document_id: int | None = 0
+    while document_id is not None:
+        document_id = run_write(partial(_removal_step, document_id))
     index.flush(own=False)
     run_write(_analyze)
 
@@ -62,37 +65,52 @@ def _analyze() -> None:
         session.execute(text("ANALYZE search_docs, search_fts"))
 
 
-def _step(after: str) -> Callable[[], tuple[int, str]]:
-    def work() -> tuple[int, str]:
-        docs = [doc for source in sources() for doc in source.batch(after, BATCH)]
-        docs.sort(key=lambda doc: doc.id)
-        for doc in docs[:BATCH]:
-            index.put(doc, may_wait=False)
-        return len(docs[:BATCH]), docs[:BATCH][-1].id if docs else after
-
-    return work
+def _index_step(after: str) -> tuple[int, str]:
+    """Index the documents after this id; gives their number and the last of them."""
+    docs = [doc for source in sources() for doc in _batch(source, after)]
+    docs.sort(key=lambda doc: doc.id)
+    for doc in docs[:BATCH]:
+        index.put(doc, may_wait=False)
+    return len(docs[:BATCH]), docs[:BATCH][-1].id if docs else after
 
 
-def _drop_dead() -> None:
-    """Remove documents that are not live."""
-    after: int | None = 0
-    while after is not None:
-        after = run_write(_drop_step(after))
+def _removal_step(after: int) -> int | None:
+    """Remove dead documents after this document id; gives the last one checked, None at the end."""
+    rows = session.execute(
+        select(SearchDocument.document_id, SearchDocument.kind, SearchDocument.id)
+        .where(SearchDocument.document_id > after)
+        .order_by(SearchDocument.document_id)
+        .limit(BATCH)
+    ).all()
+    for kind in DocumentKind:
+        identifiers = [row.id for row in rows if row.kind == kind]
+        live = _live(source_of(kind), identifiers) if identifiers else set()
+        for identifier in set(identifiers) - live:
+            index.remove(identifier)
+    return rows[-1].document_id if rows else None
 
 
-def _drop_step(after: int) -> Callable[[], int | None]:
-    def work() -> int | None:
-        rows = session.execute(
-            select(SearchDocument.document_id, SearchDocument.kind, SearchDocument.id)
-            .where(SearchDocument.document_id > after)
-            .order_by(SearchDocument.document_id)
-            .limit(BATCH)
-        ).all()
-        for kind in DocumentKind:
-            identifiers = [row.id for row in rows if row.kind == kind]
-            live = source_of(kind).live(identifiers) if identifiers else set()
-            for identifier in set(identifiers) - live:
-                index.remove(identifier)
-        return rows[-1].document_id if rows else None
+def _count(source: HitSource) -> int:
+    return session.scalar(select(func.count()).where(source.model.deleted_at.is_(None))) or 0
 
-    return work
+
+# The next two lock the rows until the transaction ends, so that a change made meanwhile waits and
+# is indexed after them.
+
+
+def _batch(source: HitSource, after: str) -> list[SearchDoc]:
+    model = source.model
+    rows = session.scalars(
+        select(model)
+        .where(model.id > after, model.deleted_at.is_(None))
+        .order_by(model.id)
+        .limit(BATCH)
+        .with_for_update(key_share=True)
+    )
+    return [source.document(row) for row in rows]
+
+
+def _live(source: HitSource, identifiers: Sequence[str]) -> set[str]:
+    model = source.model
+    statement = select(model.id).where(model.id.in_(identifiers), model.deleted_at.is_(None))
+    return set(session.scalars(statement.with_for_update(key_share=True)))

@@ -30,20 +30,16 @@ class FoundDocument:
 
 @dataclass(frozen=True, slots=True)
 class HitSource:
-    """The queries for one kind of document."""
+    """How search reads one kind of document."""
 
     kind: DocumentKind
-    # The number of live documents.
-    count: Callable[[], int]
+    # Its table, with the columns ``id`` and ``deleted_at``.
+    model: type[Any]
+    document: Callable[[Any], SearchDoc]
     # The live documents of these ids, for hits.
     found: Callable[[Sequence[str]], list[FoundDocument]]
     # The live documents of these ids, for the index.
     docs: Callable[[Sequence[str]], list[SearchDoc]]
-    # The live documents after an id, up to a number, locked until the transaction ends: a change
-    # made meanwhile waits and is indexed after them.
-    batch: Callable[[str, int], list[SearchDoc]]
-    # The live ones of these ids, locked likewise.
-    live: Callable[[Sequence[str]], set[str]]
 
 
 _sources: dict[str, HitSource] = {}

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, select
 
-from app.database.session import Prepared, session
+from app.database.session import Prepared
 from app.database.sql_functions import Beginning
 from app.projects.models import WorkflowState
 from app.search import index
@@ -35,10 +35,6 @@ def put(ticket: Ticket) -> None:
 def remove(ticket: Ticket) -> None:
     """Remove the ticket from the index in the transaction of its deletion."""
     index.remove(ticket.id)
-
-
-def _count() -> int:
-    return session.scalar(select(func.count()).where(Ticket.deleted_at.is_(None))) or 0
 
 
 _HITS = Prepared(
@@ -91,22 +87,6 @@ def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
     return [document(row) for row in _DOCS.all(identifiers=list(identifiers))]
 
 
-def _batch(after: str, size: int) -> list[SearchDoc]:
-    tickets = session.scalars(
-        select(Ticket)
-        .where(Ticket.id > after, Ticket.deleted_at.is_(None))
-        .order_by(Ticket.id)
-        .limit(size)
-        .with_for_update(key_share=True)
-    )
-    return [document(ticket) for ticket in tickets]
-
-
-def _live(identifiers: Sequence[str]) -> set[str]:
-    statement = select(Ticket.id).where(Ticket.id.in_(identifiers), Ticket.deleted_at.is_(None))
-    return set(session.scalars(statement.with_for_update(key_share=True)))
-
-
 SOURCE = HitSource(
-    kind=DocumentKind.TICKET, count=_count, found=_found, docs=_docs, batch=_batch, live=_live
+    kind=DocumentKind.TICKET, model=Ticket, document=document, found=_found, docs=_docs
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, select
 
 from app.database.session import Prepared, session
 from app.database.sql_functions import Beginning
@@ -30,10 +30,6 @@ def put(page: WikiPage) -> None:
 def remove(page: WikiPage) -> None:
     """Remove the page from the index in the transaction of its deletion."""
     index.remove(page.id)
-
-
-def _count() -> int:
-    return session.scalar(select(func.count()).where(WikiPage.deleted_at.is_(None))) or 0
 
 
 _HITS = Prepared(
@@ -72,24 +68,6 @@ def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
     return [document(page) for page in session.scalars(statement)]
 
 
-def _batch(after: str, size: int) -> list[SearchDoc]:
-    pages = session.scalars(
-        select(WikiPage)
-        .where(WikiPage.id > after, WikiPage.deleted_at.is_(None))
-        .order_by(WikiPage.id)
-        .limit(size)
-        .with_for_update(key_share=True)
-    )
-    return [document(page) for page in pages]
-
-
-def _live(identifiers: Sequence[str]) -> set[str]:
-    statement = select(WikiPage.id).where(
-        WikiPage.id.in_(identifiers), WikiPage.deleted_at.is_(None)
-    )
-    return set(session.scalars(statement.with_for_update(key_share=True)))
-
-
 SOURCE = HitSource(
-    kind=DocumentKind.WIKI_PAGE, count=_count, found=_found, docs=_docs, batch=_batch, live=_live
+    kind=DocumentKind.WIKI_PAGE, model=WikiPage, document=document, found=_found, docs=_docs
 )
