@@ -2,27 +2,14 @@
 
 from app.markdown.rendering import linked, render
 from app.markdown.source import parse
-from app.markdown.values import (
-    Broken,
-    Heading,
-    Html,
-    Links,
-    Profile,
-    Resolved,
-    Resolver,
-    Target,
-    Targets,
-    nowhere,
-)
+from app.markdown.values import Broken, Html, Links, Profile, Resolved, Target, Targets, nowhere
 
 __all__ = [
     "Broken",
-    "Heading",
     "Html",
     "Links",
     "Profile",
     "Resolved",
-    "Resolver",
     "Target",
     "Targets",
     "linked",

@@ -152,8 +152,8 @@ def render(
     links and display ids; pictures become links, and raw HTML is shown as typed. A level-1 heading
     becomes an h2, as the title of the page is its only h1.
 
-    *restricted* is for sticky notes: of h1, h2, tables and pictures only the text stays, h3 to h6
-    have no anchors, ``[[...]]``, display ids and task boxes are plain text, and the resolver is not
+    *restricted* is for sticky notes. Of h1, h2, tables and pictures only the text stays; h3 to h6
+    have no anchors. ``[[...]]``, display ids and task boxes are plain text, and the resolver is not
     called. Line breaks are shown as typed.
 
     ``anchor_prefix`` starts every heading's anchor, so that no text takes an id of the page itself;

@@ -12,17 +12,7 @@ from dataclasses import dataclass, field
 
 from app.core.ids import UUID_PATTERN
 from app.markdown import addresses
-from app.markdown.marks import (
-    LINE,
-    Break,
-    Code,
-    Link,
-    PageLink,
-    PlainText,
-    TicketLink,
-    Token,
-    mark,
-)
+from app.markdown.marks import LINE, Break, Code, Link, PageLink, PlainText, TicketLink, Token, mark
 from app.markdown.pieces import name_of
 
 KEY = r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,18}+"

@@ -39,7 +39,6 @@ _TAG = re.compile(r"<[^>]*>")
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]+")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _ALIGNED = re.compile(r"text-align: (left|center|right);")
-_AS_THEY_ARE = {"ul", "blockquote", "thead", "tbody", "tr"}
 
 
 @dataclass(slots=True)
