@@ -9,16 +9,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from app.search.documents import EXACT_LENGTH, MarkKind, beginning, display_mark, exact_mark
-from app.search.expressions import (
-    All,
-    Expression,
-    Phrase,
-    Prefix,
-    Term,
-    every,
-    some,
-    without,
-)
+from app.search.expressions import All, Expression, Phrase, Prefix, Term, every, some, without
 from app.search.parsing import Part, Query
 from app.search.words import is_unspaced, stem
 
