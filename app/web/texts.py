@@ -1,6 +1,6 @@
 """Texts that people and bots wrote, laid out for a page: all their links looked up at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from flask import Flask, current_app
@@ -24,18 +24,24 @@ def install(app: Flask, linker: LinkResolver) -> None:
     app.extensions["docket_linker"] = linker
 
 
-def laid_out(bodies: Mapping[str, str], project_id: str | None, key: str | None) -> dict[str, Html]:
-    """The texts of one page, in a unit of work; one query, however many texts and links.
-
-    Each has a name of its own, with which the anchors of its headings begin.
-    """
+def link_targets(bodies: Iterable[str], project_id: str | None, key: str | None) -> Targets:
+    """What the links in all these texts lead to, as the reader sees it, by one query."""
     linker: LinkResolver = current_app.extensions["docket_linker"]
-    found = [linked(body) for body in bodies.values()]
-    every = Links(
+    found = [linked(body) for body in bodies]
+    links = Links(
         tuple(dict.fromkeys(slug for links in found for slug in links.slugs)),
         tuple(dict.fromkeys(display_id for links in found for display_id in links.tickets)),
     )
-    targets = linker(actor(), project_id, key, every)
+    return linker(actor(), project_id, key, links)
+
+
+def laid_out(bodies: Mapping[str, str], project_id: str | None, key: str | None) -> dict[str, Html]:
+    """The HTML of the texts of a page by their names, in a unit of work."""
+    return html_of(bodies, link_targets(bodies.values(), project_id, key))
+
+
+def html_of(bodies: Mapping[str, str], targets: Targets) -> dict[str, Html]:
+    """The HTML of each text; the anchors of its headings begin with its name."""
     return {
         name: render(body, Profile.FULL, lambda _links: targets, anchor_prefix=f"{name}-")
         for name, body in bodies.items()

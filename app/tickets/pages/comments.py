@@ -61,7 +61,7 @@ def _new_entries(subject: TicketPageData) -> str:
     events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     ids = {event["comment_id"] for event in events if event["comment_id"]}
     comments = stream_queries.comments_of(subject.ticket["id"], among=ids) if ids else []
-    rendered = lay_out(subject, comments, only_comments=True)
+    rendered = lay_out(subject, comments)
     return show.entries(subject, stream.entries(subject, events, rendered, stream.Show.ALL))
 
 
@@ -85,7 +85,7 @@ def _find(comment_id: str) -> tuple[Said, TicketPageData]:
 def _said(subject: TicketPageData, comment_id: str) -> Said:
     rows = stream_queries.comments_of(subject.ticket["id"], among=[comment_id])
     events = stream_queries.events_of(subject.ticket["id"], comment_id=comment_id)
-    (entry,) = stream.said(lay_out(subject, rows, only_comments=True), events)
+    (entry,) = stream.said(lay_out(subject, rows), events)
     return entry
 
 

@@ -71,7 +71,7 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     changed = _facts(events)
     comment_ids = {event["comment_id"] for event in events if event["comment_id"]}
     comments = stream_queries.comments_of(ticket_id, among=comment_ids) if comment_ids else []
-    rendered = lay_out(subject, comments, only_comments="body" not in changed)
+    rendered = lay_out(subject, comments)
     created = {event["comment_id"] for event in events if event["event_type"] == "comment.created"}
     new = [comment for comment in rendered if comment["id"] in created]
     touched = {event["comment_id"] for event in events if event["event_type"] != "comment.created"}

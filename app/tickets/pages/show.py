@@ -15,6 +15,7 @@ from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import stream
 from app.tickets.pages.blueprint import FACTS, pages, ticket_page
 from app.tickets.pages.feed import RELATION_TYPES, grouped
+from app.tickets.pages.stream import StreamRows
 from app.web.forms import Form
 from app.web.guard import actor, write
 from app.web.render import cached_page, go, is_htmx, oob, page, render
@@ -91,24 +92,41 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         ticket_id = subject.ticket["id"]
         children = page_queries.children(ticket_id)
         related = relations_of(subject)
-        shown = stream.read(subject, stream.chosen(request.args.get("show")))
-    context = {
+        rows = stream.rows(subject, stream.chosen(request.args.get("show")))
+    key: dict[str, Any] = {
+        "subject": subject,
+        "children": children,
+        "related": related,
+        "rows": rows,
+        "base_url": settings_at_hand().base_url,
+    }
+    if comment_form is None:
+        return cached_page("tickets/show.html", key, lambda: _context(**key))
+    context = _context(**key) | {"comment_form": comment_form}
+    return page("tickets/show.html", status=status, **context)
+
+
+def _context(
+    subject: TicketPageData,
+    children: list[dict[str, Any]],
+    related: dict[str, Any],
+    rows: StreamRows,
+    base_url: str,
+) -> dict[str, Any]:
+    return {
         "project": subject.project,
         "ticket": subject.ticket,
         "labels": subject.labels,
         "facts": FACTS,
-        "copies": copies(subject.ticket, settings_at_hand().base_url),
+        "copies": copies(subject.ticket, base_url),
         **below(children),
         "linked": subject.sources,
         **related,
         **watchers_of(subject),
-        "stream": shown,
+        "stream": stream.render_rows(subject, rows),
         "filters": stream.FILTERS,
-        "comment_form": comment_form,
+        "comment_form": None,
     }
-    if comment_form is None:
-        return cached_page("tickets/show.html", context)
-    return page("tickets/show.html", status=status, **context)
 
 
 def below(children: list[dict[str, Any]]) -> dict[str, Any]:
@@ -142,9 +160,13 @@ def show(reference: str) -> Response:
         return show_ticket(reference)
     with reading():
         subject = page_queries.subject(actor(), reference)
-        shown = stream.read(subject, stream.chosen(request.args.get("show")), with_body=False)
+        rows = stream.rows(subject, stream.chosen(request.args.get("show")))
     return ticket_page(
-        "tickets/show.html", subject, block="stream", stream=shown, filters=stream.FILTERS
+        "tickets/show.html",
+        subject,
+        block="stream",
+        stream=stream.render_rows(subject, rows),
+        filters=stream.FILTERS,
     )
 
 

@@ -1,7 +1,7 @@
 """The stream of a ticket: comments and events in one list, oldest first."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import itemgetter
 from typing import Any
@@ -14,6 +14,7 @@ from app.audit.models import AuditEvent
 from app.core.clock import MINUTE_MS
 from app.core.errors import NotFound
 from app.database.session import by_id, reading
+from app.markdown import Targets
 from app.text.diff import compare
 from app.tickets import page_queries, stream_queries
 from app.tickets.page_queries import TicketPageData
@@ -21,7 +22,7 @@ from app.tickets.pages import feed
 from app.tickets.pages.blueprint import pages, ticket_page
 from app.web.filters import moment_ms
 from app.web.guard import actor
-from app.web.texts import laid_out
+from app.web.texts import html_of, link_targets
 
 # At least RUN_LENGTH consecutive changes by one actor, each within this time of the one before, are
 # folded into one entry.
@@ -32,8 +33,6 @@ OVERLAP_MS = 5000
 # The key of the ticket's own text; anchors of its headings begin with it.
 BODY = "h"
 COMMENT = "comment."
-# Large fields of a comment that the templates do not use.
-NOT_SHOWN = {"body", "edit_history"}
 
 Comments = list[dict[str, Any]]
 
@@ -120,19 +119,36 @@ def chosen(value: str | None) -> Show:
     return Show(value) if value in set(Show) else Show.ALL
 
 
-def read(subject: TicketPageData, show: Show, *, with_body: bool = True) -> Stream:
-    """The stream; ``with_body`` also renders the ticket's own text. Needs a unit of work."""
-    ticket_id = subject.ticket["id"]
-    events = stream_queries.events_of(ticket_id)
-    comments = stream_queries.comments_of(ticket_id)
-    rendered = lay_out(subject, comments, only_comments=not with_body)
+@dataclass(frozen=True, slots=True)
+class StreamRows:
+    """What a stream is made of; no text is rendered yet."""
+
+    show: Show
+    events: list[dict[str, Any]]
+    comments: Comments
+    # Of the users and tickets that the events mention, by id.
+    names: dict[str, str]
+    targets: Targets
+
+
+def rows(subject: TicketPageData, show: Show) -> StreamRows:
+    """The rows of the stream. Needs a unit of work."""
+    events = stream_queries.events_of(subject.ticket["id"])
+    comments = stream_queries.comments_of(subject.ticket["id"])
+    names = stream_queries.names_of(feed.mentioned(events))
+    return StreamRows(show, events, comments, names, _targets(subject, comments))
+
+
+def render_rows(subject: TicketPageData, rows: StreamRows) -> Stream:
+    """The stream; also renders the ticket's own text."""
+    events, comments = rows.events, lay_out(subject, rows.comments, rows.targets)
     return Stream(
-        entries=[_without_texts(entry) for entry in entries(subject, events, rendered, show)],
-        show=show,
+        entries=entries(subject, events, comments, rows.show, rows.names),
+        show=rows.show,
         is_cut=len(events) == stream_queries.EVENTS_SHOWN
         or len(comments) == stream_queries.COMMENTS_SHOWN,
         has_own=any(comment["author_user_id"] == actor().id for comment in comments),
-        **position(ticket_id, events),
+        **position(subject.ticket["id"], events),
     )
 
 
@@ -145,30 +161,29 @@ def position(ticket_id: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]
     return {"since": events[-1]["id"], "overlap": overlap}
 
 
-def _without_texts(entry: Entry) -> Entry:
-    if not isinstance(entry, Said):
-        return entry
-    comment = {name: value for name, value in entry.comment.items() if name not in NOT_SHOWN}
-    return replace(entry, comment=comment)
-
-
-def lay_out(
-    subject: TicketPageData, comments: Comments, *, only_comments: bool = False
-) -> Comments:
-    """Render the bodies: set ``html`` of the ticket, and return copies of the comments with it.
-
-    All links are resolved in one query. Needs a unit of work.
-    """
-    ticket = subject.ticket
-    bodies = {} if only_comments else {BODY: ticket["body"]}
-    bodies |= {
+def _bodies(subject: TicketPageData, comments: Comments) -> dict[str, str]:
+    bodies = {
         f"c{comment['id']}": comment["body"]
         for comment in comments
         if comment["deleted_at"] is None
     }
-    html = laid_out(bodies, subject.project["id"], subject.project["key"])
-    if not only_comments:
-        ticket["html"] = html[BODY].html
+    return {BODY: subject.ticket["body"], **bodies}
+
+
+def _targets(subject: TicketPageData, comments: Comments) -> Targets:
+    bodies = _bodies(subject, comments).values()
+    return link_targets(bodies, subject.project["id"], subject.project["key"])
+
+
+def lay_out(
+    subject: TicketPageData, comments: Comments, targets: Targets | None = None
+) -> Comments:
+    """Render the bodies: set ``html`` of the ticket, and return copies of the comments with it.
+
+    Without ``targets`` all links are resolved in one query, which needs a unit of work.
+    """
+    html = html_of(_bodies(subject, comments), targets or _targets(subject, comments))
+    subject.ticket["html"] = html[BODY].html
     return [
         {**comment, "html": html[key].html} if (key := f"c{comment['id']}") in html else comment
         for comment in comments
@@ -176,11 +191,15 @@ def lay_out(
 
 
 def entries(
-    subject: TicketPageData, events: list[dict[str, Any]], comments: Comments, show: Show
+    subject: TicketPageData,
+    events: list[dict[str, Any]],
+    comments: Comments,
+    show: Show,
+    names: Mapping[str, str] | None = None,
 ) -> list[Entry]:
     found: list[StreamLine | Said] = []
     if show is not Show.COMMENTS:
-        found += lines(subject, events)
+        found += lines(subject, events, names)
     if show is not Show.CHANGES:
         found += said(comments, events)
     if show is Show.BOTS:
@@ -188,11 +207,19 @@ def entries(
     return folded(sorted(found, key=lambda entry: entry.at))
 
 
-def lines(subject: TicketPageData, events: Sequence[dict[str, Any]]) -> list[StreamLine]:
-    """The events as lines, except those of comments, which belong to the comment's entry."""
+def lines(
+    subject: TicketPageData,
+    events: Sequence[dict[str, Any]],
+    names: Mapping[str, str] | None = None,
+) -> list[StreamLine]:
+    """The events as lines, except those of comments, which belong to the comment's entry.
+
+    Without ``names`` those that the events mention are looked up, which needs a unit of work.
+    """
     undone = undone_among(events)
-    names = {label["id"]: label["name"] for label in subject.labels}
-    names |= stream_queries.names_of(feed.mentioned(events))
+    if names is None:
+        names = stream_queries.names_of(feed.mentioned(events))
+    names = {**{label["id"]: label["name"] for label in subject.labels}, **names}
     reader = actor().user_id
     return [
         StreamLine(
