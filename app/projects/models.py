@@ -33,6 +33,8 @@ class Project(Base):
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
     deleted_at: Mapped[int | None] = mapped_column(Moment)
+    # When tickets last got other ranks without being moved (app/tickets/rank.py).
+    ranks_spread_at: Mapped[int | None] = mapped_column(Moment)
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -1,8 +1,7 @@
 """What a board shows: its columns and their cards, in a fixed number of statements.
 
-The columns of a project are its states; the cross-project board has one per category. Inside, cards
-are ordered by priority, due date and latest change. A column shows at most ``CARDS_PER_COLUMN``,
-and done tickets only if they changed in the last ``DONE_DAYS``.
+The columns of a project are its states; the cross-project board has one per category. A column
+shows at most ``CARDS_PER_COLUMN``, and done tickets only if they changed in the last ``DONE_DAYS``.
 """
 
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     and_,
     bindparam,
+    case,
     cast,
     func,
     literal,
@@ -30,8 +30,8 @@ from app.database.session import AnyRow, AnySelect, Prepared, session
 from app.database.sql_functions import Unindexed
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import cards
-from app.tickets.cards import Card
-from app.tickets.models import DUE_SQL, RANK_SQL, Ticket, TicketType
+from app.tickets.cards import BoardOrder, Card
+from app.tickets.models import Ticket, TicketType
 from app.tickets.read import LabelSummary, in_live_projects
 
 CARDS_PER_COLUMN = 100
@@ -40,11 +40,18 @@ DONE_DAYS = 14
 COUNTED = 10_000
 
 _CARD_TYPES = [TicketType.STORY.value, TicketType.SUBTASK.value]
-# The table is named, because joined tables have columns of the same names.
-_rank: ColumnElement[int] = literal_column(RANK_SQL.replace("priority", "tickets.priority"))
-_due: ColumnElement[str] = literal_column(DUE_SQL.replace("due_date", "tickets.due_date"))
 _MOST: ColumnElement[int] = literal_column(str(CARDS_PER_COLUMN))
-_order = (_rank, _due, Ticket.updated_at.desc(), Ticket.id.desc())
+_priority = case(
+    {str(level): number for level, number in cards.RANKS.items()}, value=Ticket.priority, else_=9
+)
+_due = func.coalesce(Ticket.due_date, cards.NO_DATE)
+# What each order sorts cards by; ``cards`` gives browsers a key that sorts the same.
+_ORDERS: dict[BoardOrder, tuple[Any, ...]] = {
+    BoardOrder.RANK: (Ticket.rank, Ticket.id),
+    BoardOrder.PRIORITY: (_priority, _due, Ticket.updated_at.desc(), Ticket.id.desc()),
+    BoardOrder.DUE: (_due, Ticket.rank, Ticket.id),
+    BoardOrder.UPDATED: (Ticket.updated_at.desc(), Ticket.id.desc()),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,12 @@ class Outline:
     everywhere: bool
     with_epics: bool
     all_done: bool
+    order: BoardOrder
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """What its cards are sorted by."""
+        return _ORDERS[self.order]
 
     @property
     def within(self) -> ColumnElement[bool]:
@@ -78,10 +91,11 @@ class Shape:
     grouping: str = ""
     with_epics: bool = False
     all_done: bool = False
+    order: BoardOrder = BoardOrder.RANK
 
     @property
     def outline(self) -> Outline:
-        return Outline(self.project_id is None, self.with_epics, self.all_done)
+        return Outline(self.project_id is None, self.with_epics, self.all_done, self.order)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -201,7 +215,9 @@ def _first_of_each(outline: Outline, *conditions: ColumnElement[bool]) -> AnySel
     Only ids are sorted, and the rest is joined afterwards: sorting whole rows takes three times as
     long.
     """
-    number = func.row_number().over(partition_by=outline.place, order_by=_order).label("number")
+    number = (
+        func.row_number().over(partition_by=outline.place, order_by=outline.columns).label("number")
+    )
     fitting = func.count().over(partition_by=outline.place).label("fitting")
     states = select(Ticket.id, outline.place.label("place"), number, fitting).join(
         WorkflowState, WorkflowState.id == Ticket.state_id
@@ -236,12 +252,20 @@ def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
             # ``updated_at`` would read all recent tickets.
             recent = Unindexed(Ticket.updated_at) >= bindparam("done_since", type_=BigInteger)
             column = column.where(recent)
-        columns.append(select(column.order_by(*_order).limit(_MOST).subquery().c.id))
-    return Prepared(cards.SOURCE.where(Ticket.id.in_(union_all(*columns))).order_by(*_order))
+        columns.append(select(column.order_by(*outline.columns).limit(_MOST).subquery().c.id))
+    return Prepared(
+        cards.SOURCE.where(Ticket.id.in_(union_all(*columns))).order_by(*outline.columns)
+    )
 
 
 def _build(shape: Shape, rows: Sequence[AnyRow], users: dict[str, UserSummary]) -> list[Card]:
-    return cards.build(rows, users, grouping=shape.grouping, by_category=shape.project_id is None)
+    return cards.build(
+        rows,
+        users,
+        grouping=shape.grouping,
+        by_category=shape.project_id is None,
+        order=shape.order,
+    )
 
 
 def cards_among(
@@ -252,7 +276,9 @@ def cards_among(
 ) -> list[Card]:
     """The cards of those of these tickets that the board shows."""
     among = Ticket.id.in_(ticket_ids)
-    statement = _fitting(shape.outline, [*conditions, among], cards.SOURCE).order_by(*_order)
+    statement = _fitting(shape.outline, [*conditions, among], cards.SOURCE).order_by(
+        *shape.outline.columns
+    )
     return _build(shape, session.execute(statement, shape.values).all(), users)
 
 

@@ -4,7 +4,7 @@ Both happen in one transaction. The board sends the cell in which it showed the 
 has left that cell, nothing is written. Changes to other fields do not prevent the move.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.actor import Access, Actor, operation
@@ -12,10 +12,13 @@ from app.core.errors import InvalidField
 from app.database.session import session
 from app.projects import states
 from app.projects.models import WorkflowState
-from app.tickets import cards, loaders, read, service
+from app.tickets import cards, loaders, rank, read, service
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket, TicketType
 from app.tickets.ticket_labels import label_ids_of
+
+# ``rank_after`` or ``rank_before``, with the id of a ticket or None for an end.
+Neighbor = dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,21 @@ class MovedCard:
 
     before: BoardCell
     is_moved: bool
+    # Puts the card back among its neighbors; empty if its position was not changed by hand.
+    back: Neighbor = field(default_factory=dict)
 
 
 @operation(Access.WRITE)
 def move_card(
-    actor: Actor, reference: str, *, to: BoardCell, seen: BoardCell | None, grouping: str = ""
+    actor: Actor,
+    reference: str,
+    *,
+    to: BoardCell,
+    seen: BoardCell | None,
+    grouping: str = "",
+    beside: Neighbor | None = None,
 ) -> MovedCard:
-    """Move a card to a cell, if it is in the cell ``seen``; None means wherever it is.
+    """Move a card to a cell, ``beside`` another card, if it is in the cell ``seen`` (None: any).
 
     Raises the errors of ``update_ticket`` and ``transition_ticket``, and InvalidField for a lane
     into which the ticket cannot move.
@@ -53,13 +64,31 @@ def move_card(
     before = BoardCell(_column_of(ticket, by_category=by_category), _lane(ticket, grouping))
     if seen is not None and not (seen.fits(before) or to.fits(before)):
         return MovedCard(before, is_moved=False)
+    changed: dict[str, Any] = {}
     if grouping and to.lane and to.lane != before.lane:
         changed = _lane_fields(ticket, grouping, before.lane, to.lane)
-        service.update_ticket(actor, ticket, **changed)
+    beside = _existing(beside or {})
+    back = _position(ticket) if beside else {}
+    if changed or beside:
+        service.update_ticket(actor, ticket, **changed, **beside)
     if to.place != before.place:
         state_id = _first_of(ticket.project_id, to.place) if by_category else to.place
         service.transition_ticket(actor, ticket, state_id=state_id)
-    return MovedCard(before, is_moved=True)
+    return MovedCard(before, is_moved=True, back=back)
+
+
+def _existing(beside: Neighbor) -> Neighbor:
+    """The neighbor, unless it was deleted during the drag."""
+    return {
+        name: neighbor_id
+        for name, neighbor_id in beside.items()
+        if neighbor_id is None or ((found := loaders.find(neighbor_id)) and not found.is_deleted)
+    }
+
+
+def _position(ticket: Ticket) -> Neighbor:
+    above = rank.id_above(ticket)
+    return {"rank_after": above} if above else {"rank_before": None}
 
 
 def _column_of(ticket: Ticket, *, by_category: bool) -> str:

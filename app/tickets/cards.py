@@ -1,8 +1,9 @@
 """Cards: what the board shows of tickets, read in two statements for any number of them."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import BigInteger, bindparam, case, cast, func, literal, null, select, union_all
@@ -27,6 +28,22 @@ TOUCH_MS = 15 * MINUTE_MS
 # The lane of cards without an assignee, epic or label.
 NONE = "none"
 
+
+class BoardOrder(StrEnum):
+    """What the cards of a column are sorted by."""
+
+    RANK = "rank"
+    PRIORITY = "priority"
+    DUE = "due"
+    UPDATED = "updated"
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> "BoardOrder":
+        """The order that an address or a form asks for by ``sort``."""
+        order = values.get("sort", "")
+        return cls(order) if order in set(cls) else cls.RANK
+
+
 GROUPINGS = ("assignee", "epic", "priority", "label")
 
 Parent = aliased(Ticket, name="parent")
@@ -42,6 +59,8 @@ SOURCE = (
         Ticket.title,
         Ticket.priority,
         Ticket.due_date,
+        Ticket.rank,
+        Ticket.updated_at,
         Ticket.state_id,
         Ticket.assignee_user_id,
         WorkflowState.category,
@@ -72,7 +91,12 @@ class Parts:
 
 
 def build(
-    rows: Sequence[AnyRow], users: dict[str, UserSummary], *, grouping: str, by_category: bool
+    rows: Sequence[AnyRow],
+    users: dict[str, UserSummary],
+    *,
+    grouping: str,
+    by_category: bool,
+    order: BoardOrder,
 ) -> list[Card]:
     """The cards of rows of ``SOURCE``; their column is a state, or a category."""
     parts = parts_of([row.id for row in rows])
@@ -80,6 +104,7 @@ def build(
     for row in rows:
         column = row.category if by_category else row.state_id
         card = _card(row, users, parts.get(row.id, Parts()), column)
+        card["sort_key"] = _sort_key(row, order)
         card["lane"] = lane_of(card, grouping)
         card["look"] = repr(card)
         # Browsers compare cards by this, and leave an unchanged card alone.
@@ -112,8 +137,22 @@ def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts, column: str)
         "touched_at": parts.touched_at,
         "touched_by": users.get(parts.touched_by or ""),
         "quiet_since": parts.silent_since if is_stalled else 0,
-        "sort_key": f"{RANKS[Priority(row.priority)]} {row.due_date or NO_DATE}",
     }
+
+
+def _sort_key(row: AnyRow, order: BoardOrder) -> str:
+    """A text by which browsers put the card in its place."""
+    due = row.due_date or NO_DATE
+    match order:
+        case BoardOrder.RANK:
+            return str(row.rank)
+        case BoardOrder.PRIORITY:
+            return f"{RANKS[Priority(row.priority)]} {due}"
+        case BoardOrder.DUE:
+            return f"{due} {row.rank}"
+        case BoardOrder.UPDATED:
+            # The newest comes first.
+            return f"{10**14 - row.updated_at}"
 
 
 def lane_of(card: Card, grouping: str) -> str:

@@ -18,6 +18,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
+from app.tickets import rank
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import add_labels
 
@@ -122,6 +123,7 @@ def create_ticket(
             body=body,
             reporter_user_id=reporter_user_id or actor.id,
             due_date=due_date,
+            rank=rank.initial(priority, number),
             created_at=created_at,
             updated_at=updated_at,
             deleted_at=None,

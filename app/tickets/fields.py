@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Field:
     # In requests, and in the changes of events.
     name: str
-    # In the addresses and templates of pages.
+    # In the addresses and templates of pages; empty where no page shows it by itself.
     part: str
     label: str
     # In a summary of several changes.
@@ -40,8 +40,9 @@ FIELDS = (
     Field("label_ids", "labels", "Labels", "labels", is_optional=True),
     Field("due_date", "due_date", "Due date", "due date", is_optional=True, is_copied=True),
     Field("parent_ticket_id", "parent", "Parent", "parent", is_optional=True, is_reference=True),
+    Field("rank", "", "Position", "position"),
     Field("reporter_user_id", "reporter", "Reporter", "reporter", is_reference=True),
 )
-BY_PART = {field.part: field for field in FIELDS}
+BY_PART = {field.part: field for field in FIELDS if field.part}
 # The fields of ``update_ticket``.
 UPDATED = tuple(field for field in FIELDS if field.name != "state_id")

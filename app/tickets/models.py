@@ -9,7 +9,6 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Text,
-    TextClause,
     UniqueConstraint,
     text,
 )
@@ -39,20 +38,12 @@ class RelationType(StrEnum):
     DUPLICATES = "duplicates"
 
 
-# The order of a board, with the exact text of the index: databases do not match parameters.
-RANK_SQL = (
-    "CASE priority WHEN 'urgent' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2"
-    " WHEN 'low' THEN 3 ELSE 9 END"
-)
-DUE_SQL = "coalesce(due_date, '9999-99-99')"
 _LIVE = "deleted_at IS NULL"
 # Most tickets have no parent, and those are found by other columns.
 _HAS_PARENT = "parent_ticket_id IS NOT NULL"
 
 
-def _partial_index(
-    name: str | None, where: str, *columns: str | TextClause, unique: bool = False
-) -> Index:
+def _partial_index(name: str | None, where: str, *columns: str, unique: bool = False) -> Index:
     condition = text(where)
     return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
@@ -94,17 +85,9 @@ class Ticket(Base):
             # Always null here; without it SQLite reads the ticket to check that.
             "deleted_at",
         ),
-        # The order inside a board's column.
-        _partial_index(
-            "ix_tickets_board_order",
-            _LIVE,
-            "project_id",
-            "state_id",
-            text(f"({RANK_SQL})"),
-            text(DUE_SQL),
-            text("updated_at DESC"),
-            text("id DESC"),
-        ),
+        # The order inside a board's column, and of the whole project.
+        _partial_index("ix_tickets_board_order", _LIVE, "project_id", "state_id", "rank", "id"),
+        _partial_index("ix_tickets_live_rank", _LIVE, "project_id", "rank", "id"),
         # For the list of a project by latest change.
         _partial_index("ix_tickets_live_updated", _LIVE, "project_id", "updated_at", "id"),
         _partial_index(None, _HAS_PARENT, "parent_ticket_id"),
@@ -129,6 +112,10 @@ class Ticket(Base):
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
     deleted_at: Mapped[int | None] = mapped_column(Moment)
+    # Its place in the manual order of the project (rank.py), by bytes.
+    rank: Mapped[str] = mapped_column(
+        Text().with_variant(Text(collation="C"), "postgresql"), server_default=text("''")
+    )
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -88,6 +88,7 @@ _COLUMNS = (
     Ticket.body,
     Ticket.priority,
     Ticket.due_date,
+    Ticket.rank,
     Ticket.created_at,
     Ticket.updated_at,
     Ticket.deleted_at,
@@ -190,6 +191,7 @@ def ticket_json(row: AnyRow) -> dict[str, Any]:
         "parent": parent,
         "labels": labels_in(row.labels),
         "due_date": row.due_date,
+        "rank": row.rank,
         "created_at": iso(row.created_at),
         "updated_at": iso(row.updated_at),
         "deleted_at": iso_or_none(row.deleted_at),
@@ -222,7 +224,10 @@ _CHANGED = Prepared(
         .correlate(Ticket)
         .scalar_subquery()
         .label("labels"),
-    ).where(Ticket.id == bindparam("ticket_id"))
+        Project.ranks_spread_at,
+    )
+    .join(Project, Project.id == Ticket.project_id)
+    .where(Ticket.id == bindparam("ticket_id"))
 )
 
 

@@ -32,6 +32,12 @@ ASSIGNEE = like(examples.ADA, "Who works on it, a human or a bot; null: nobody."
 PARENT = like(examples.EPIC, "The epic of a story, the story of a subtask; null: none.")
 LABELS = like([examples.LABEL], "All labels that it carries, of its own project.")
 DUE = like("2026-11-30", "The day by which it is to be done; null: none.")
+RANK_AFTER = like(
+    examples.EPIC, "Place it right below this ticket of its project; null: below all others."
+)
+RANK_BEFORE = like(
+    examples.EPIC, "Place it right above this ticket of its project; null: above all others."
+)
 EXPECTED_ASSIGNEE = {
     "description": "Refuse with 409 `assignee_mismatch` if the ticket is assigned to anyone else."
 }
@@ -68,6 +74,7 @@ class TicketOut(Schema):
     parent = Nested(TicketSummaryOut, required=True, allow_none=True)
     labels = Items(Nested(LabelSummaryOut), required=True)
     due_date = Day(required=True, allow_none=True, metadata=like("2026-11-30"))
+    rank = Text(required=True, metadata=like("60000000012V"))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -102,6 +109,7 @@ class TicketPatch(StrictSchema):
         "reporter",
         "parent",
         "labels",
+        "rank",
         "created_at",
         "updated_at",
         "deleted_at",
@@ -115,6 +123,8 @@ class TicketPatch(StrictSchema):
     parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
     label_ids = Items(Identifier(), metadata=LABELS)
     due_date = Day(allow_none=True, metadata=DUE)
+    rank_after = Identifier(allow_none=True, metadata=RANK_AFTER)
+    rank_before = Identifier(allow_none=True, metadata=RANK_BEFORE)
     expected_assignee_user_id = Identifier(
         allow_none=True, metadata={**EXPECTED_ASSIGNEE, "examples": [None]}
     )

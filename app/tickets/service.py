@@ -1,20 +1,21 @@
 """Ticket verbs: change, move, delete and restore. ``creating.py`` creates, ``read.py`` reads."""
 
-from typing import Any
+from typing import Any, Literal
 
 from app.accounts import user_refs
 from app.audit.service import record
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.errors import Conflict, Forbidden, Gone, NotFound
+from app.core.errors import Conflict, Forbidden, Gone, InvalidField, NotFound
 from app.core.etag import check_if_match
 from app.database.session import by_id, session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import Project, WorkflowState
-from app.tickets import comments, creating, loaders, searching
+from app.tickets import comments, creating, loaders, rank, searching
 from app.tickets.models import Comment, Ticket
+from app.tickets.rank import Placement
 from app.tickets.ticket_labels import label_ids_of, replace_labels
 
 
@@ -131,6 +132,9 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
                 fields["reporter_user_id"], ticket.project_id, "reporter_user_id"
             )
             fields["reporter_user_id"] = user.id
+    places = fields.keys() & {"rank_after", "rank_before"}
+    if places:
+        fields["rank"] = _rank(actor, ticket, {name: fields.pop(name) for name in places})
     if "title" in fields:
         fields["title"] = text.line(fields["title"], "title", text.NAME_LENGTH)
     if "body" in fields:
@@ -145,6 +149,20 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
     if "label_ids" in fields:
         chosen = labels.named_in_body(ticket.project_id, fields["label_ids"])
         fields["label_ids"] = [label.id for label in chosen]
+
+
+def _rank(actor: Actor, ticket: Ticket, places: dict[str, str | None]) -> str:
+    """The rank for ``rank_after`` or ``rank_before``; raises InvalidField."""
+    if len(places) > 1:
+        raise InvalidField("rank_before", "conflict", "Give rank_after or rank_before, not both.")
+    ((field, neighbor_id),) = places.items()
+    neighbor = loaders.named_in_body(actor, neighbor_id) if neighbor_id is not None else None
+    if neighbor_id is not None and (neighbor is None or neighbor.project_id != ticket.project_id):
+        raise InvalidField(field, "not_found", "Name a live ticket of the same project.")
+    if neighbor is not None and neighbor.id == ticket.id:
+        raise InvalidField(field, "same_ticket", "A ticket has no place beside itself.")
+    side: Literal["after", "before"] = "after" if field == "rank_after" else "before"
+    return rank.rank_for(ticket, Placement(side, neighbor))
 
 
 def _record_update(

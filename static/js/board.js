@@ -8,7 +8,7 @@ import { pull, watchDrag } from "./drag.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
 import { look, watchLive } from "./live.js";
-import { change, move, reach, submit } from "./moves.js";
+import { change, move, ranked, reach, submit } from "./moves.js";
 import { marked, speak } from "./page.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
 import { ask } from "./server.js";
@@ -45,14 +45,20 @@ function watchBoard() {
 /** Show in which column a dragged card would go, and where in it. */
 function over(drag) {
   const column = document.elementFromPoint(drag.x, drag.y)?.closest("[data-cell]") ?? null;
-  if (column === drag.place) return;
+  if (column === drag.place && !ranked()) return;
   drag.place?.classList.remove("over");
   drag.place = column;
-  drag.mark.remove();
-  if (column && column !== drag.card.closest("[data-cell]")) {
-    column.classList.add("over");
-    column.querySelector("[data-cards]").insertBefore(drag.mark, spotIn(column, drag.card));
-  }
+  if (!column || (column === drag.card.closest("[data-cell]") && !ranked())) return drag.mark.remove();
+  column.classList.add("over");
+  drag.next = ranked() ? spotAt(column, drag) : spotIn(column, drag.card);
+  if (drag.mark.nextElementSibling !== drag.next) column.querySelector("[data-cards]").insertBefore(drag.mark, drag.next);
+}
+
+/** Above which card of a column the pointer is, or the end of the column. */
+function spotAt(column, { y, card }) {
+  const middle = (one) => one.offsetHeight / 2 + one.getBoundingClientRect().top;
+  const below = cardsOf(column).find((one) => one !== card && middle(one) > y);
+  return below ?? column.querySelector("[data-empty]");
 }
 
 function scroll({ x, y, place }) {
@@ -66,8 +72,8 @@ function scroll({ x, y, place }) {
   list.scrollTop += pull(y, inner.top, inner.bottom);
 }
 
-function drop(card, column) {
-  if (card && column && column !== card.closest("[data-cell]")) move(card, column);
+function drop(card, column, next) {
+  if (card && column) move(card, column, ranked() ? cardOf(next) : undefined);
 }
 
 /** The cells of each lane; a board without lanes has one row of them. */
@@ -81,9 +87,14 @@ function rows() {
 }
 
 function onKey(event) {
-  if (isTaken(event)) return;
   const card = cardOf(event.target);
   const column = card?.closest("[data-cell]");
+  const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (card && by && event.altKey) {
+    event.preventDefault();
+    raise(card, cardsOf(column), by, event.shiftKey);
+  }
+  if (isTaken(event)) return;
   if (singleKeys() && event.key === "c" && marked("quick-add")) {
     event.preventDefault();
     openQuickAdd((column ?? cells()[0]).dataset.state);
@@ -121,6 +132,16 @@ function onKey(event) {
   } else if (singleKeys() && !event.shiftKey) {
     onLetter(event, card);
   }
+}
+
+/** Put a card one up or down among the cards of its cell, or as far as it goes. */
+function raise(card, list, by, far) {
+  if (!ranked()) return speak("Cards have no manual order here");
+  const place = list.indexOf(card);
+  const to = far ? (by < 0 ? 0 : list.length - 1) : place + by;
+  if (to === place || !list[to]) return speak(by < 0 ? "This is the top" : "This is the bottom");
+  move(card, card.closest("[data-cell]"), list[by < 0 ? to : to + 1] ?? null);
+  reach(card);
 }
 
 function onLetter(event, card) {
@@ -184,8 +205,12 @@ function onSubmit(event) {
     closeSheet();
     if (!card) return;
     linkOf(card).focus();
+    const { name } = event.submitter ?? {};
     const state = board().dataset.everywhere === undefined ? new FormData(form).get("state_id") : form.querySelector(":checked").dataset.category;
-    move(card, cellOf(state, card.dataset.lane));
+    const cell = cellOf(state, card.dataset.lane);
+    // The buttons that put it to the top and to the bottom.
+    const next = { rank_before: cell && cardsOf(cell).find((one) => one !== card), rank_after: null }[name];
+    move(card, cell, next);
   } else if (form.matches("[data-merge]")) {
     event.preventDefault();
     submit(form);

@@ -16,7 +16,7 @@ export function pull(at, low, high) {
 }
 
 // `held` finds what a press below `root` would drag. `over` puts the mark where it would go, `scroll` is
-// called with each frame, and `drop` at the end with what was dragged and the place that `over` noted.
+// called with each frame, and `drop` at the end with what was dragged and the place and next that `over` noted.
 /** Let things below `root` be dragged. */
 export function watchDrag(root, { held, over, scroll, drop }) {
   let press = null;
@@ -41,9 +41,9 @@ export function watchDrag(root, { held, over, scroll, drop }) {
   });
   document.addEventListener("pointerup", (event) => {
     if (drag?.id === event.pointerId) {
-      const { card, place } = drag;
+      const { card, place, next } = drag;
       end();
-      drop(document.getElementById(card.id), place);
+      drop(document.getElementById(card.id), place, next);
     }
     forget();
   });

@@ -1,7 +1,7 @@
 // Serves [data-toast], and the cards and columns of cards.js.
 // Moving cards: at once on the screen, then on the server, one after the other; and back if it says no.
 
-import { board, cardsOf, cellOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
+import { board, cardOf, cardsOf, cellOf, idOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
 import { speak, toast } from "./page.js";
 import { ask } from "./server.js";
 
@@ -17,9 +17,10 @@ busy.count = 0;
 export async function send(address, values) {
   waiting += 1;
   busy.count += 1;
-  const { group, everywhere } = board().dataset;
+  const { group, everywhere, sort } = board().dataset;
   const form = new URLSearchParams(values);
   form.set("group", group);
+  form.set("sort", sort);
   if (everywhere !== undefined) form.set("everywhere", "yes");
   line = line.then(() => ask(address, form));
   const answer = await line;
@@ -28,18 +29,31 @@ export async function send(address, values) {
   return answer;
 }
 
-/** Move a card at once, tell the server, and put it back if the server says no. */
-export async function move(card, cell) {
+/** Whether cards are placed by hand here: each project has an order of its own. */
+export const ranked = () => board().dataset.sort === "rank" && board().dataset.everywhere === undefined;
+
+/**
+ * Move a card at once, tell the server, and put it back if the server says no. With `next` it goes above that card,
+ * with null below all.
+ */
+export async function move(card, cell, next) {
   const from = card.closest("[data-cell]");
-  if (!cell || from === cell) return;
+  const stays = next === undefined || next === card || next === cardOf(card.nextElementSibling);
+  if (!cell || (from === cell && stays)) return;
   const { id } = card;
-  const { ref } = card.dataset;
+  const { ref, key } = card.dataset;
   const values = {
     state_id: cell.dataset.state,
     lane: cell.dataset.lane,
     from_state_id: from.dataset.state,
     from_lane: from.dataset.lane,
   };
+  if (next !== undefined) {
+    const last = cardsOf(cell).filter((one) => one !== card).at(-1);
+    if (next) values.rank_before = idOf(next);
+    else if (last) values.rank_after = idOf(last);
+    card.dataset.key = next?.dataset.key ?? "~";
+  }
   place(card, cell);
   total(from.dataset.state, -1);
   total(cell.dataset.state, 1);
@@ -55,7 +69,10 @@ export async function move(card, cell) {
     total(from.dataset.state, 1);
     total(cell.dataset.state, -1);
     const home = cellOf(values.from_state_id, values.from_lane);
-    if (shown && home && status !== 409) place(shown, home);
+    if (shown && home && status !== 409) {
+      shown.dataset.key = key;
+      place(shown, home);
+    }
   }
   merge(text);
   const now = document.getElementById(id);

@@ -58,6 +58,10 @@ class Desk:
             "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText"
         )
 
+    def card_in_focus(self) -> str:
+        """The display id of the card that has the focus."""
+        return self.page.evaluate("document.activeElement.closest('[data-ref]').dataset.ref")
+
     def toast(self) -> Locator:
         """The messages at the edge of the page."""
         return self.page.locator("#toasts .toast")

@@ -172,11 +172,11 @@ def test_the_keys_of_a_ticket(desk, furnished):
     desk.press("u")
     desk.page.wait_for_url("**/projects/DEMO/board")
     desk.press("j")
-    first = desk.focused()
+    first = desk.card_in_focus()
     desk.press("j")
-    assert desk.focused() != first
+    assert desk.card_in_focus() != first
     desk.press("k")
-    assert desk.focused() == first
+    assert desk.card_in_focus() == first
 
 
 def test_escape_closes_the_move_menu(board):

@@ -44,6 +44,7 @@ def test_a_ticket_has_every_documented_field(cast: Cast) -> None:
         "parent": None,
         "labels": [],
         "due_date": None,
+        "rank": "60000000001V",
         "created_at": ticket["created_at"],
         "updated_at": ticket["created_at"],
         "deleted_at": None,

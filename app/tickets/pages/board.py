@@ -13,7 +13,7 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
 from app.tickets import board_sidebar, changes
 from app.tickets.board import Shape
-from app.tickets.cards import GROUPINGS
+from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.pages import filters, kept_boards
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.filters import Chosen
@@ -24,6 +24,12 @@ from app.web.render import cached_page, is_htmx, page, partial, render
 
 # With more changes than this, the page offers to load itself again.
 MOST_CHANGES = 30
+ORDERS = (
+    (BoardOrder.RANK, "Manual order"),
+    (BoardOrder.PRIORITY, "By priority"),
+    (BoardOrder.DUE, "By due date"),
+    (BoardOrder.UPDATED, "By last change"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class BoardRequest:
     chosen: Chosen
     grouping: str
     all_done: bool
+    order: BoardOrder
 
     def shape(self, project_id: str | None) -> Shape:
         return Shape(
@@ -38,12 +45,17 @@ class BoardRequest:
             grouping=self.grouping,
             with_epics="epic" in self.chosen.get("ticket_type", []),
             all_done=self.all_done,
+            order=self.order,
         )
 
     @property
     def more(self) -> dict[str, str]:
         """The other parameters of the address."""
-        return {"group": self.grouping, "done": "all" if self.all_done else ""}
+        return {
+            "group": self.grouping,
+            "done": "all" if self.all_done else "",
+            "sort": "" if self.order is BoardOrder.RANK else self.order,
+        }
 
 
 def read_request(*, everywhere: bool) -> BoardRequest:
@@ -54,7 +66,12 @@ def read_request(*, everywhere: bool) -> BoardRequest:
     grouping = request.args.get("group", "")
     # A label belongs to one project, so labels cannot group the tickets of all.
     is_known = grouping in GROUPINGS and not (everywhere and grouping == "label")
-    return BoardRequest(chosen, grouping if is_known else "", request.args.get("done") == "all")
+    return BoardRequest(
+        chosen,
+        grouping if is_known else "",
+        request.args.get("done") == "all",
+        BoardOrder.of(request.args),
+    )
 
 
 def label_summaries(project_id: str) -> list[LabelSummary]:
@@ -83,6 +100,8 @@ def _show(project: SeenProject | None) -> Response:
     context = filters.menu(path, board.chosen, board.more, project, users) | {
         "more": board.more,
         "grouping": board.grouping,
+        "order": board.order,
+        "orders": ORDERS,
         "groupings": [name for name in GROUPINGS if project or name != "label"],
         "live": filters.address(f"{path}/live", board.chosen, **board.more),
     }

@@ -79,6 +79,8 @@ def _changed(changes: Mapping[str, Mapping[str, Any]], names: Mapping[str, str])
             yield "edited the description"
         elif name == "priority":
             yield f"changed the priority from {before} to {after}"
+        elif name == "rank":
+            yield f"moved this {'up' if (after or '') < (before or '') else 'down'}"
         elif name == "due_date":
             yield _dated(before, after)
         elif name == "assignee_user_id":

@@ -15,8 +15,8 @@ from app.projects.models import WorkflowState
 from app.rest.fields import load
 from app.tickets import board, board_moves, board_sidebar, loaders, page_queries, service
 from app.tickets.board import Shape
-from app.tickets.board_moves import BoardCell
-from app.tickets.cards import GROUPINGS
+from app.tickets.board_moves import BoardCell, MovedCard, Neighbor
+from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.fields import BY_PART, Field
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.models import Ticket
@@ -57,9 +57,11 @@ def move(reference: str) -> Response:
     if not is_htmx():
         form = Form(raw=sent.copy())
         back = safe_next(sent.get("back"))
-        if submit(
-            form, lambda present: board_moves.move_card(present, reference, to=target, seen=None)
-        ):
+
+        def work(present: Actor) -> MovedCard:
+            return board_moves.move_card(present, reference, to=target, seen=None, beside=_beside())
+
+        if submit(form, work):
             return go(back)
         return _choose(reference, form, back)
     grouping = _grouping()
@@ -68,11 +70,22 @@ def move(reference: str) -> Response:
         seen = BoardCell(sent["from_state_id"], sent.get("from_lane", ""))
     result = write(
         lambda present: board_moves.move_card(
-            present, reference, to=target, seen=seen, grouping=grouping
+            present, reference, to=target, seen=seen, grouping=grouping, beside=_beside()
         )
     )
-    answer = _moved if result.is_moved else _refused
-    return answer(reference, target, result.before)
+    if result.is_moved:
+        return _moved(reference, target, result)
+    return _refused(reference, target, result.before)
+
+
+def _beside() -> Neighbor:
+    """The neighbor that the form names; ``end`` stands for the top or the bottom."""
+    sent = request.form
+    return {
+        name: None if sent[name] == "end" else sent[name]
+        for name in ("rank_after", "rank_before")
+        if sent.get(name)
+    }
 
 
 def _grouping() -> str:
@@ -84,21 +97,25 @@ def shown_card(reference: str) -> str:
     """The present card of a ticket, for the board that sent this request; needs a unit of work."""
     ticket = loaders.visible(actor(), reference)
     project_id = None if request.form.get("everywhere") else ticket.project_id
-    shape = Shape(project_id, grouping=_grouping())
+    shape = Shape(project_id, grouping=_grouping(), order=BoardOrder.of(request.form))
     card = board.card(shape, ticket.id, board_sidebar.summaries(board_sidebar.all_users()))
     return render("tickets/_card.html", one=card, fresh=True)
 
 
-def _moved(reference: str, target: BoardCell, before: BoardCell) -> Response:
+def _moved(reference: str, target: BoardCell, result: MovedCard) -> Response:
+    before = result.before
     with reading():
         card = shown_card(reference)
         name = _column_name(loaders.visible(actor(), reference), target.place)
-    is_lane_change = before.place == target.place
+    text = f"{reference} moved to {name}"
+    if before.place == target.place:
+        text = f"{reference} moved" if target.fits(before) else f"{reference} changed lanes"
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{reference} changed lanes" if is_lane_change else f"{reference} moved to {name}",
-        spot=None if target.fits(before) else before,
+        text=text,
+        spot=before if result.back or not target.fits(before) else None,
+        beside={name: neighbor or "end" for name, neighbor in result.back.items()},
         # Undo is an ordinary move, which is refused if someone moved the card afterwards.
         seen=target,
         action="Undo",

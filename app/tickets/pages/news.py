@@ -27,7 +27,7 @@ from app.web.guard import actor
 from app.web.render import html, render
 
 # The part of the page for each field.
-FACT_OF = {field.name: field.part for field in UPDATED}
+FACT_OF = {field.name: field.part for field in UPDATED if field.part}
 
 
 @pages.get("/tickets/<reference>/live")
