@@ -119,7 +119,7 @@ def _install_requests(app: Flask) -> None:
     @app.after_request
     def log_line(response: Response) -> Response:
         request, state = current_request(), current_g()
-        logs.tell_briefly(
+        logs.info(
             log,
             "request",
             {

@@ -1,6 +1,7 @@
-"""The errors a verb can raise: one class per row of the specification's error table.
+"""The errors that a verb can raise.
 
-Edges translate: REST into the envelope, pages into a message, commands into a line and exit code 1.
+Edges translate them: REST into the envelope, pages into a message, commands into a line and exit
+code 1.
 """
 
 from collections.abc import Callable
@@ -10,15 +11,15 @@ Details = dict[str, Any]
 
 
 class DomainError(Exception):
-    """A refusal that the caller can understand. ``message`` is safe to show."""
+    """A refusal; ``message`` is safe to show to the caller."""
 
     code: ClassVar[str] = "server.internal"
     status: int = 500
-    # The event that records this refusal, where the specification wants refusals audited.
+    # The event that records this refusal, if it is audited.
     audit_event: str | None = None
     audit_payload: Details | None = None
-    # In the transaction of that event: whether it is to be written.
-    audit_if: "Callable[[], bool] | None" = None
+    # Called in the transaction of that event: whether to record it.
+    audit_if: Callable[[], bool] | None = None
 
     def __init__(self, message: str, details: Details | None = None) -> None:
         super().__init__(message)
@@ -28,7 +29,7 @@ class DomainError(Exception):
 
 
 class Unauthenticated(DomainError):
-    """No credential on a protected operation."""
+    """No credential, where one is required."""
 
     code = "auth.unauthenticated"
     status = 401
@@ -38,11 +39,11 @@ class Unauthenticated(DomainError):
 
 
 class InvalidCredentials(DomainError):
-    """A credential that is invalid, expired or revoked; it does not say which."""
+    """A credential is invalid, expired or revoked; the message does not say which."""
 
     code = "auth.invalid_credentials"
     status = 401
-    # The user whose dead credential it was, where it is known; for the audit log alone.
+    # The user of the credential, if known; only for the audit log.
     user_id: str | None = None
 
     def __init__(self, message: str = "The credentials are not valid.") -> None:
@@ -50,7 +51,7 @@ class InvalidCredentials(DomainError):
 
 
 class AmbiguousCredentials(DomainError):
-    """A session cookie and an API key in one request."""
+    """One request has both a session cookie and an API key."""
 
     code = "auth.ambiguous_credentials"
     status = 401
@@ -72,7 +73,7 @@ FORBIDDEN_MESSAGES = {
 
 
 class Forbidden(DomainError):
-    """Authenticated but not allowed; ``reason`` says why."""
+    """Authenticated but not allowed; ``reason`` is a key of FORBIDDEN_MESSAGES."""
 
     code = "auth.forbidden"
     status = 403
@@ -84,7 +85,7 @@ class Forbidden(DomainError):
 
 
 class OutsideAllowlist(Forbidden):
-    """A bot's write to a project that exists but is not in its allowlist; audited."""
+    """A bot writes to an existing project outside its allowlist; audited."""
 
     audit_event = "auth.bot.write_attempt_outside_allowlist"
 
@@ -95,7 +96,7 @@ class OutsideAllowlist(Forbidden):
 
 
 class ReadOnlyBot(DomainError):
-    """A write by a bot in read mode, or while all bots are paused; audited."""
+    """A bot writes in read mode, or while all bots are paused; audited."""
 
     code = "auth.read_only_bot"
     status = 403
@@ -108,8 +109,6 @@ class ReadOnlyBot(DomainError):
 
 
 class CurrentPasswordInvalid(DomainError):
-    """The current password given with a change is wrong."""
-
     code = "auth.current_password_invalid"
     status = 400
 
@@ -118,8 +117,6 @@ class CurrentPasswordInvalid(DomainError):
 
 
 class PasswordTooShort(DomainError):
-    """A new password under 12 characters."""
-
     code = "validation.password_too_short"
     status = 400
 
@@ -128,7 +125,7 @@ class PasswordTooShort(DomainError):
 
 
 class PasswordTooCommon(DomainError):
-    """A new password that is guessed first, or that contains the username or the app's name."""
+    """A new password is a common one, or contains the username or the app's name."""
 
     code = "validation.password_too_common"
     status = 400
@@ -141,8 +138,6 @@ class PasswordTooCommon(DomainError):
 
 
 class PasswordUnchanged(DomainError):
-    """A new password that equals the current one."""
-
     code = "validation.password_unchanged"
     status = 400
 
@@ -151,9 +146,9 @@ class PasswordUnchanged(DomainError):
 
 
 class RequestInvalid(DomainError):
-    """The form of the body or query does not fit; ``errors`` lists ``{loc, msg, type}``.
+    """The form of the body or query is wrong; ``errors`` lists ``{loc, msg, type}``.
 
-    At most ``MOST`` are listed, each with a path of bounded length; ``more`` says how many are not.
+    At most ``MOST`` errors are listed, with parts of ``loc`` cut off; ``more`` counts the rest.
     """
 
     code = "request.validation_error"
@@ -162,7 +157,6 @@ class RequestInvalid(DomainError):
     LONGEST: ClassVar[int] = 128
 
     def __init__(self, errors: list[Details], more: int = 0) -> None:
-        """``more`` were found besides these ``errors``."""
         listed = [
             {**error, "loc": [_clipped(part, self.LONGEST) for part in error["loc"]]}
             for error in errors[: self.MOST]
@@ -179,12 +173,11 @@ def _clipped(part: Any, longest: int) -> Any:
 
 
 def one_error(loc: list[Any], msg: str, kind: str) -> RequestInvalid:
-    """A RequestInvalid with a single entry."""
     return RequestInvalid([{"loc": loc, "msg": msg, "type": kind}])
 
 
 class InvalidField(DomainError):
-    """A value that breaks a rule of the domain (400 for cursors, else 422)."""
+    """A value breaks a rule of the domain (400 for cursors, else 422)."""
 
     code = "validation.invalid_field"
 
@@ -197,7 +190,7 @@ class InvalidField(DomainError):
 
 
 class NotFound(DomainError):
-    """Missing, or invisible to the actor: the two look the same."""
+    """Missing, or invisible to the actor; both look the same."""
 
     code = "resource.not_found"
     status = 404
@@ -210,7 +203,7 @@ class NotFound(DomainError):
 
 
 class Gone(DomainError):
-    """A soft-deleted resource."""
+    """The resource is soft-deleted."""
 
     code = "resource.gone"
     status = 410
@@ -223,7 +216,7 @@ class Gone(DomainError):
 
 
 class Conflict(DomainError):
-    """The change meets a state that forbids it; ``reason`` is one of the table's words."""
+    """The current state forbids the change; ``reason`` says why."""
 
     code = "resource.conflict"
     status = 409
@@ -233,7 +226,7 @@ class Conflict(DomainError):
 
 
 class RateLimited(DomainError):
-    """Too many login attempts; Retry-After is in seconds."""
+    """Too many attempts; Retry-After is in seconds."""
 
     code = "rate_limit.exceeded"
     status = 429
@@ -246,7 +239,7 @@ class RateLimited(DomainError):
 
 
 class RequestTooLarge(DomainError):
-    """A request body over MAX_REQUEST_BYTES."""
+    """The request body is over MAX_REQUEST_BYTES."""
 
     code = "request.too_large"
     status = 413
@@ -256,7 +249,7 @@ class RequestTooLarge(DomainError):
 
 
 class RequestMalformed(DomainError):
-    """What a client sent is no HTTP request, or its head is too long; no operation was reached."""
+    """What a client sent is no HTTP request, or its head is too long."""
 
     code = "request.malformed"
 
@@ -267,7 +260,7 @@ class RequestMalformed(DomainError):
 
 
 class RequestMisdirected(DomainError):
-    """A request addressed to a host name that is not this service's."""
+    """The request names a host that is not this service's."""
 
     code = "request.misdirected"
     status = 421
@@ -279,8 +272,6 @@ class RequestMisdirected(DomainError):
 
 
 class RequestTimeout(DomainError):
-    """A request body that did not arrive in time."""
-
     code = "request.timeout"
     status = 408
 
@@ -289,7 +280,7 @@ class RequestTimeout(DomainError):
 
 
 class MethodNotAllowed(DomainError):
-    """The address exists, the method does not."""
+    """The address exists, but not with this method."""
 
     code = "request.method_not_allowed"
     status = 405
@@ -300,7 +291,7 @@ class MethodNotAllowed(DomainError):
 
 
 class Unavailable(DomainError):
-    """A dependency, the database, cannot be reached or does not answer in time."""
+    """The database cannot be reached or does not answer in time."""
 
     code = "server.unavailable"
     status = 503
