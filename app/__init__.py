@@ -14,6 +14,7 @@ from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
 from app.core.context import request_id
 from app.core.errors import RequestMisdirected
+from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
 from app.http.current import current_g, current_request
@@ -68,18 +69,12 @@ def create_app(settings: Settings | None = None) -> Flask:
 
 def _install_database(app: Flask) -> None:
     db.init_app(app)
-    Migrate(app, db, directory=str(ROOT / "migrations"))
-    app.config["SCHEMA_REVISION"] = _schema_revision()
+    Migrate(app, db, directory=str(schema.MIGRATIONS))
+    app.config["SCHEMA_REVISION"] = schema.newest_revision()
     # For `flask copy-to`, which opens a second database.
     app.config["APP_FACTORY"] = create_app
     with app.app_context():
         prepare(db.engine)
-
-
-def _schema_revision() -> str:
-    """The newest revision, by the numbered file names in migrations/."""
-    names = sorted(path.stem for path in (ROOT / "migrations" / "versions").glob("[0-9]*.py"))
-    return names[-1].split("_", 1)[0] if names else ""
 
 
 def _install_requests(app: Flask) -> None:

@@ -1,6 +1,6 @@
-"""Connections for units of work that read: the last one is used again, without the pool.
+"""Connections for units of work that read: the last ones are reused without the pool.
 
-Taking a connection out of the pool and giving it back is a quarter of a short request.
+The pool's checkout and checkin would take a quarter of a short request.
 """
 
 import threading
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, event
 
 from app.database.connect import SEEN, for_reading, is_alive
 
-# More than two at once are rarely reading, and others may want those of the pool.
+# More than two units rarely read at once, and the pool needs its connections.
 MOST_KEPT = 2
 
 _adding = threading.Lock()
@@ -23,7 +23,7 @@ _kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
 
 @contextmanager
 def connected(engine: Engine) -> Iterator[Connection]:
-    """A connection to read by; one that failed goes back to the pool."""
+    """A connection for reading; after an exception it goes back to the pool."""
     connection = _acquire(engine)
     try:
         yield connection
@@ -39,7 +39,7 @@ def _acquire(engine: Engine) -> Connection:
         try:
             connection = kept.pop()
         except IndexError:
-            # Another thread was quicker.
+            # Another thread took the last one.
             break
         if is_alive(engine, connection.connection.dbapi_connection, connection.info):
             return connection
@@ -52,13 +52,13 @@ def _release(engine: Engine, connection: Connection) -> None:
     kept = _kept.get(engine)
     if kept is None:
         kept = _kept.setdefault(engine, [])
-        event.listen(engine, "engine_disposed", _let_go)
+        event.listen(engine, "engine_disposed", _discard_all)
     if connection.invalidated or connection.in_transaction():
         connection.close()
         return
     driver: Any = connection.connection.dbapi_connection
     if engine.dialect.name == "sqlite" and driver.in_transaction:
-        # A prepared statement began it, which the connection knows nothing of.
+        # A compiled statement began it, which SQLAlchemy's connection does not know.
         driver.rollback()
     connection.info[SEEN] = time.monotonic()
     with _adding:
@@ -69,8 +69,8 @@ def _release(engine: Engine, connection: Connection) -> None:
         connection.close()
 
 
-def _let_go(engine: Engine) -> None:
-    """Keep none of an engine that gives up its connections: a fork must not share any."""
+def _discard_all(engine: Engine) -> None:
+    """Keep no connection of a disposed engine: a fork must not share any."""
     kept = _kept[engine]
     while kept:
         connection = kept.pop()

@@ -1,4 +1,4 @@
-"""The lock beside a SQLite file: one server on it, and none while some commands run."""
+"""The lock beside a SQLite file: it admits one server, and none while some commands run."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class ServerRuns(Exception):
-    """Another process serves this database; ``process`` is its number, or ``unknown``."""
+    """Another process serves this database; ``process`` is its id, or ``unknown``."""
 
     def __init__(self, process: str) -> None:
         super().__init__(process)
@@ -18,10 +18,10 @@ class ServerRuns(Exception):
 
 @contextmanager
 def sole_use_of(database: Path | None, *, patience: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a SQLite file; raises ServerRuns where another still does after a while.
+    """Hold the lock of a SQLite file; raises ServerRuns after ``patience`` seconds.
 
-    The workers of a server hold it with their parent, so it is free only when the last of them has
-    ended. A database that is no file has no such lock.
+    The workers of a server share it with their parent, so it is free once the last of them ends. A
+    database that is not a file has no such lock.
     """
     if database is None:
         yield
