@@ -1,15 +1,20 @@
-"""Responses that are sent as they stand, and headers that every response has."""
+"""Responses that are sent unchanged, and headers that every response has."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from wsgiref.types import StartResponse
 
 from flask import Response
 
+# werkzeug changes these headers by the request, and drops the body of these statuses.
+_LOCATIONS = {"location", "content-location"}
+_BODILESS = (204, 304)
+
 
 def add_missing(response: Response, headers: Mapping[str, str]) -> None:
-    """Add those of these headers that the answer has not yet.
+    """Add those of these headers that the response lacks.
 
-    Asking werkzeug for each would raise and catch an exception for each.
+    Looking up each with werkzeug would raise and catch an exception for each.
     """
     present = {name.lower() for name, _ in response.headers}
     for name, value in headers.items():
@@ -17,37 +22,26 @@ def add_missing(response: Response, headers: Mapping[str, str]) -> None:
             response.headers.add(name, value)
 
 
-if TYPE_CHECKING:
-    from wsgiref.types import StartResponse
-
-# What werkzeug makes of these depends on the request, or on the status.
-_ADDRESSES = {"location", "content-location"}
-_BODILESS = (204, 304)
-
-
 class Reply(Response):
-    """An answer that goes out as it stands, where werkzeug would copy it and change nothing."""
+    """A response that is sent unchanged if werkzeug would only copy it."""
 
-    # Whether anything is to be done once it was sent.
-    has_end = False
+    has_callbacks = False
 
     def call_on_close(self, func: Callable[[], Any]) -> Callable[[], Any]:
-        """As werkzeug's; what is to be done is done by it alone."""
-        self.has_end = True
+        self.has_callbacks = True
         return super().call_on_close(func)
 
-    def __call__(self, environ: dict[str, Any], start_response: "StartResponse") -> Iterable[bytes]:
-        """Start it, and give its body."""
-        if not self._stands or environ["REQUEST_METHOD"] == "HEAD":
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        if not self._is_final or environ["REQUEST_METHOD"] == "HEAD":
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
-        return self.response  # type: ignore[return-value]  # bytes, see below
+        return self.response  # type: ignore[return-value]  # bytes, see ``_is_final``
 
     @property
-    def _stands(self) -> bool:
+    def _is_final(self) -> bool:
         body, status = self.response, self.status_code
         is_whole = type(body) is list and len(body) == 1 and type(body[0]) is bytes
-        if not is_whole or status < 200 or status in _BODILESS or self.has_end:
+        if not is_whole or status < 200 or status in _BODILESS or self.has_callbacks:
             return False
         names = {name.lower() for name, _ in self.headers}
-        return "content-length" in names and names.isdisjoint(_ADDRESSES)
+        return "content-length" in names and names.isdisjoint(_LOCATIONS)
