@@ -18,8 +18,7 @@ from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
 from app.http.current import current_g, current_request
-from app.http.flask_app import Docket, HideTokens, OrjsonProvider
-from app.http.responses import add_missing
+from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
 from app.markdown import budget
 from app.mcp import blueprint as mcp
 from app.mcp.registry import EndpointConfig

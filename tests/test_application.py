@@ -5,8 +5,7 @@ from flask import Flask, Request, Response, request
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app.http import flask_app
-from app.http.flask_app import Docket, DocketRequest
-from app.http.responses import Reply, add_missing
+from app.http.flask_app import Docket, DocketRequest, Reply, add_missing
 
 
 def asked(**given):

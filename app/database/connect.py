@@ -1,9 +1,13 @@
-"""How connections to each database are opened, and how transactions begin."""
+"""Connections to each database: how they are opened and reused, and how transactions begin."""
 
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 import psycopg
@@ -28,6 +32,11 @@ FRESH_SECONDS = 1.0
 # Keys of a connection's ``info``: when it was last used, and its level of synchronous commit.
 SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
+
+# More than two units rarely read at once, and the pool needs its connections.
+MOST_KEPT = 2
+_adding = threading.Lock()
+_kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
 
 SQLITE_PRAGMAS = (
     "journal_mode=WAL",
@@ -102,7 +111,23 @@ def for_writing(connection: Connection, *, async_commit: bool = False) -> Connec
     return connection.execution_options(**{WRITES: True, ASYNC_COMMIT: async_commit})
 
 
-def for_reading(connection: Connection) -> Connection:
+@contextmanager
+def connected(engine: Engine) -> Iterator[Connection]:
+    """A connection for reading; after an exception it goes back to the pool.
+
+    The last ones are reused without the pool: its checkout and checkin would take a quarter of a
+    short request.
+    """
+    connection = _acquire(engine)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+    _release(engine, connection)
+
+
+def _for_reading(connection: Connection) -> Connection:
     """Have the connection open no transaction on PostgreSQL until it is back in the pool.
 
     At READ COMMITTED each statement has its own snapshot anyway. A transaction around reads would
@@ -111,7 +136,7 @@ def for_reading(connection: Connection) -> Connection:
     return connection.execution_options(**{READS: True})
 
 
-def is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
+def _is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
     """Whether the connection still works; one that was just used is not tested."""
     if time.monotonic() - info.get(SEEN, 0.0) < FRESH_SECONDS:
         return True
@@ -180,7 +205,7 @@ def _begin_postgres(connection: Connection) -> None:
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
     """Raise DisconnectionError if the connection is dead: the pool then opens another."""
-    if not is_alive(engine, driver, record.info):
+    if not _is_alive(engine, driver, record.info):
         raise DisconnectionError
 
 
@@ -188,3 +213,48 @@ def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
         driver.autocommit = True
         record.info[SEEN] = time.monotonic()
+
+
+def _acquire(engine: Engine) -> Connection:
+    kept = _kept.get(engine)
+    while kept:
+        try:
+            connection = kept.pop()
+        except IndexError:
+            # Another thread took the last one.
+            break
+        if _is_alive(engine, connection.connection.dbapi_connection, connection.info):
+            return connection
+        connection.invalidate()
+        connection.close()
+    return _for_reading(engine.connect())
+
+
+def _release(engine: Engine, connection: Connection) -> None:
+    kept = _kept.get(engine)
+    if kept is None:
+        kept = _kept.setdefault(engine, [])
+        event.listen(engine, "engine_disposed", _discard_all)
+    if connection.invalidated or connection.in_transaction():
+        connection.close()
+        return
+    driver: Any = connection.connection.dbapi_connection
+    if engine.dialect.name == "sqlite" and driver.in_transaction:
+        # A compiled statement began it, which SQLAlchemy's connection does not know.
+        driver.rollback()
+    connection.info[SEEN] = time.monotonic()
+    with _adding:
+        has_room = len(kept) < MOST_KEPT
+        if has_room:
+            kept.append(connection)
+    if not has_room:
+        connection.close()
+
+
+def _discard_all(engine: Engine) -> None:
+    """Keep no connection of a disposed engine: a fork must not share any."""
+    kept = _kept[engine]
+    while kept:
+        connection = kept.pop()
+        connection.invalidate()
+        connection.close()

@@ -1,9 +1,12 @@
-"""Locks for what no row represents, held until the end of the transaction.
+"""Locks for what no row represents: of a transaction, and of the server on a SQLite file."""
 
-SQLite needs none, because it has one writer at a time.
-"""
-
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 from sqlalchemy import func, select
 
@@ -27,7 +30,10 @@ class Lock(IntEnum):
 
 
 def acquire(lock: Lock) -> None:
-    """Wait for the lock, and hold it until the transaction ends."""
+    """Wait for the lock, and hold it until the transaction ends.
+
+    SQLite needs no such lock, because it has one writer at a time.
+    """
     if is_postgresql():
         session.execute(select(func.pg_advisory_xact_lock(int(lock))))
 
@@ -38,3 +44,38 @@ def database_ms() -> int:
         epoch = func.extract("epoch", func.clock_timestamp())
         return int(session.execute(select(epoch * 1000)).scalar_one())
     return now_ms()
+
+
+class ServerRuns(Exception):
+    """Another process serves this database; ``process`` is its id, or ``unknown``."""
+
+    def __init__(self, process: str) -> None:
+        super().__init__(process)
+        self.process = process
+
+
+@contextmanager
+def sole_use_of(database: Path | None, *, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a SQLite file; raises ServerRuns after ``patience`` seconds.
+
+    The workers of a server share it with their parent, so it is free once the last of them ends. A
+    database that is not a file has no such lock.
+    """
+    if database is None:
+        yield
+        return
+    with Path(f"{database}.server").open("a+") as lock:
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    lock.seek(0)
+                    raise ServerRuns(lock.read().strip() or "unknown") from None
+                time.sleep(0.1)
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield

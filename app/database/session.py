@@ -31,8 +31,7 @@ from sqlalchemy.orm.exc import StaleDataError
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
-from app.database.connect import for_writing
-from app.database.connections import connected
+from app.database.connect import connected, for_writing
 from app.database.failures import is_retryable, outages
 from app.database.writer_lock import writer_lock
 

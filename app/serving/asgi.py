@@ -1,7 +1,7 @@
 """The ASGI application around the WSGI one.
 
 The event loop does all waiting for clients: it receives the whole body before the application runs,
-and sends the answer at the pace of its reader. So a slow client holds no thread.
+and sends the response at the pace of its reader. So a slow client holds no thread.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ from app.jobs.scheduler import Jobs
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import ClientLeft, FailedBody, Receive, receive_body
 from app.serving.wsgi import (
-    Answer,
     Environ,
     Headers,
+    HttpResponse,
     Message,
-    StreamedAnswer,
+    StreamedResponse,
     call,
     close,
     environ_of,
     has_body,
 )
 
-# A longer answer is sent in pieces, each once the client took the previous one.
+# A longer response is sent in pieces, each once the client took the previous one.
 WHOLE_BYTES, PIECE_BYTES = 256 * 1024, 64 * 1024
 
 # It says whether the process lives, so it must not queue behind requests that wait.
@@ -51,8 +51,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def refusal(error: DomainError) -> Answer:
-    """The error envelope of a request that the application does not answer; closes."""
+def refusal(error: DomainError) -> HttpResponse:
+    """The error envelope of a request that does not reach the application; closes."""
     body = orjson.dumps({"error": {"code": error.code, "message": error.message}})
     headers = [
         ("Content-Type", "application/json; charset=utf-8"),
@@ -62,7 +62,7 @@ def refusal(error: DomainError) -> Answer:
         ("X-Request-Id", ids.new_id()),
         CLOSE,
     ]
-    return Answer(error.status, headers, body)
+    return HttpResponse(error.status, headers, body)
 
 
 class Application:
@@ -109,25 +109,25 @@ class Application:
             except ClientLeft:
                 return
         try:
-            answer = await self._answer(environ, body)
+            response = await self._respond(environ, body)
         except Exception:
             log.exception("a request was not answered")
-            answer = refusal(DomainError("Something went wrong on our side."))
+            response = refusal(DomainError("Something went wrong on our side."))
         if isinstance(body, FailedBody):
             # What was not received would be taken for the next request.
-            answer.headers.append(CLOSE)
-        if isinstance(answer, StreamedAnswer):
-            await self._stream(answer, receive, send)
+            response.headers.append(CLOSE)
+        if isinstance(response, StreamedResponse):
+            await self._stream(response, receive, send)
             return
         # The delay comes after the application has judged: a valid credential never waits.
-        if answer.is_failure and (delay := self._limits.failure_delay(self._client(environ))):
+        if response.is_failure and (delay := self._limits.failure_delay(self._client(environ))):
             await asyncio.sleep(delay)
-        if len(answer.body) <= WHOLE_BYTES:
-            await _send_whole(send, answer)
+        if len(response.body) <= WHOLE_BYTES:
+            await _send_whole(send, response)
         else:
-            await self._send_large(answer, self._client(environ), send)
+            await self._send_large(response, self._client(environ), send)
 
-    async def _answer(self, environ: Environ, body: io.IOBase) -> Answer | StreamedAnswer:
+    async def _respond(self, environ: Environ, body: io.IOBase) -> HttpResponse | StreamedResponse:
         """Call the application, again in another lane if it requires one."""
         is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD")
         lane = self._read_lane if is_read else Lane.POOL
@@ -148,34 +148,34 @@ class Application:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pools[lane], _isolated, lane, work)
 
-    async def _send_large(self, answer: Answer, client: str, send: Send) -> None:
-        """Send an answer in pieces, or 503 if the client has too much unread."""
+    async def _send_large(self, response: HttpResponse, client: str, send: Send) -> None:
+        """Send a response in pieces, or 503 if the client has too much unread."""
         try:
-            with self._limits.unread(client, len(answer.body)):
-                await _send_head(send, answer.status, answer.headers)
-                for start in range(0, len(answer.body), PIECE_BYTES):
-                    await _send_piece(send, answer.body[start : start + PIECE_BYTES])
+            with self._limits.unread(client, len(response.body)):
+                await _send_head(send, response.status, response.headers)
+                for start in range(0, len(response.body), PIECE_BYTES):
+                    await _send_piece(send, response.body[start : start + PIECE_BYTES])
                 await send({"type": "http.response.body", "body": b""})
         except Unavailable as error:
             await _send_whole(send, refusal(error))
 
-    async def _stream(self, answer: StreamedAnswer, receive: Receive, send: Send) -> None:
+    async def _stream(self, response: StreamedResponse, receive: Receive, send: Send) -> None:
         """Send pieces as they are made, each once the client took the previous one.
 
-        Raises what making a piece raises. The connection then ends without the end of the answer.
+        Raises what making a piece raises. The connection then ends without the end of the response.
         """
-        await _send_head(send, answer.status, answer.headers)
+        await _send_head(send, response.status, response.headers)
         client_left = asyncio.ensure_future(_disconnected(receive))
         try:
             while not client_left.done():
-                piece = await self._in_thread(Lane.LONG, partial(next, answer.pieces, None))
+                piece = await self._in_thread(Lane.LONG, partial(next, response.pieces, None))
                 if piece is None:
                     await send({"type": "http.response.body", "body": b""})
                     break
                 await _send_piece(send, piece)
         finally:
             client_left.cancel()
-            await self._in_thread(Lane.LONG, partial(close, answer.pieces))
+            await self._in_thread(Lane.LONG, partial(close, response.pieces))
 
     def _client(self, environ: Environ) -> str:
         """The client's address behind the trusted proxies, or its network."""
@@ -194,9 +194,9 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-async def _send_whole(send: Send, answer: Answer) -> None:
-    await _send_head(send, answer.status, answer.headers)
-    await send({"type": "http.response.body", "body": answer.body})
+async def _send_whole(send: Send, response: HttpResponse) -> None:
+    await _send_head(send, response.status, response.headers)
+    await send({"type": "http.response.body", "body": response.body})
 
 
 async def _send_head(send: Send, status: int, headers: Headers) -> None:

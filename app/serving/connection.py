@@ -78,10 +78,10 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no valid request with the error envelope, and close."""
-        answer = refusal(self.error)
-        head = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
+        response = refusal(self.error)
+        head = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
         self.transport.write(
-            b"".join([STATUS_LINE[answer.status], head.encode(), b"\r\n", answer.body])
+            b"".join([STATUS_LINE[response.status], head.encode(), b"\r\n", response.body])
         )
         self.transport.close()
 

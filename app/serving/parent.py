@@ -32,7 +32,7 @@ from app.accounts.setup import code
 from app.config import DATABASE_FILES, Settings
 from app.core.errors import Unavailable
 from app.database import schema
-from app.database.server_lock import ServerRuns, sole_use_of
+from app.database.locks import ServerRuns, sole_use_of
 from app.database.session import db, reading, run_write, session
 from app.database.writer_lock import writer_lock
 from app.search import reindexing

@@ -1,4 +1,4 @@
-"""Calling the WSGI application (PEP 3333): the environment that it gets, the answer it returns."""
+"""Calls of the WSGI application (PEP 3333): its environment and its response."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,8 +13,8 @@ Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 
 
-class Answer(NamedTuple):
-    """An answer with its whole body."""
+class HttpResponse(NamedTuple):
+    """A response with its whole body."""
 
     status: int
     headers: Headers
@@ -23,8 +23,8 @@ class Answer(NamedTuple):
     is_failure: bool = False
 
 
-class StreamedAnswer(NamedTuple):
-    """An answer whose body is made while it is sent."""
+class StreamedResponse(NamedTuple):
+    """A response whose body is made while it is sent."""
 
     status: int
     headers: Headers
@@ -72,8 +72,8 @@ def has_body(environ: Environ) -> bool:
     return length.strip("0") != "" or "HTTP_TRANSFER_ENCODING" in environ
 
 
-def call(application: WSGIApplication, environ: Environ) -> Answer | StreamedAnswer:
-    """Have the application answer this request."""
+def call(application: WSGIApplication, environ: Environ) -> HttpResponse | StreamedResponse:
+    """Call the application."""
     head: list[Any] = []
 
     def start_response(status: str, headers: Headers, _error: Any = None) -> Any:
@@ -81,14 +81,14 @@ def call(application: WSGIApplication, environ: Environ) -> Answer | StreamedAns
 
     parts: Iterable[bytes] = application(environ, start_response)
     if environ.get(STREAMED):
-        return StreamedAnswer(head[0], head[1], iter(parts))
+        return StreamedResponse(head[0], head[1], iter(parts))
     try:
-        return Answer(head[0], head[1], b"".join(parts), FAILED in environ)
+        return HttpResponse(head[0], head[1], b"".join(parts), FAILED in environ)
     finally:
         close(parts)
 
 
 def close(parts: Iterable[bytes]) -> None:
-    """Close the body of an answer, if it can be closed."""
+    """Close the body of a response, if it can be closed."""
     if hasattr(parts, "close"):
         parts.close()

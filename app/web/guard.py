@@ -15,7 +15,7 @@ from app.core.actor import ANONYMOUS, Actor
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.database.session import reading, run_write
 from app.http.current import PUBLIC_BYTES, current_g, current_request
-from app.http.responses import add_missing
+from app.http.flask_app import add_missing
 from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")
