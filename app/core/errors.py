@@ -1,7 +1,7 @@
-"""The errors that a verb can raise.
+"""The errors that a verb can raise; edges translate them.
 
-Edges translate them: REST into the envelope, pages into a message, commands into a line and exit
-code 1.
+REST makes the envelope, pages a message, commands a line and exit code 1. The first sentence of a
+class docstring is public: the OpenAPI document shows it.
 """
 
 from collections.abc import Callable
@@ -20,44 +20,41 @@ class DomainError(Exception):
     audit_payload: Details | None = None
     # Called in the transaction of that event: whether to record it.
     audit_if: Callable[[], bool] | None = None
+    # Subclasses give their constant message here, others pass one.
+    message: str
 
-    def __init__(self, message: str, details: Details | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | None = None, details: Details | None = None) -> None:
+        if message is not None:
+            self.message = message
+        super().__init__(self.message)
         self.details = details
         self.headers: dict[str, str] = {}
 
 
 class Unauthenticated(DomainError):
-    """No credential, where one is required."""
+    """No credential on a protected operation."""
 
     code = "auth.unauthenticated"
     status = 401
-
-    def __init__(self, message: str = "Log in or send an API key.") -> None:
-        super().__init__(message)
+    message = "Log in or send an API key."
 
 
 class InvalidCredentials(DomainError):
-    """A credential is invalid, expired or revoked; the message does not say which."""
+    """A credential that is invalid, expired or revoked; it does not say which."""
 
     code = "auth.invalid_credentials"
     status = 401
     # The user of the credential, if known; only for the audit log.
     user_id: str | None = None
-
-    def __init__(self, message: str = "The credentials are not valid.") -> None:
-        super().__init__(message)
+    message = "The credentials are not valid."
 
 
 class AmbiguousCredentials(DomainError):
-    """One request has both a session cookie and an API key."""
+    """A session cookie and an API key in one request."""
 
     code = "auth.ambiguous_credentials"
     status = 401
-
-    def __init__(self) -> None:
-        super().__init__("Send either a session cookie or an X-API-Key header, not both.")
+    message = "Send either a session cookie or an X-API-Key header, not both."
 
 
 FORBIDDEN_MESSAGES = {
@@ -73,7 +70,7 @@ FORBIDDEN_MESSAGES = {
 
 
 class Forbidden(DomainError):
-    """Authenticated but not allowed; ``reason`` is a key of FORBIDDEN_MESSAGES."""
+    """Authenticated but not allowed; ``reason`` says why."""
 
     code = "auth.forbidden"
     status = 403
@@ -85,7 +82,7 @@ class Forbidden(DomainError):
 
 
 class OutsideAllowlist(Forbidden):
-    """A bot writes to an existing project outside its allowlist; audited."""
+    """A bot's write to a project that exists but is not in its allowlist; audited."""
 
     audit_event = "auth.bot.write_attempt_outside_allowlist"
 
@@ -96,7 +93,7 @@ class OutsideAllowlist(Forbidden):
 
 
 class ReadOnlyBot(DomainError):
-    """A bot writes in read mode, or while all bots are paused; audited."""
+    """A write by a bot in read mode, or while all bots are paused; audited."""
 
     code = "auth.read_only_bot"
     status = 403
@@ -109,46 +106,44 @@ class ReadOnlyBot(DomainError):
 
 
 class CurrentPasswordInvalid(DomainError):
+    """The current password given with a change is wrong."""
+
     code = "auth.current_password_invalid"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("The current password is wrong.")
+    message = "The current password is wrong."
 
 
 class PasswordTooShort(DomainError):
+    """A new password under 12 characters."""
+
     code = "validation.password_too_short"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("A password has at least 12 characters.")
+    message = "A password has at least 12 characters."
 
 
 class PasswordTooCommon(DomainError):
-    """A new password is a common one, or contains the username or the app's name."""
+    """A new password that is guessed first, or that contains the username or the app's name."""
 
     code = "validation.password_too_common"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This password is easy to guess: it is a common one, or holds the username or the "
-            "name of this service."
-        )
+    message = (
+        "This password is easy to guess: it is a common one, or holds the username or the "
+        "name of this service."
+    )
 
 
 class PasswordUnchanged(DomainError):
+    """A new password that equals the current one."""
+
     code = "validation.password_unchanged"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("The new password equals the current one.")
+    message = "The new password equals the current one."
 
 
 class RequestInvalid(DomainError):
-    """The form of the body or query is wrong; ``errors`` lists ``{loc, msg, type}``.
+    """The form of the body or query does not fit; ``errors`` lists ``{loc, msg, type}``.
 
-    At most ``MOST`` errors are listed, with parts of ``loc`` cut off; ``more`` counts the rest.
+    At most ``MOST`` are listed, each with a path of bounded length; ``more`` says how many are not.
     """
 
     code = "request.validation_error"
@@ -177,7 +172,7 @@ def one_error(loc: list[Any], msg: str, kind: str) -> RequestInvalid:
 
 
 class InvalidField(DomainError):
-    """A value breaks a rule of the domain (400 for cursors, else 422)."""
+    """A value that breaks a rule of the domain (400 for cursors, else 422)."""
 
     code = "validation.invalid_field"
 
@@ -190,7 +185,7 @@ class InvalidField(DomainError):
 
 
 class NotFound(DomainError):
-    """Missing, or invisible to the actor; both look the same."""
+    """Missing, or invisible to the actor: the two look the same."""
 
     code = "resource.not_found"
     status = 404
@@ -203,7 +198,7 @@ class NotFound(DomainError):
 
 
 class Gone(DomainError):
-    """The resource is soft-deleted."""
+    """A soft-deleted resource."""
 
     code = "resource.gone"
     status = 410
@@ -216,7 +211,7 @@ class Gone(DomainError):
 
 
 class Conflict(DomainError):
-    """The current state forbids the change; ``reason`` says why."""
+    """The change meets a state that forbids it; ``reason`` is one of the table's words."""
 
     code = "resource.conflict"
     status = 409
@@ -226,7 +221,7 @@ class Conflict(DomainError):
 
 
 class RateLimited(DomainError):
-    """Too many attempts; Retry-After is in seconds."""
+    """Too many login attempts; Retry-After is in seconds."""
 
     code = "rate_limit.exceeded"
     status = 429
@@ -239,7 +234,7 @@ class RateLimited(DomainError):
 
 
 class RequestTooLarge(DomainError):
-    """The request body is over MAX_REQUEST_BYTES."""
+    """A request body over MAX_REQUEST_BYTES."""
 
     code = "request.too_large"
     status = 413
@@ -249,7 +244,7 @@ class RequestTooLarge(DomainError):
 
 
 class RequestMalformed(DomainError):
-    """What a client sent is no HTTP request, or its head is too long."""
+    """What a client sent is no HTTP request, or its head is too long; no operation was reached."""
 
     code = "request.malformed"
 
@@ -260,27 +255,23 @@ class RequestMalformed(DomainError):
 
 
 class RequestMisdirected(DomainError):
-    """The request names a host that is not this service's."""
+    """A request addressed to a host name that is not this service's."""
 
     code = "request.misdirected"
     status = 421
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This host name is not one of this service: name it in BASE_URL or ALLOWED_HOSTS."
-        )
+    message = "This host name is not one of this service: name it in BASE_URL or ALLOWED_HOSTS."
 
 
 class RequestTimeout(DomainError):
+    """A request body that did not arrive in time."""
+
     code = "request.timeout"
     status = 408
-
-    def __init__(self) -> None:
-        super().__init__("The request body did not arrive in time.")
+    message = "The request body did not arrive in time."
 
 
 class MethodNotAllowed(DomainError):
-    """The address exists, but not with this method."""
+    """The address exists, the method does not."""
 
     code = "request.method_not_allowed"
     status = 405
@@ -291,10 +282,8 @@ class MethodNotAllowed(DomainError):
 
 
 class Unavailable(DomainError):
-    """The database cannot be reached or does not answer in time."""
+    """A dependency, the database, cannot be reached or does not answer in time."""
 
     code = "server.unavailable"
     status = 503
-
-    def __init__(self) -> None:
-        super().__init__("The service is not available right now; try again.")
+    message = "The service is not available right now; try again."

@@ -4,7 +4,6 @@ Pages are for people. A request without a session goes to the login page, which 
 """
 
 from collections.abc import Callable, Set
-from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -135,13 +134,9 @@ def public(
     """Mark a page that needs no login; with ``wants_actor`` it still gets the actor."""
 
     def mark(view: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        @wraps(view)
-        def marked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            return view(*args, **kwargs)
-
-        marked.is_public = True  # type: ignore[attr-defined]  # a mark on the function itself
-        marked.wants_actor = wants_actor  # type: ignore[attr-defined]  # as above
-        return marked
+        view.is_public = True  # type: ignore[attr-defined]  # a mark on the function itself
+        view.wants_actor = wants_actor  # type: ignore[attr-defined]  # as above
+        return view
 
     return mark
 
