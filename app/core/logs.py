@@ -58,7 +58,7 @@ def info(logger: logging.Logger, message: str, fields: dict[str, Any]) -> None:
         with suppress(OSError, ValueError, TypeError):
             handlers[0].write(_to_json(_common_fields("info", logger.name, message) | fields))
             return
-    # A line that cannot be written does not fail the request.
+    # Other handlers need a record; logging also handles a line that cannot be written.
     logger.info(message, extra=fields)
 
 

@@ -78,7 +78,9 @@ def fingerprint(method: str, path: str, body: Any) -> str:
     return hashlib.sha256(f"{method} {path}\n".encode() + canonical).hexdigest()
 
 
-def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | StoredAnswer:
+def claim(
+    actor_user_id: str, key: str, request_fingerprint: str, ttl_hours: int
+) -> Claim | StoredAnswer:
     """Claim the key for this transaction, or return the stored answer to replay.
 
     Raises Conflict ``idempotency_mismatch`` if the key was used for another request.
@@ -91,7 +93,7 @@ def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | 
         "id": record_id,
         "actor_user_id": actor_user_id,
         "key_hash": key_hash,
-        "fingerprint": print_,
+        "fingerprint": request_fingerprint,
         "created_at": now,
         "expires_at": now + ttl_hours * HOUR_MS,
     }
@@ -104,7 +106,7 @@ def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | 
     ).scalar()
     if inserted_id is not None:
         return Claim(record_id, key)
-    return _stored(actor_user_id, key_hash, key, print_)
+    return _stored(actor_user_id, key_hash, key, request_fingerprint)
 
 
 def _delete_expired(actor_user_id: str, key_hash: str, now: int) -> None:
@@ -117,7 +119,7 @@ def _delete_expired(actor_user_id: str, key_hash: str, now: int) -> None:
     )
 
 
-def _stored(actor_user_id: str, key_hash: str, key: str, print_: str) -> StoredAnswer:
+def _stored(actor_user_id: str, key_hash: str, key: str, request_fingerprint: str) -> StoredAnswer:
     row = session.execute(
         select(
             IdempotencyRecord.fingerprint, IdempotencyRecord.status, IdempotencyRecord.sealed
@@ -126,7 +128,7 @@ def _stored(actor_user_id: str, key_hash: str, key: str, print_: str) -> StoredA
             IdempotencyRecord.key_hash == key_hash,
         )
     ).one()
-    if row.fingerprint != print_ or row.status is None or row.sealed is None:
+    if row.fingerprint != request_fingerprint or row.status is None or row.sealed is None:
         raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
     try:
         content = orjson.loads(encryption.decrypt(row.sealed, f"idempotency:{key}"))

@@ -24,7 +24,7 @@ class Connection(HttpToolsProtocol):
     limit: ClassVar[int]
     # Behind a proxy all connections come from one address.
     is_behind_proxy: ClassVar[bool]
-    of_address: ClassVar[Counter[str]] = Counter()
+    by_address: ClassVar[Counter[str]] = Counter()
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -32,9 +32,9 @@ class Connection(HttpToolsProtocol):
         self.error = RequestMalformed()
         self.head_timer: TimerHandle | None = None
         self.address = self.client[0] if self.client else ""
-        self.of_address[self.address] += 1
+        self.by_address[self.address] += 1
         if len(self.connections) > self.limit or (
-            self.of_address[self.address] > self.limit // 2 and not self.is_behind_proxy
+            self.by_address[self.address] > self.limit // 2 and not self.is_behind_proxy
         ):
             transport.abort()
             return
@@ -46,9 +46,9 @@ class Connection(HttpToolsProtocol):
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.of_address[self.address] -= 1
-        if self.of_address[self.address] <= 0:
-            del self.of_address[self.address]
+        self.by_address[self.address] -= 1
+        if self.by_address[self.address] <= 0:
+            del self.by_address[self.address]
         if self.head_timer is not None:
             self.head_timer.cancel()
         super().connection_lost(exc)
