@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
-# Docket in a container: not root, and nothing of its own file system has to be writable but
-# /var/lib/docket and /tmp. No secret is in the image; settings come as environment variables.
+# Docket in a container, without root. Only /var/lib/docket and /tmp have to be writable. Settings are
+# environment variables, and the image has no secret.
 
 FROM python:3.13-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1

@@ -1,11 +1,11 @@
-# `make help` lists what there is. Python 3.11 or newer and make are all it takes.
+# `make help` lists the targets. They need only make and Python 3.11 or newer.
 
 SHELL := /bin/sh
 V := .venv
 BIN := $(V)/bin
 
-# The first of these that runs and is new enough; names alone prove nothing (version managers
-# leave stubs behind).
+# The first interpreter that runs and is new enough. A name alone is not enough, because version
+# managers leave stubs.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	echo $$p; break; fi; done)
@@ -19,9 +19,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(V)/.stamp-browser ## Install everything, for work on Docket (idempotent)
+setup: $(V)/.stamp-browser ## Install everything for development (idempotent)
 
-install: $(V)/.stamp ## Install what serving needs, and nothing else
+install: $(V)/.stamp ## Install only what serving needs
 
 run: $(V)/.stamp ## Serve on HOST:PORT (127.0.0.1:8000), data in instance/
 	@exec $(BIN)/python -m flask --app wsgi serve
@@ -35,33 +35,33 @@ check: $(V)/.stamp-test ## Format, lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-torture: $(V)/.stamp-test ## Faults of every kind against the real server (MINUTES=20, SHORT=1 for CI, ARGS=...)
+torture: $(V)/.stamp-test ## Inject faults into the real server (MINUTES=20, SHORT=1 for CI, ARGS=...)
 	@$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),20) $(if $(SHORT),--short) $(ARGS)
 
-soak: $(V)/.stamp-test ## Mixed load at half of what the server can, an hour on each database (ARGS="--minutes 5")
+soak: $(V)/.stamp-test ## Mixed load at half of the capacity, an hour on each database (ARGS="--minutes 5")
 	@$(BIN)/python -m tests.torture.soak $(ARGS)
 
-fuzz: $(V)/.stamp-test ## Long fuzzing (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
+fuzz: $(V)/.stamp-test ## Fuzz for hours (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
 	@CASES=$(or $(CASES),50000) RUNS=$(or $(RUNS),2000) STEPS=$(or $(STEPS),50) \
 		$(BIN)/python -m pytest --numprocesses 2 tests/contract/test_fuzz.py tests/fuzz $(ARGS)
 
-bench: $(V)/.stamp-test ## Measure the real server (ARGS="--seconds 5 --clients 1 16", see --help)
+bench: $(V)/.stamp-test ## Benchmark the real server (ARGS="--seconds 5 --clients 1 16", see --help)
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-screenshots: $(V)/.stamp-browser ## Take pictures of every page into screenshots/ (ARGS="board --look phone-dark" for some)
+screenshots: $(V)/.stamp-browser ## Take screenshots of every page into screenshots/ (ARGS="board --look phone-dark" for some)
 	@$(BIN)/python -m tests.screenshots $(ARGS)
 
-format: $(V)/.stamp-test ## Format the code and repair what ruff can
+format: $(V)/.stamp-test ## Format the code and apply ruff's fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-audit: $(V)/.stamp-audit ## Write sbom.json (CycloneDX) from the locks, and ask for known vulnerabilities in them
+audit: $(V)/.stamp-audit ## Write sbom.json (CycloneDX) from the lock files, and check them for known vulnerabilities
 	@cat requirements.txt requirements-docs.txt | PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements \
 		--pyproject pyproject.toml --output-reproducible --output-format JSON --output-file sbom.json -
 	@$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-docs.txt
 
-# A hashed lock installed by pip alone. Where Python has no ensurepip (Debian without
-# python3-venv), virtualenv makes the environment.
+# pip installs the hashed lock files. If Python has no ensurepip (Debian without python3-venv),
+# virtualenv makes the environment.
 $(V)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Docket needs Python 3.11 or newer." >&2; exit 1; }
 	@$(PYTHON) -m venv $(V) >/dev/null 2>&1 || { rm -rf $(V) \
@@ -84,18 +84,18 @@ $(V)/.stamp-browser: requirements-browser.txt $(V)/.stamp-test
 	@$(INSTALL) -r requirements-browser.txt
 	@touch $@
 
-# For maintainers. uv is needed here only; the locks work with any pip, on every platform, and
+# For maintainers. Only this target needs uv. The lock files work with any pip on every platform, and
 # name no index.
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-emit-index-url
-# What the carriers of static files would bring along, and nothing here uses.
+# Dependencies of the packages of which only static files are used.
 UNUSED := $(foreach p,django asgiref sqlparse flask-openapi3 pydantic pydantic-core \
 	annotated-types typing-inspection,--no-emit-package $(p))
-# What the renderers need besides is in requirements.txt.
+# Other dependencies of the renderers, which are in requirements.txt.
 SHARED := $(foreach p,blinker click flask itsdangerous jinja2 markupsafe typing-extensions werkzeug,--no-emit-package $(p))
 DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 
-lock: ## Resolve the locks anew (needs uv; UPGRADE=--upgrade for new versions)
+lock: ## Resolve the lock files (needs uv; UPGRADE=--upgrade for new versions)
 	$(COMPILE) $(UPGRADE) $(UNUSED) pyproject.toml requirements.in -o requirements.txt
 	$(PYTHON) -c '$(DOCS)' | $(COMPILE) $(UPGRADE) $(UNUSED) $(SHARED) -c requirements.txt - -o requirements-docs.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt --group test -o requirements-test.txt

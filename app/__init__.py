@@ -1,7 +1,4 @@
-"""Docket: a ticket tracker in which people and bots are the same kind of user.
-
-``create_app`` puts the house together: settings, database, REST, pages, commands.
-"""
+"""Docket, a ticket tracker for people and bots; ``create_app`` assembles the application."""
 
 import logging
 import time
@@ -17,14 +14,14 @@ from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
 from app.core.context import request_id
 from app.core.errors import RequestMisdirected
+from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
 from app.http.current import current_g, current_request
-from app.http.flask_app import Docket, HideTokens, OrjsonProvider
-from app.http.responses import add_missing
+from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
 from app.markdown import budget
 from app.mcp import blueprint as mcp
-from app.mcp.registry import Catalog, EndpointConfig
+from app.mcp.registry import EndpointConfig
 from app.rest import errors, openapi
 from app.rest.dispatch import Identity, blueprint, check_credentials, health
 from app.tools.catalog import catalog
@@ -34,12 +31,12 @@ from app.wiki.link_targets import targets
 ROOT = Path(__file__).resolve().parent.parent
 log = logging.getLogger("docket.access")
 
-EVERYWHERE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
-BEHIND_TLS = {"Strict-Transport-Security": "max-age=31536000"}
+ALL_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
+HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """Build the application; raises SettingsError where a setting is wrong."""
+    """Build the application; raises SettingsError if a setting is wrong."""
     settings = settings or Settings.from_env()
     app = Docket(
         "app",
@@ -57,7 +54,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(
             sqlite=settings.is_sqlite, threads=settings.threads
         ),
-        # Bodies are bounded as they are read (app/http/current.py); this holds for forms.
+        # For forms; other bodies are limited when they are read (app/http/current.py).
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
     )
@@ -71,35 +68,29 @@ def create_app(settings: Settings | None = None) -> Flask:
 
 def _install_database(app: Flask) -> None:
     db.init_app(app)
-    Migrate(app, db, directory=str(ROOT / "migrations"))
-    app.config["SCHEMA_REVISION"] = _schema_revision()
-    # For the command that moves an installation, which opens a second database.
+    Migrate(app, db, directory=str(schema.MIGRATIONS))
+    app.config["SCHEMA_REVISION"] = schema.newest_revision()
+    # For `flask copy-to`, which opens a second database.
     app.config["APP_FACTORY"] = create_app
     with app.app_context():
         prepare(db.engine)
 
 
-def _schema_revision() -> str:
-    """The newest revision in migrations/, by its numbered file name."""
-    names = sorted(path.stem for path in (ROOT / "migrations" / "versions").glob("[0-9]*.py"))
-    return names[-1].split("_", 1)[0] if names else ""
-
-
 def _install_requests(app: Flask) -> None:
-    """Give every request an id, every answer its headers, and the log one line."""
+    """Give every request an id, every response its headers, and the log one line each."""
 
     @app.before_request
     def begin() -> None:
-        noted = current_g()
-        noted.started = time.perf_counter()
-        noted.actor = ANONYMOUS
-        noted.request_id = ids.new_id()
-        request_id.set(noted.request_id)
+        state = current_g()
+        state.started = time.perf_counter()
+        state.actor = ANONYMOUS
+        state.request_id = ids.new_id()
+        request_id.set(state.request_id)
         budget.begin_request()
         request = current_request()
         host = request.environ.get("HTTP_HOST")
-        is_asked_here = host is None or settings_at_hand().own_address.is_host(host)
-        if not is_asked_here and request.blueprint != health.name:
+        is_own_host = host is None or settings_at_hand().own_address.is_host(host)
+        if not is_own_host and request.blueprint != health.name:
             raise RequestMisdirected
         rule = request.url_rule
         lanes.enter_rule(rule.rule if rule is not None else "")
@@ -109,9 +100,9 @@ def _install_requests(app: Flask) -> None:
 
     @app.after_request
     def headers(response: Response) -> Response:
-        missing = {"X-Request-Id": current_g().request_id, **EVERYWHERE}
+        missing = {"X-Request-Id": current_g().request_id, **ALL_HEADERS}
         if settings_at_hand().is_https:
-            missing |= BEHIND_TLS
+            missing |= HTTPS_HEADERS
         if response.mimetype == "application/json" or response.status_code == 204:
             missing["Cache-Control"] = "no-store"
         add_missing(response, missing)
@@ -121,35 +112,24 @@ def _install_requests(app: Flask) -> None:
 
     @app.after_request
     def log_line(response: Response) -> Response:
-        request, noted = current_request(), current_g()
-        logs.tell_briefly(
+        request, state = current_request(), current_g()
+        logs.info(
             log,
             "request",
             {
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,
-                "duration_ms": round((time.perf_counter() - noted.started) * 1000, 2),
-                "operation": noted.get("operation_id"),
-                "actor_user_id": noted.actor.user_id,
+                "duration_ms": round((time.perf_counter() - state.started) * 1000, 2),
+                "operation": state.get("operation_id"),
+                "actor_user_id": state.actor.user_id,
             },
         )
         return response
 
 
-def _mcp_endpoint(settings: Settings, tools: Catalog) -> EndpointConfig:
-    return EndpointConfig(
-        resolve=identity.resolve_token,
-        catalog=tools,
-        server={
-            "name": settings.service_name,
-            "title": settings.app_name,
-            "version": settings.version,
-        },
-    )
-
-
 def _install_edges(app: Flask) -> None:
+    settings: Settings = app.config["SETTINGS"]
     who = Identity(
         presented=identity.presented,
         precheck=identity.precheck,
@@ -160,18 +140,23 @@ def _install_edges(app: Flask) -> None:
 
     @app.before_request
     def judge_credentials() -> None:
-        """A wrong key is refused where there is no such address or method, too."""
+        # An invalid key is refused also where there is no such address or method.
         if current_request().url_rule is None:
             check_credentials(who, "unrouted")
 
     routes = registry.routes()
     app.config["ROUTES"] = routes
     app.register_blueprint(blueprint(routes, who))
-    app.register_blueprint(openapi.blueprint(routes, app.config["SETTINGS"], who))
+    app.register_blueprint(openapi.blueprint(routes, settings, who))
     app.register_blueprint(health)
-    app.config["TOOLS"] = catalog(app.config["SETTINGS"].app_name)
+    tools = app.config["TOOLS"] = catalog(settings.app_name)
+    server = {
+        "name": settings.service_name,
+        "title": settings.app_name,
+        "version": settings.version,
+    }
     app.register_blueprint(
-        mcp.blueprint(_mcp_endpoint(app.config["SETTINGS"], app.config["TOOLS"]))
+        mcp.blueprint(EndpointConfig(resolve=identity.resolve_token, catalog=tools, server=server))
     )
     show_error = install_web(app, who, registry.pages(), targets)
     errors.install(app, show_error)

@@ -1,6 +1,6 @@
-"""Reading one setting from the environment: its form, its bounds, the sentence when it is wrong.
+"""Reading one setting from the environment: its form, its bounds, the message if it is wrong.
 
-A setting that is absent or blank has its default. No sentence repeats a secret.
+A setting that is absent or blank has its default. No message repeats a secret.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ Environment = Mapping[str, str]
 
 POSTGRESQL = "postgresql+psycopg"
 SHORTEST_SECRET = 32
-# Fewer different characters than this are no secret.
+# A key of fewer different characters is not secret.
 LEAST_VARIED_SECRET = 6
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -34,12 +34,12 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.\-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]*:
 class SettingsError(click.ClickException):
     """A setting is wrong; the message is one sentence that names it.
 
-    A ClickException, so that every ``flask`` command ends with that sentence, not with a traceback.
+    As a ClickException it ends every ``flask`` command with that sentence, not with a traceback.
     """
 
 
 def text(environ: Environment, name: str, default: str = "") -> str:
-    """The value without surrounding blanks, or the default."""
+    """The value without surrounding whitespace, or the default."""
     return environ.get(name, "").strip() or default
 
 
@@ -65,18 +65,18 @@ def networks(environ: Environment, name: str) -> str:
 
 
 def hosts(environ: Environment, name: str) -> str:
-    """A comma-separated list of host names without ports, in lower case and without blanks."""
-    found = [part.strip().lower() for part in text(environ, name).split(",") if part.strip()]
-    for one in found:
-        if not _HOST.fullmatch(one) or ":" in one:
+    """A comma-separated list of host names without ports, in lower case and without spaces."""
+    names = [part.strip().lower() for part in text(environ, name).split(",") if part.strip()]
+    for host_name in names:
+        if not _HOST.fullmatch(host_name) or ":" in host_name:
             raise SettingsError(
-                f"{name} must list host names such as tickets.example.org, not {one[:60]!r}."
+                f"{name} must list host names such as tickets.example.org, not {host_name[:60]!r}."
             )
-    return ",".join(found)
+    return ",".join(names)
 
 
 def pem_file(environ: Environment, name: str) -> Path | None:
-    """A readable file of certificates in PEM form, if one is named."""
+    """The path of a readable file of PEM certificates, or None."""
     value = text(environ, name)
     if not value:
         return None
@@ -88,7 +88,7 @@ def pem_file(environ: Environment, name: str) -> Path | None:
 
 
 def whole(environ: Environment, name: str, default: int, lowest: int, highest: int) -> int:
-    """A whole number within bounds, both included."""
+    """A whole number from ``lowest`` to ``highest``."""
     value = text(environ, name)
     if not value:
         return default
@@ -100,7 +100,7 @@ def whole(environ: Environment, name: str, default: int, lowest: int, highest: i
 
 
 def flag(environ: Environment, name: str, *, default: bool) -> bool:
-    """A switch: true or false (also 1/0, yes/no, on/off)."""
+    """A flag: true or false, also 1/0, yes/no, on/off."""
     value = text(environ, name).lower()
     if not value:
         return default
@@ -110,7 +110,7 @@ def flag(environ: Environment, name: str, *, default: bool) -> bool:
 
 
 def one_of(environ: Environment, name: str, default: str, choices: tuple[str, ...]) -> str:
-    """One of a few words, in any case."""
+    """One of these words, in any case."""
     value = text(environ, name, default).upper()
     if value not in choices:
         raise SettingsError(f"{name} must be one of {', '.join(choices)}, not {value[:40]!r}.")
@@ -126,7 +126,7 @@ def host(environ: Environment, name: str, default: str) -> str:
 
 
 def base_url(environ: Environment, name: str, default: str) -> str:
-    """The outside address: scheme, host and port only, without a slash at the end."""
+    """The public address: scheme, host and port, without a trailing slash."""
     value = text(environ, name, default)
     parts = _split(value)
     if (
@@ -150,19 +150,19 @@ def _split(value: str) -> SplitResult | None:
     try:
         parts = urlsplit(value)
         return parts if parts.port != 0 else None
-    except ValueError:  # a port out of range, a bracket that is not closed
+    except ValueError:  # a port out of range, an unclosed bracket
         return None
 
 
 def database_url(environ: Environment, name: str, default: Path) -> str:
-    """SQLAlchemy's address of the database: ``postgresql+psycopg://...`` or ``sqlite:////...``."""
+    """The database URL for SQLAlchemy: ``postgresql+psycopg://...`` or ``sqlite:////...``."""
     value = text(environ, name)
     if not value:
         return f"sqlite:///{default}"
     try:
         url = make_url(value)
     except (ArgumentError, ValueError) as error:
-        # The value may hold a password, so neither it nor the cause is shown.
+        # The value may contain a password, so it is not shown.
         raise SettingsError(f"{name} is not a database address.") from error
     if url.drivername in ("postgresql", "postgres", POSTGRESQL):
         return _postgresql(name, url)
@@ -173,7 +173,7 @@ def database_url(environ: Environment, name: str, default: Path) -> str:
 
 def _postgresql(name: str, url: URL) -> str:
     if "@" in (url.host or ""):
-        # What stands behind the first @ is taken for the host, so it is not shown either.
+        # SQLAlchemy takes the rest of the password for the host, so the host is not shown.
         raise SettingsError(f"{name} has two @: write one that belongs to the password as %40.")
     if not url.database:
         raise SettingsError(f"{name} must name a database, as in postgresql://user@host/docket.")
@@ -187,9 +187,9 @@ def _sqlite(name: str, url: URL) -> str:
 
 
 def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
-    """The secret key, at least 32 characters; made once and kept in ``kept_in`` where absent.
+    """The secret key; if absent, it is made once and kept in the file ``kept_in``.
 
-    Raises SettingsError where it is absent and ``kept_in`` is None.
+    Raises SettingsError if it is absent and ``kept_in`` is None, or if it is weak.
     """
     value = text(environ, name)
     if not value:
@@ -210,10 +210,7 @@ def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
 
 
 def previous_secret(environ: Environment, name: str, kept_in: Path | None) -> str:
-    """The secret key before; "" where there is none.
-
-    It may be a weak one: being that is a reason to replace it.
-    """
+    """The previous secret key, or "". It may be weak: that is a reason to replace it."""
     value = text(environ, name)
     if not value and kept_in is not None:
         with contextlib.suppress(FileNotFoundError):
@@ -222,14 +219,14 @@ def previous_secret(environ: Environment, name: str, kept_in: Path | None) -> st
 
 
 def replace_kept_secret(path: Path) -> str:
-    """Make a new secret key for this file; what it held is kept beside it.
+    """Replace the secret key in this file and keep the old one beside it; returns the new one.
 
-    Stopped at any moment, it leaves both keys or the old one alone.
+    A crash leaves the old key in place, or both.
     """
     _write_secret(path.read_text(), _previous(path))
-    made = secrets.token_urlsafe(48)
-    _write_secret(made + "\n", path)
-    return made
+    secret_key = secrets.token_urlsafe(48)
+    _write_secret(secret_key + "\n", path)
+    return secret_key
 
 
 def _previous(path: Path) -> Path:
@@ -251,7 +248,10 @@ def _write_secret(content: str, path: Path) -> None:
 
 
 def _kept_secret(path: Path) -> str:
-    """The secret in this file; two that start at once agree on one, as a link is made only once."""
+    """The secret in this file, which is created if absent.
+
+    Two processes that start at once agree on one secret, as only the first link succeeds.
+    """
     if not path.exists():
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".secret_key.") as fresh:
             fresh.write(secrets.token_urlsafe(48) + "\n")
@@ -263,9 +263,9 @@ def _kept_secret(path: Path) -> str:
 
 
 def directory(environ: Environment, name: str, default: Path) -> Path:
-    """A directory that exists, made where it does not, closed to other users; written to.
+    """A writable directory, created if absent and closed to other users.
 
-    One that all may write to, such as /tmp, is left as it is.
+    A sticky directory that everybody may write to, such as /tmp, keeps its mode.
     """
     path = Path(text(environ, name, str(default))).expanduser().absolute()
     try:
@@ -279,9 +279,9 @@ def directory(environ: Environment, name: str, default: Path) -> Path:
 
 
 def close_to_others(path: Path) -> None:
-    """Take from others what they may do with a file or directory of this user, if it exists."""
+    """Remove the permissions of other users from a file or directory of this user."""
     with contextlib.suppress(FileNotFoundError):
-        found = path.stat()
-        is_ours = found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX
-        if is_ours and found.st_mode & 0o077:
-            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+        status = path.stat()
+        is_own = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX
+        if is_own and status.st_mode & 0o077:
+            path.chmod(stat.S_IMODE(status.st_mode) & 0o700)

@@ -5,8 +5,7 @@ from flask import Flask, Request, Response, request
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app.http import flask_app
-from app.http.flask_app import Docket, DocketRequest
-from app.http.responses import Reply, add_missing
+from app.http.flask_app import Docket, DocketRequest, Reply, add_missing
 
 
 def asked(**given):
@@ -146,7 +145,7 @@ def test_what_a_view_does_to_its_values_does_not_stay(plain):
 
 
 def test_only_so_many_addresses_are_known(monkeypatch):
-    monkeypatch.setattr(flask_app, "ADDRESSES_KEPT", 3)
+    monkeypatch.setattr(flask_app, "PATHS_KEPT", 3)
     app = Docket(__name__, static_folder=None)
     app.add_url_rule("/name/<name>", "name", lambda name: name)
     for at in [*range(8), 0, 7]:

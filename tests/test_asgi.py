@@ -11,9 +11,9 @@ from flask import has_app_context
 from app.core.context import FAILED, STREAMED
 from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
-from app.serving import asgi
+from app.serving import asgi, client_limits, uploads
 from app.serving.asgi import Application
-from app.serving.environ import environ_of
+from app.serving.wsgi import environ_of
 
 LIMIT = 65_536
 
@@ -82,9 +82,9 @@ class Client:
 
 @pytest.fixture(name="application")
 def _application(app, monkeypatch):
-    monkeypatch.setattr(asgi, "PROMPT_SECONDS", 0.01)
-    monkeypatch.setattr(asgi, "FIRST_BYTE_SECONDS", 0.2)
-    monkeypatch.setattr(asgi, "LAST_BYTE_SECONDS", 0.4)
+    monkeypatch.setattr(uploads, "PROMPT_SECONDS", 0.01)
+    monkeypatch.setattr(uploads, "FIRST_BYTE_SECONDS", 0.2)
+    monkeypatch.setattr(uploads, "LAST_BYTE_SECONDS", 0.4)
     monkeypatch.setattr(asgi, "UNREAD_SECONDS", 0.1)
 
     def made(wsgi):
@@ -141,7 +141,7 @@ def test_an_endless_body_is_not_read_to_its_end(application):
     endless = Endless()
     with pytest.raises(RequestTooLarge):
         read_failed(application, endless)
-    assert endless.given <= LIMIT + asgi.DRAINED + 2**20
+    assert endless.given <= LIMIT + uploads.DRAINED_BYTES + 2**20
 
 
 @pytest.mark.parametrize("sent", [[], [b"ab"]])
@@ -171,7 +171,7 @@ def read_failed(application, client):
 
 
 def test_an_address_has_so_many_slow_bodies(application, monkeypatch):
-    monkeypatch.setattr(asgi, "SLOW_BODIES", 2)
+    monkeypatch.setattr(client_limits, "SLOW_UPLOADS", 2)
     outcomes = []
 
     def answer(environ, start_response):
@@ -225,24 +225,26 @@ def test_an_answer_that_fails_is_500_and_tells_nothing(application):
     assert b"secret" not in client.body
 
 
-@pytest.mark.parametrize("size", [0, 1, asgi.WHOLE, asgi.WHOLE + 1, 3 * asgi.WHOLE])
+@pytest.mark.parametrize(
+    "size", [0, 1, asgi.WHOLE_BYTES, asgi.WHOLE_BYTES + 1, 3 * asgi.WHOLE_BYTES]
+)
 def test_an_answer_leaves_whole(application, size):
     client = ask(application(Wsgi(b"x" * size)), Client(), method="GET")
     assert client.body == b"x" * size
-    assert max(len(message["body"]) for message in client.sent[1:]) <= asgi.WHOLE
+    assert max(len(message["body"]) for message in client.sent[1:]) <= asgi.WHOLE_BYTES
     assert not client.sent[-1].get("more_body")
 
 
 def test_an_answer_that_nobody_reads_is_dropped(application):
     client = Client(reads=False)
     with pytest.raises(TimeoutError):
-        ask(application(Wsgi(b"x" * 2 * asgi.WHOLE)), client, method="GET")
-    assert len(client.body) == asgi.PIECE
+        ask(application(Wsgi(b"x" * 2 * asgi.WHOLE_BYTES)), client, method="GET")
+    assert len(client.body) == asgi.PIECE_BYTES
 
 
 def test_one_address_has_so_many_unread_bytes(application, monkeypatch):
-    monkeypatch.setattr(asgi, "UNREAD_BYTES", 3 * asgi.WHOLE)
-    served = application(Wsgi(b"x" * 2 * asgi.WHOLE))
+    monkeypatch.setattr(client_limits, "UNREAD_BYTES", 3 * asgi.WHOLE_BYTES)
+    served = application(Wsgi(b"x" * 2 * asgi.WHOLE_BYTES))
 
     async def both():
         clients = [Client(reads=False), Client()]
@@ -338,7 +340,7 @@ def test_a_header_with_an_underscore_is_left_out():
 
 
 def test_a_body_that_failed_says_why_however_it_is_read():
-    failed = asgi.FailedBody(RequestTimeout())
+    failed = uploads.FailedBody(RequestTimeout())
     for read in (failed.read, failed.readline, lambda: failed.readinto(bytearray(1))):
         with pytest.raises(RequestTimeout):
             read()
@@ -358,12 +360,12 @@ def test_who_fails_again_and_again_is_answered_ever_later(application, monkeypat
 
     served = application(Wsgi(before=fail))
     monkeypatch.setattr(asgi.asyncio, "sleep", sleep)
-    for _ in range(asgi.FREE_FAILURES):
+    for _ in range(client_limits.FREE_FAILURES):
         assert ask(served, Client(), method="GET").status == 200
     assert waits == []
     for _ in range(400):
         ask(served, Client(), method="GET")
-    assert waits[0] < waits[1] < waits[-1] == asgi.LONGEST_WAIT_SECONDS
+    assert waits[0] < waits[1] < waits[-1] == client_limits.LONGEST_DELAY_SECONDS
     # What succeeds does not wait, from the same address.
     waits.clear()
     monkeypatch.setattr(served, "_app", Wsgi())
@@ -372,13 +374,13 @@ def test_who_fails_again_and_again_is_answered_ever_later(application, monkeypat
 
 
 def test_of_those_who_fail_so_many_are_remembered(application, monkeypatch):
-    monkeypatch.setattr(asgi, "FAILING_ADDRESSES", 10)
+    monkeypatch.setattr(client_limits, "FAILING_ADDRESSES", 10)
     served = application(Wsgi(before=fail))
     for number in range(50):
         asked = {**scope(method="GET"), "client": (f"192.0.2.{number}", 1)}
         client = Client()
         asyncio.run(served(asked, client.receive, client.send))
-    assert len(served._failing) <= 10
+    assert len(served._limits._failures) <= 10
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from app.config import Settings
+from app.database.locks import ServerRuns, sole_use_of
 from app.database.pagination import Page
-from app.database.server_lock import ServerRuns, sole_use_of
 from app.database.session import reading
 
 AS = click.option("--as", "username", help="The human who acts; needed if there are several.")

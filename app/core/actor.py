@@ -1,4 +1,4 @@
-"""Who is acting, and which kind of actor an operation admits."""
+"""The actor of a request, and which kinds of actor may call a verb."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class ActorKind(StrEnum):
-    """The kinds of actor; ``anonymous`` never appears in an event."""
+    """The kinds of actor. Events never have ``anonymous``."""
 
     HUMAN = "human"
     BOT = "bot"
@@ -22,42 +22,39 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The one who acts in a request, as resolved from its credentials."""
+    """Who acts in a request, as resolved from its credentials."""
 
     kind: ActorKind
     user_id: str | None = None
     username: str = ""
-    # As others see it, of whoever came with a session or a token.
+    # Empty for actors that did not come with a session or a token.
     display_name: str = ""
-    # Bots only: whether it may write, the projects it may see (empty: all), its credential.
+    # Bots only: the mode, the allowlist (empty: all projects), the credential.
     may_write: bool = True
     allowlist: frozenset[str] = frozenset()
     can_edit_global_wiki: bool = True
     token_id: str | None = None
-    # Bots only: whether a person has paused all bots, so that none may write.
+    # Bots only: whether a person paused all bots, so that none may write.
     is_paused: bool = False
-    # Humans only: the session that the cookie named.
+    # Humans only: the session of the cookie.
     session_id: str | None = None
 
     @property
     def is_human(self) -> bool:
-        """Whether a human acts."""
         return self.kind is ActorKind.HUMAN
 
     @property
     def is_bot(self) -> bool:
-        """Whether a bot acts."""
         return self.kind is ActorKind.BOT
 
     @property
     def id(self) -> str:
-        """The user id; only for actors that are users."""
+        """The user id; raises Unauthenticated if the actor is not a user."""
         if self.user_id is None:
             raise Unauthenticated
         return self.user_id
 
     def sees_project(self, project_id: str) -> bool:
-        """Whether the allowlist admits this project (an empty one admits all)."""
         return not self.allowlist or project_id in self.allowlist
 
 
@@ -66,7 +63,7 @@ SYSTEM = Actor(kind=ActorKind.SYSTEM)
 
 
 class Access(StrEnum):
-    """Who may call an operation (docs/api-guide.md names them)."""
+    """Who may call a verb; docs/api-guide.md explains the values."""
 
     PUBLIC = "anon"
     READ = "H,B/R"
@@ -75,10 +72,7 @@ class Access(StrEnum):
 
 
 def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None:
-    """Refuse an actor of the wrong kind: humans-only first, then read-only bots.
-
-    Raises Unauthenticated, Forbidden or ReadOnlyBot.
-    """
+    """Raise Unauthenticated, Forbidden or ReadOnlyBot if this kind of actor has no access."""
     if access is Access.PUBLIC:
         return
     if actor.kind is ActorKind.ANONYMOUS:
@@ -90,7 +84,7 @@ def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None
 
 
 class Operation(Generic[Parameters, Result]):
-    """A verb together with who may call it; edges read ``access``, the call enforces it."""
+    """A verb and who may call it: edges read ``access``, and a call enforces it."""
 
     def __init__(
         self,
@@ -106,13 +100,11 @@ class Operation(Generic[Parameters, Result]):
         self.__module__ = function.__module__
 
     def admit(self, actor: Actor) -> None:
-        """Raise unless this kind of actor may call the operation."""
         authorize(actor, self.access, self.reason)
 
     def __call__(
         self, actor: Actor, /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Run the verb for an actor who may call it."""
         self.admit(actor)
         return self.function(actor, *args, **kwargs)
 
@@ -120,7 +112,7 @@ class Operation(Generic[Parameters, Result]):
 def operation(
     access: Access, *, reason: str = "humans_only"
 ) -> Callable[[Callable[Concatenate[Actor, Parameters], Result]], Operation[Parameters, Result]]:
-    """Declare who may call a verb; ``reason`` is what a bot reads on a humans-only one."""
+    """Declare who may call a verb. ``reason`` tells a bot why it may not."""
 
     def decorate(
         function: Callable[Concatenate[Actor, Parameters], Result],

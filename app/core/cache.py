@@ -1,4 +1,4 @@
-"""A store of what was laid out before, bounded in bytes, for all threads of a process."""
+"""A cache for all threads of a process, limited in bytes."""
 
 import threading
 from collections import OrderedDict
@@ -8,40 +8,38 @@ T = TypeVar("T")
 
 
 class Cache(Generic[T]):
-    """The most recently used values whose sizes together stay within ``capacity``."""
+    """Keeps the most recently used values; their sizes add up to ``capacity`` at most."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
+        self._entries: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
         self.size = 0
 
     def get(self, key: bytes) -> T | None:
-        """The value kept under a key."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
-            self._kept.move_to_end(key)
-            return found[0]
+            self._entries.move_to_end(key)
+            return entry[0]
 
     def put(self, key: bytes, value: T, size: int) -> None:
-        """Keep a value; one that would take a quarter of the room is not worth it."""
+        """Keep a value, unless it takes more than a quarter of the capacity."""
         if size > self._capacity // 4:
             return
         with self._lock:
-            _, before = self._kept.pop(key, (None, 0))
-            self._kept[key] = (value, size)
-            self.size += size - before
+            _, old_size = self._entries.pop(key, (None, 0))
+            self._entries[key] = (value, size)
+            self.size += size - old_size
             while self.size > self._capacity:
-                _, (_, gone) = self._kept.popitem(last=False)
-                self.size -= gone
+                _, (_, evicted_size) = self._entries.popitem(last=False)
+                self.size -= evicted_size
 
     def clear(self) -> None:
-        """Forget everything."""
         with self._lock:
-            self._kept.clear()
+            self._entries.clear()
             self.size = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)

@@ -1,6 +1,6 @@
-"""The only place that reads the time, and the one form in which times are shown.
+"""The only module that reads the time, and the form in which clients see times.
 
-Times are integers everywhere inside: milliseconds since the epoch, UTC. Clients see ISO 8601 with
+Inside, a time is an integer: milliseconds since the epoch. Clients see ISO 8601 in UTC with
 milliseconds and ``Z``.
 """
 
@@ -14,7 +14,6 @@ DAY_MS = 24 * HOUR_MS
 
 
 def now_ms() -> int:
-    """Wall-clock time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
@@ -23,7 +22,7 @@ def _iso_second(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-# Lists show a hundred times each.
+# A list shows a hundred times.
 _ENDINGS = tuple(f".{rest:03d}Z" for rest in range(1000))
 
 
@@ -34,13 +33,9 @@ def iso(milliseconds: int) -> str:
 
 
 def iso_or_none(milliseconds: int | None) -> str | None:
-    """As ``iso``, with an absent time shown as null."""
     return None if milliseconds is None else iso(milliseconds)
 
 
 def next_version(previous: int | None) -> int:
-    """The ``updated_at`` of the next version of a row.
-
-    It strictly grows, so two versions of a row never share an ETag.
-    """
+    """The next ``updated_at`` of a row; it always grows, so versions never share an ETag."""
     return now_ms() if previous is None else max(now_ms(), previous + 1)

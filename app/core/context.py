@@ -1,4 +1,4 @@
-"""What every layer may know of the request at hand without knowing Flask."""
+"""What every layer may know of the current request without knowing Flask."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,6 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 @contextmanager
 def on_behalf_of(request: str | None) -> Iterator[None]:
-    """What is recorded meanwhile belongs to this request."""
     token = request_id.set(request)
     try:
         yield
@@ -18,22 +17,22 @@ def on_behalf_of(request: str | None) -> Iterator[None]:
         request_id.reset(token)
 
 
-# The event that is being undone; what is recorded meanwhile names it (undo/service.py).
+# The event that is being undone: events recorded meanwhile name it (undo/service.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
-# Whether webhooks are told of what is recorded: an import may leave them in peace.
+# Whether recorded events go to webhooks; an import may switch that off.
 webhooks_enabled: ContextVar[bool] = ContextVar("webhooks_enabled", default=True)
 
-# In the WSGI environment: the answer is to be sent while it is made (app/serving/asgi.py).
+# In the WSGI environment: the response is sent while it is made (app/serving/wsgi.py).
 STREAMED = "docket.streamed"
-# In the WSGI environment: the request had a credential that is none, or went to no address.
+# In the WSGI environment: the request had an invalid credential, or no route.
 FAILED = "docket.failed"
 
 
 @contextmanager
-def telling_webhooks(wanted: bool) -> Iterator[None]:
-    """Whether webhooks are told of what is written meanwhile."""
-    token = webhooks_enabled.set(wanted)
+def telling_webhooks(is_enabled: bool) -> Iterator[None]:
+    """Whether events recorded meanwhile go to webhooks."""
+    token = webhooks_enabled.set(is_enabled)
     try:
         yield
     finally:

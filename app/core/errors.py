@@ -1,6 +1,7 @@
-"""The errors a verb can raise: one class per row of the specification's error table.
+"""The errors that a verb can raise; edges translate them.
 
-Edges translate: REST into the envelope, pages into a message, commands into a line and exit code 1.
+REST makes the envelope, pages a message, commands a line and exit code 1. The first sentence of a
+class docstring is public: the OpenAPI document shows it.
 """
 
 from collections.abc import Callable
@@ -10,19 +11,22 @@ Details = dict[str, Any]
 
 
 class DomainError(Exception):
-    """A refusal that the caller can understand. ``message`` is safe to show."""
+    """A refusal; ``message`` is safe to show to the caller."""
 
     code: ClassVar[str] = "server.internal"
     status: int = 500
-    # The event that records this refusal, where the specification wants refusals audited.
+    # The event that records this refusal, if it is audited.
     audit_event: str | None = None
     audit_payload: Details | None = None
-    # In the transaction of that event: whether it is to be written.
-    audit_if: "Callable[[], bool] | None" = None
+    # Called in the transaction of that event: whether to record it.
+    audit_if: Callable[[], bool] | None = None
+    # Subclasses give their constant message here, others pass one.
+    message: str
 
-    def __init__(self, message: str, details: Details | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | None = None, details: Details | None = None) -> None:
+        if message is not None:
+            self.message = message
+        super().__init__(self.message)
         self.details = details
         self.headers: dict[str, str] = {}
 
@@ -32,9 +36,7 @@ class Unauthenticated(DomainError):
 
     code = "auth.unauthenticated"
     status = 401
-
-    def __init__(self, message: str = "Log in or send an API key.") -> None:
-        super().__init__(message)
+    message = "Log in or send an API key."
 
 
 class InvalidCredentials(DomainError):
@@ -42,11 +44,9 @@ class InvalidCredentials(DomainError):
 
     code = "auth.invalid_credentials"
     status = 401
-    # The user whose dead credential it was, where it is known; for the audit log alone.
+    # The user of the credential, if known; only for the audit log.
     user_id: str | None = None
-
-    def __init__(self, message: str = "The credentials are not valid.") -> None:
-        super().__init__(message)
+    message = "The credentials are not valid."
 
 
 class AmbiguousCredentials(DomainError):
@@ -54,9 +54,7 @@ class AmbiguousCredentials(DomainError):
 
     code = "auth.ambiguous_credentials"
     status = 401
-
-    def __init__(self) -> None:
-        super().__init__("Send either a session cookie or an X-API-Key header, not both.")
+    message = "Send either a session cookie or an X-API-Key header, not both."
 
 
 FORBIDDEN_MESSAGES = {
@@ -112,9 +110,7 @@ class CurrentPasswordInvalid(DomainError):
 
     code = "auth.current_password_invalid"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("The current password is wrong.")
+    message = "The current password is wrong."
 
 
 class PasswordTooShort(DomainError):
@@ -122,9 +118,7 @@ class PasswordTooShort(DomainError):
 
     code = "validation.password_too_short"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("A password has at least 12 characters.")
+    message = "A password has at least 12 characters."
 
 
 class PasswordTooCommon(DomainError):
@@ -132,12 +126,10 @@ class PasswordTooCommon(DomainError):
 
     code = "validation.password_too_common"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This password is easy to guess: it is a common one, or holds the username or the "
-            "name of this service."
-        )
+    message = (
+        "This password is easy to guess: it is a common one, or holds the username or the "
+        "name of this service."
+    )
 
 
 class PasswordUnchanged(DomainError):
@@ -145,9 +137,7 @@ class PasswordUnchanged(DomainError):
 
     code = "validation.password_unchanged"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("The new password equals the current one.")
+    message = "The new password equals the current one."
 
 
 class RequestInvalid(DomainError):
@@ -162,7 +152,6 @@ class RequestInvalid(DomainError):
     LONGEST: ClassVar[int] = 128
 
     def __init__(self, errors: list[Details], more: int = 0) -> None:
-        """``more`` were found besides these ``errors``."""
         listed = [
             {**error, "loc": [_clipped(part, self.LONGEST) for part in error["loc"]]}
             for error in errors[: self.MOST]
@@ -179,7 +168,6 @@ def _clipped(part: Any, longest: int) -> Any:
 
 
 def one_error(loc: list[Any], msg: str, kind: str) -> RequestInvalid:
-    """A RequestInvalid with a single entry."""
     return RequestInvalid([{"loc": loc, "msg": msg, "type": kind}])
 
 
@@ -271,11 +259,7 @@ class RequestMisdirected(DomainError):
 
     code = "request.misdirected"
     status = 421
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This host name is not one of this service: name it in BASE_URL or ALLOWED_HOSTS."
-        )
+    message = "This host name is not one of this service: name it in BASE_URL or ALLOWED_HOSTS."
 
 
 class RequestTimeout(DomainError):
@@ -283,9 +267,7 @@ class RequestTimeout(DomainError):
 
     code = "request.timeout"
     status = 408
-
-    def __init__(self) -> None:
-        super().__init__("The request body did not arrive in time.")
+    message = "The request body did not arrive in time."
 
 
 class MethodNotAllowed(DomainError):
@@ -304,6 +286,4 @@ class Unavailable(DomainError):
 
     code = "server.unavailable"
     status = 503
-
-    def __init__(self) -> None:
-        super().__init__("The service is not available right now; try again.")
+    message = "The service is not available right now; try again."

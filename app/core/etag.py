@@ -13,18 +13,15 @@ def etag(updated_at: int, identifier: str) -> str:
 
 
 def matches(header: str, current: str) -> bool:
-    """Whether a header of one or several tags, or ``*``, names the current one.
-
-    A missing ``W/`` is overlooked.
-    """
+    """Whether a header with tags, or ``*``, names the current tag; ``W/`` is optional."""
     if header.strip() == "*":
         return True
-    known = current.removeprefix("W/").strip('"')
-    return known in _TAG.findall(header) or header.strip().removeprefix("W/").strip('"') == known
+    tag = current.removeprefix("W/").strip('"')
+    return tag in _TAG.findall(header) or header.strip().removeprefix("W/").strip('"') == tag
 
 
 def check_if_match(header: str | None, current: str) -> None:
-    """Go on when the header is absent or matches; raises Conflict ``etag_mismatch`` otherwise."""
+    """Raise Conflict ``etag_mismatch`` if the header is given and does not match."""
     if header is not None and not matches(header, current):
         raise Conflict(
             "etag_mismatch", "This was changed in the meantime; read it again.", etag=current

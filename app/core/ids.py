@@ -1,6 +1,6 @@
-"""Identifiers: monotonic UUIDv7 for every row, and the patterns of ids that clients send.
+"""Ids: monotonic UUIDv7 for every row, and the patterns of ids that clients send.
 
-Ids are canonical lower-case strings everywhere inside; only PostgreSQL stores them as ``uuid``.
+Inside, an id is a canonical lower-case string; only PostgreSQL stores it as ``uuid``.
 """
 
 import os
@@ -19,12 +19,12 @@ _counter = 0
 
 
 def _tick() -> tuple[int, int]:
-    """The next (millisecond, counter): grows even when the clock stands still or steps back."""
-    global _last_ms, _counter  # noqa: PLW0603 - the high-water mark of the process is its state
+    """The next (millisecond, counter); it grows even if the clock stands still or steps back."""
+    global _last_ms, _counter  # noqa: PLW0603 - the state of the process
     with _lock:
-        moment = now_ms()
-        if moment > _last_ms:
-            _last_ms, _counter = moment, 0
+        now = now_ms()
+        if now > _last_ms:
+            _last_ms, _counter = now, 0
         else:
             _counter += 1
             if _counter == _COUNTER_LIMIT:
@@ -33,27 +33,24 @@ def _tick() -> tuple[int, int]:
 
 
 def new_id() -> str:
-    """A new UUIDv7, greater than every one made before it in this process."""
-    moment, counter = _tick()
+    """A new UUIDv7, greater than all that this process made."""
+    millisecond, counter = _tick()
     tail = int.from_bytes(os.urandom(8)) >> 2
-    digits = f"{moment:012x}7{counter:03x}{(0b10 << 62) | tail:016x}"
+    digits = f"{millisecond:012x}7{counter:03x}{(0b10 << 62) | tail:016x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def created_ms(identifier: str) -> int:
-    """The time at which ``new_id`` made this id, in milliseconds.
-
-    Rows take their ``created_at`` from their id, so that both always sort alike.
-    """
+    """The time of an id in milliseconds; a row's ``created_at``, so that both sort alike."""
     return int(identifier[:8] + identifier[9:13], 16)
 
 
 def as_uuid(text: str) -> str | None:
-    """The canonical form of a UUID in the usual 36 characters, or None for any other text."""
+    """The canonical form of a UUID of 36 characters; None for any other text."""
     lowered = text.lower()
     return lowered if UUID_PATTERN.fullmatch(lowered) else None
 
 
 def is_display_id(text: str) -> bool:
-    """Whether this text has the form of a ticket's display id, such as ``OPS-12``."""
+    """Whether the text has the form of a ticket's display id, such as ``OPS-12``."""
     return DISPLAY_ID_PATTERN.fullmatch(text) is not None

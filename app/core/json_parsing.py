@@ -1,6 +1,6 @@
-"""Reading JSON strictly: what two readers could understand differently is refused.
+"""Strict JSON: what two parsers could read differently is refused.
 
-Refused: bytes that are not UTF-8, NaN and Infinity, duplicate keys, lone surrogates, integers
+Refused are bytes that are not UTF-8, NaN and Infinity, duplicate keys, lone surrogates, integers
 beyond 2**53, nesting deeper than 32.
 """
 
@@ -13,7 +13,7 @@ MAX_DIGITS = 19
 
 
 class JsonInvalid(ValueError):
-    """The text is not JSON that Docket reads; the message is a sentence for the client."""
+    """The text is not strict JSON; the message is a sentence for the client."""
 
 
 def loads(raw: bytes) -> Any:
@@ -52,27 +52,27 @@ def _constant(name: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    parsed = dict(pairs)
+    if len(parsed) != len(pairs):
         raise JsonInvalid("An object has the same key twice.")
-    return found
+    return parsed
 
 
 def _check_depth(text: str) -> None:
-    """Refuse deep nesting before the parser meets it; strings are skipped."""
+    """Refuse deep nesting before the parser recurses; brackets in strings do not count."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
-    depth, inside, escaped = 0, False, False
+    depth, in_string, is_escaped = 0, False, False
     for character in text:
-        if inside:
-            if escaped:
-                escaped = False
+        if in_string:
+            if is_escaped:
+                is_escaped = False
             elif character == "\\":
-                escaped = True
+                is_escaped = True
             elif character == '"':
-                inside = False
+                in_string = False
         elif character == '"':
-            inside = True
+            in_string = True
         elif character in "[{":
             depth += 1
             if depth > MAX_DEPTH:
@@ -82,7 +82,7 @@ def _check_depth(text: str) -> None:
 
 
 def _check_surrogates(value: Any) -> None:
-    """Refuse lone surrogates, which no database stores."""
+    """Refuse lone surrogates, which the databases cannot store."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")

@@ -1,8 +1,8 @@
-"""Where a request is answered: on the event loop, in a thread, or in a thread for long work.
+"""Lanes: where a request runs.
 
-A read of SQLite waits for nothing, so the event loop answers it without a change of threads. Code
-that may wait says so by ``require``. Where the lane at hand does not allow that, the request is
-answered anew in the lane that does, so ``require`` comes before anything that cannot be repeated.
+A read of SQLite waits for nothing, so it runs on the event loop without a switch of threads. Code
+that may wait calls ``require``. If the current lane does not allow that, the request starts again
+in one that does. So ``require`` comes before anything that must not run twice.
 """
 
 import time
@@ -13,48 +13,48 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Threads of a process for long work.
+# Threads for long work, in each process.
 LONG_THREADS = 8
 
-# A rule whose request held the event loop for so long is answered by threads for a minute.
+# A URL rule whose request holds the event loop longer runs in threads for OFF_LOOP_SECONDS.
 LONGEST_ON_LOOP_SECONDS = 0.05
 OFF_LOOP_SECONDS = 60.0
 
 
 class Lane(IntEnum):
-    """The lanes, each allowing what those before it do."""
+    """Each lane allows what the lanes before it allow."""
 
-    # On the event loop, which must not wait.
+    # The event loop, which must not wait.
     LOOP = 0
-    # In one of THREADS threads: may wait for the database, for a few seconds.
+    # One of THREADS threads: may wait a few seconds for the database.
     POOL = 1
-    # In one of the threads for exports, imports and other servers.
+    # One of LONG_THREADS threads: for exports, imports and requests to other servers.
     LONG = 2
 
 
 class LaneRequired(BaseException):
-    """The request goes on in this lane; not an Exception, so that nothing handles it on the way."""
+    """The request must run in this lane. A BaseException, so that no ``except`` stops it."""
 
     def __init__(self, lane: Lane) -> None:
         super().__init__(lane)
         self.lane = lane
 
 
-# Outside the server anything may wait.
+# Outside the server all code may wait.
 _lane: ContextVar[Lane] = ContextVar("lane", default=Lane.LONG)
-# The rule of the request on the event loop, and until when rules stay off it (time.monotonic).
+# The URL rule of the request on the event loop, and until when (time.monotonic) rules are off it.
 _rule: ContextVar[str] = ContextVar("rule", default="")
 _off_loop: dict[str, float] = {}
 
 
 def require(lane: Lane) -> None:
-    """Go on in this lane at least; raises LaneRequired."""
+    """Raise LaneRequired if the current lane does not allow what ``lane`` does."""
     if _lane.get() < lane:
         raise LaneRequired(lane)
 
 
 def enter_rule(rule: str) -> None:
-    """Note the URL rule of the request at hand; raises LaneRequired where it is off the loop."""
+    """Note the URL rule of the current request; raises LaneRequired if it is off the loop."""
     if _lane.get() is not Lane.LOOP:
         return
     until = _off_loop.get(rule)
@@ -64,14 +64,14 @@ def enter_rule(rule: str) -> None:
 
 
 def run(lane: Lane, work: Callable[[], T]) -> T:
-    """Do ``work`` in this lane; raises LaneRequired where it belongs elsewhere."""
+    """Run ``work`` in this lane; raises LaneRequired if it needs another one."""
     token = _lane.set(lane)
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         return work()
     finally:
         _lane.reset(token)
         ended = time.monotonic()
-        if lane is Lane.LOOP and ended - began > LONGEST_ON_LOOP_SECONDS:
-            # The keys are the rules of the URL map, so there are only so many.
+        if lane is Lane.LOOP and ended - started > LONGEST_ON_LOOP_SECONDS:
+            # Bounded, because keys are rules of the URL map.
             _off_loop[_rule.get()] = ended + OFF_LOOP_SECONDS

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, scrubbed of secrets as the very last step."""
+"""Structured logs: one JSON object per line, from which secrets are removed last of all."""
 
 import logging
 import sys
@@ -15,20 +15,18 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record, its extra fields and its traceback; never a local variable."""
+    """Formats a record, its extra fields and its traceback, without local variables."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line of JSON without secrets."""
-        line = _begun(record.levelname.lower(), record.name, record.getMessage())
+        line = _common_fields(record.levelname.lower(), record.name, record.getMessage())
         extra = {key: value for key, value in vars(record).items() if key not in _STANDARD}
         line.update(redact(extra))
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _scrubbed(line)
+        return _to_json(line)
 
 
-def _begun(level: str, logger: str, message: str) -> dict[str, Any]:
-    """What every line says."""
+def _common_fields(level: str, logger: str, message: str) -> dict[str, Any]:
     line = {"time": iso(now_ms()), "level": level, "logger": logger, "message": message}
     request = request_id.get()
     if request is not None:
@@ -36,58 +34,56 @@ def _begun(level: str, logger: str, message: str) -> dict[str, Any]:
     return line
 
 
-def _scrubbed(line: dict[str, Any]) -> str:
-    written = orjson.dumps(line, default=str).decode()
-    if scrub(written) == written and "\\" not in written:
-        return written
-    # Escapes can hide a secret's end, so texts are scrubbed before they are written as well.
+def _to_json(line: dict[str, Any]) -> str:
+    json = orjson.dumps(line, default=str).decode()
+    if scrub(json) == json and "\\" not in json:
+        return json
+    # An escape can hide the end of a secret, so the values are scrubbed too.
     cleaned = {
         key: scrub(value) if isinstance(value, str) else value for key, value in line.items()
     }
     return scrub(orjson.dumps(cleaned, default=str).decode())
 
 
-def tell_briefly(logger: logging.Logger, message: str, said: dict[str, Any]) -> None:
-    """What ``logger.info`` would write of a message and its extra fields, none of them secret.
+def info(logger: logging.Logger, message: str, fields: dict[str, Any]) -> None:
+    """Log as ``logger.info`` does with these extra fields, which must not be secret.
 
-    For the line that every request writes: making a record and handing it through the loggers takes
-    twice as long as writing it. Where the root of all loggers has others that listen, they hear of
-    it as always.
+    For the line of each request: a log record takes twice as long as the line. If the root logger
+    has another handler, it gets a record as usual.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
     handlers = logging.getLogger().handlers
     if len(handlers) == 1 and isinstance(handlers[0], Lines):
         with suppress(OSError, ValueError, TypeError):
-            handlers[0].write(_scrubbed(_begun("info", logger.name, message) | said))
+            handlers[0].write(_to_json(_common_fields("info", logger.name, message) | fields))
             return
-    # As logging does, a line that cannot be written is no failure of whoever writes it.
-    logger.info(message, extra=said)
+    # Other handlers need a record; logging also handles a line that cannot be written.
+    logger.info(message, extra=fields)
 
 
 class Lines(logging.StreamHandler[TextIO]):
-    """Writes lines to a stream, in this form."""
+    """Writes records as lines of JSON."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Write to this stream."""
         super().__init__(stream)
         self.setFormatter(JsonFormatter())
 
     def write(self, text: str) -> None:
-        """Write a line as it stands; raises what the stream raises."""
+        """Write a line without formatting it; raises what the stream raises."""
         with self.lock or nullcontext():
             self.stream.write(f"{text}{self.terminator}")
             self.stream.flush()
 
 
 def configure(level: str) -> None:
-    """Send all logging of the process to standard error in this form."""
+    """Send all logs of the process to standard error as lines of JSON."""
     root = logging.getLogger()
     root.handlers[:] = [Lines(sys.stderr)]
     root.setLevel(level)
-    # Of what a line does not show, nothing is looked up (the manual of logging, Optimization).
+    # Do not look up what no line shows (the logging manual, "Optimization").
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None
-    # These print request lines, which hold credentials; our own line replaces them.
+    # These log request lines, which contain credentials. Docket logs its own.
     for name in ("werkzeug", "uvicorn.access", "urllib3"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,7 +1,7 @@
-"""Which hosts and origins are this service's own; a name that an attacker chose is neither.
+"""Which hosts and origins are this service's own.
 
-Without this check, a page of an attacker whose host name suddenly resolves to this machine (DNS
-rebinding) could talk to Docket as if it were a page of Docket.
+This check prevents DNS rebinding: an attacker's host name that resolves to this machine would let
+a page of the attacker act as a page of Docket.
 """
 
 import ipaddress
@@ -16,11 +16,10 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class OwnAddress:
-    """The address of an installation: ``base_url`` where it was set, else the port it serves."""
+    """The address of an installation: ``base_url`` if it is set, else any IP with this port."""
 
     base_url: str | None
     port: int
-    # Further host names that requests may be addressed to.
     allowed_hosts: tuple[str, ...] = ()
 
     def is_host(self, header: str) -> bool:
@@ -34,10 +33,10 @@ class OwnAddress:
 
 @lru_cache(maxsize=256)
 def _is_host(own: OwnAddress, header: str) -> bool:
-    found = _parts(f"http://{header}")
-    if found is None:
+    parts = _parts(f"http://{header}")
+    if parts is None:
         return False
-    name = found[1]
+    name = parts[1]
     if own.base_url is not None and name == urlsplit(own.base_url).hostname:
         return True
     return name == LOCALHOST or _is_ip(name) or name in own.allowed_hosts
@@ -45,24 +44,25 @@ def _is_host(own: OwnAddress, header: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_origin(own: OwnAddress, header: str) -> bool:
-    found = _parts(header)
+    parts = _parts(header)
+    if parts is None:
+        return False
     if own.base_url is not None:
-        return found is not None and found == _parts(own.base_url)
-    return (
-        found is not None and found[2] == own.port and (found[1] == LOCALHOST or _is_ip(found[1]))
-    )
+        return parts == _parts(own.base_url)
+    _, name, port = parts
+    return port == own.port and (name == LOCALHOST or _is_ip(name))
 
 
 def _parts(address: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port of an address that has nothing else."""
+    """Scheme, host and port of an address; None if it has anything else."""
     try:
         split = urlsplit(address)
         port = split.port
     except ValueError:
         return None
     is_whole = split.scheme in PORTS and split.hostname and address.isascii()
-    more = (split.path.strip("/"), split.query, split.fragment, split.username, split.password)
-    if not is_whole or any(more) or split.hostname is None:
+    rest = (split.path.strip("/"), split.query, split.fragment, split.username, split.password)
+    if not is_whole or any(rest) or split.hostname is None:
         return None
     return split.scheme, split.hostname, port if port is not None else PORTS[split.scheme]
 

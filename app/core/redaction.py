@@ -1,4 +1,4 @@
-"""Keeping secrets out of logs: bot tokens, MCP addresses, cookies, passwords."""
+"""Keeps secrets out of logs: bot tokens, MCP addresses, cookies, passwords."""
 
 import re
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 SECRET_FIELDS = frozenset({"password", "token", "secret", "api_key", "private_key"})
 REDACTED = "<redacted>"
 
-# One of these hints stands in whatever a pattern finds. Nearly no text has any, so most texts are
-# not searched.
+# Whatever a pattern matches contains one of its hints. Most texts contain none, so no pattern runs.
 _PATTERNS = (
     (
         ("/mcp/bot/",),
@@ -35,15 +34,15 @@ _HINTS = tuple(dict.fromkeys(hint for hints, _, _ in _PATTERNS for hint in hints
 
 
 def scrub(text: str) -> str:
-    """The text without anything that looks like a credential of ours."""
+    """The text without anything that looks like a credential."""
     lowered = text.casefold()
     for hint in _HINTS:
         if hint in lowered:
-            return _scrubbed(text, lowered)
+            return _substitute(text, lowered)
     return text
 
 
-def _scrubbed(text: str, lowered: str) -> str:
+def _substitute(text: str, lowered: str) -> str:
     for hints, pattern, replacement in _PATTERNS:
         if any(hint in lowered for hint in hints):
             text = pattern.sub(replacement, text)

@@ -1,6 +1,6 @@
 """The rules of text fields, shared by all verbs.
 
-Bodies are kept exactly as sent; titles and names are stripped; NUL is refused everywhere.
+Bodies are kept exactly as sent, titles and names are stripped, and NUL is refused.
 """
 
 import re
@@ -18,7 +18,7 @@ COLOR_PATTERN = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
 def checked(value: str, field: str, longest: int) -> str:
-    """The text as sent, if it holds no NUL and is not too long; raises InvalidField."""
+    """The text as sent; raises InvalidField if it has a NUL or is too long."""
     if "\x00" in value:
         raise InvalidField(field, "nul_character")
     if len(value) > longest:
@@ -40,14 +40,14 @@ def body(value: str, field: str = "body", longest: int = BODY_LENGTH) -> str:
 
 
 def filled_body(value: str, field: str = "body", longest: int = BODY_LENGTH) -> str:
-    """A body that must say something; raises InvalidField."""
+    """A body that must not be blank; raises InvalidField."""
     if not checked(value, field, longest).strip():
         raise InvalidField(field, "blank", f"{field} must not be blank.")
     return value
 
 
 def matching(value: str, field: str, pattern: re.Pattern[str], hint: str) -> str:
-    """Text of a fixed pattern; raises InvalidField with reason ``pattern``."""
+    """A text that matches a pattern; raises InvalidField with reason ``pattern``."""
     if not pattern.fullmatch(value):
         raise InvalidField(field, "pattern", hint)
     return value
@@ -59,15 +59,15 @@ def color(value: str, field: str = "color") -> str:
 
 
 def whole(value: str) -> int | None:
-    """The number that up to nine ASCII digits say; None for anything else.
+    """The number that up to nine ASCII digits spell; None for anything else.
 
-    As a 32-bit column holds it; ``int`` alone takes digits of every script, and gives up on many.
+    It fits into a 32-bit column. ``int`` alone accepts digits of every script.
     """
     return int(value) if _WHOLE.fullmatch(value) else None
 
 
 def same_name(value: str) -> str:
-    """The form in which two names count as the same: Unicode casefold."""
+    """The form in which names are compared: Unicode casefold."""
     return value.casefold()
 
 
@@ -81,7 +81,7 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, dict[str
 
 
 def unified(value: str) -> str:
-    """The text with a newline for each line break; HTML makes one of CRLF and of CR alone."""
+    """The text with LF as its only line break; HTML reads CRLF and CR as line breaks too."""
     return value.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -91,6 +91,6 @@ def unique(values: Iterable[str]) -> list[str]:
 
 
 def named(count: int, what: str) -> str:
-    """What is counted, given as a plural such as ``pages made``, as it is called: ``page made``."""
+    """A plural such as ``pages made``, or its singular ``page made`` if ``count`` is 1."""
     noun, blank, rest = what.partition(" ")
     return f"{noun.removesuffix('s') if count == 1 else noun}{blank}{rest}"

@@ -1,4 +1,4 @@
-"""Kinds of columns that many tables have."""
+"""Column types that many tables share."""
 
 from typing import Any
 
@@ -18,16 +18,15 @@ class Id(TypeDecorator[str]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Choose the column type of the database."""
         if dialect.name == "postgresql":
             return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
         return dialect.type_descriptor(CHAR(36))
 
     def bind_processor(self, _dialect: Dialect) -> None:
-        """Text goes in as it is: PostgreSQL is told that it is a uuid."""
+        """Bind the text unchanged; the statement casts it to ``uuid`` on PostgreSQL."""
 
     def result_processor(self, _dialect: Dialect, _coltype: object) -> None:
-        """Text comes out: ``engines`` sees to it."""
+        """Return the text unchanged; ``connect.py`` has psycopg load a ``uuid`` as text."""
 
 
 # Milliseconds since the epoch.
@@ -35,16 +34,15 @@ Moment = BigInteger
 
 
 def one_of(column: str, values: type[Any]) -> CheckConstraint:
-    """A CHECK that holds a text column to the values of a StrEnum."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
+    """A CHECK that limits a text column to the values of a StrEnum."""
+    allowed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({allowed})", name=column)
 
 
 def id_key() -> Mapped[str]:
-    """The primary key every table has."""
+    """The primary key of every table."""
     return mapped_column(Id, primary_key=True)
 
 
 def short_text(length: int = 200) -> String:
-    """A bounded text column."""
     return String(length)

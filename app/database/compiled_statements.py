@@ -1,8 +1,7 @@
-"""Statements that are compiled once and then run straight on the driver.
+"""Statements that SQLAlchemy compiles once and that run directly on the driver.
 
-SQLAlchemy writes the SQL and says how values are turned; all else it does for each run costs three
-times what SQLite takes to answer. The paths that every request takes use these, inside the same
-units of work as everything else (``db.prepared``).
+SQLAlchemy's overhead for each run is three times what SQLite takes to answer. So the paths of every
+request use these, in the same units of work as all other statements (``session.Prepared``).
 """
 
 import re
@@ -31,156 +30,159 @@ Converter = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update | Delete
 
-# So many values PostgreSQL expects of a list that it cannot see.
+# PostgreSQL plans for a list of this length if it does not see the list.
 PLANNED_LENGTH = 10
 
-# How SQLAlchemy leaves room for the list of an IN.
+# SQLAlchemy's placeholder for the list of an IN.
 _LIST = re.compile(r"(NOT )?IN \(__\[POSTCOMPILE_(\w+)\]\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A statement in the language of one database."""
+    """A statement in the SQL of one database."""
 
     sql: str
-    # The order of its parameters, where that counts; the constants among them; how values turn.
+    # The parameters: their order if they are positional, the constants, and the converters.
     names: tuple[str, ...]
-    fixed: dict[str, Any]
-    into: dict[str, Converter]
-    # The columns whose values are turned on their way out.
-    out_of: tuple[tuple[int, Converter], ...]
+    constants: dict[str, Any]
+    to_driver: dict[str, Converter]
+    # Converters of result columns, by index.
+    from_driver: tuple[tuple[int, Converter], ...]
     row: Callable[[Sequence[Any]], Any]
     has_rows: bool
     is_positional: bool
 
-    def parameters(self, given: dict[str, Any]) -> Any:
-        """The values as the driver takes them."""
-        for name, turn in self.into.items():
-            if name in given:
-                given[name] = turn(given[name])
-        values = {**self.fixed, **given} if self.fixed else given
+    def parameters(self, args: dict[str, Any]) -> Any:
+        """The arguments as the driver takes them; changes ``args``."""
+        for name, convert in self.to_driver.items():
+            if name in args:
+                args[name] = convert(args[name])
+        values = {**self.constants, **args} if self.constants else args
         return [values[name] for name in self.names] if self.is_positional else values
 
-    def rows(self, found: Sequence[Sequence[Any]]) -> list[Any]:
-        """Rows whose columns have names."""
-        if not self.out_of:
-            return list(map(self.row, found))
-        turned = []
-        for one in found:
-            values = list(one)
-            for place, turn in self.out_of:
-                values[place] = turn(values[place])
-            turned.append(self.row(values))
-        return turned
+    def rows(self, records: Sequence[Sequence[Any]]) -> list[Any]:
+        """Named tuples of the driver's records."""
+        if not self.from_driver:
+            return list(map(self.row, records))
+        rows = []
+        for record in records:
+            values = list(record)
+            for index, convert in self.from_driver:
+                values[index] = convert(values[index])
+            rows.append(self.row(values))
+        return rows
 
 
 def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> Compiled:
-    """Compile a statement whose parameters are named; a list for ``IN`` is an expanding one.
+    """Compile a statement with named parameters; a list for ``IN`` is an expanding one.
 
-    ``planned_once``: no value of its lists should change how PostgreSQL goes about it.
+    With ``planned_once``, PostgreSQL keeps one plan for lists of all lengths (``_padded``).
     """
-    made: Any = statement.compile(dialect=dialect)
+    source: Any = statement.compile(dialect=dialect)
     on_sqlite = dialect.name == "sqlite"
-    # What INSERT, UPDATE and DELETE return is exported; what SELECT has is selected.
+    # A SELECT has selected columns; INSERT, UPDATE and DELETE export what they return.
     columns = list(getattr(statement, "selected_columns", statement.exported_columns))
-    outs = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
-    kind = _row_of(tuple(str(column.key) for column in columns))
-    binds = {name: bind for bind, name in made.bind_names.items()}
-    turns = {name: _converter_in(bind, dialect) for name, bind in binds.items()}
+    processors = [
+        column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns
+    ]
+    binds = {name: bind for bind, name in source.bind_names.items()}
+    converters = {name: _parameter_converter(bind, dialect) for name, bind in binds.items()}
     if planned_once and not on_sqlite:
-        turns |= {name: _filled for name, bind in binds.items() if bind.expanding}
-    fixed = {name: bind.effective_value for name, bind in binds.items() if not bind.required}
+        converters |= {name: _padded for name, bind in binds.items() if bind.expanding}
+    constants = {name: bind.effective_value for name, bind in binds.items() if not bind.required}
 
-    def room_for_list(found: re.Match[str]) -> str:
-        negation, name = found[1] or "", found[2]
+    def list_parameter(placeholder: re.Match[str]) -> str:
+        negation, name = placeholder[1] or "", placeholder[2]
         if on_sqlite:
             return f"{negation}IN (SELECT value FROM json_each(?))"  # noqa: S608 - two constants
-        # A join with the list would have PostgreSQL read a whole small table.
-        compared = "<> ALL" if negation else "= ANY"
-        return f"{compared} (%({name})s::{binds[name].type.compile(dialect)}[])"
+        # Not a join with the list: for that, PostgreSQL reads a small table as a whole.
+        operator = "<> ALL" if negation else "= ANY"
+        return f"{operator} (%({name})s::{binds[name].type.compile(dialect)}[])"
 
-    sql = _LIST.sub(room_for_list, made.string)
     return Compiled(
-        sql=sql,
-        names=tuple(made.positiontup or ()),
-        fixed={
-            name: turn(value) if (turn := turns[name]) else value for name, value in fixed.items()
+        sql=_LIST.sub(list_parameter, source.string),
+        names=tuple(source.positiontup or ()),
+        constants={
+            name: convert(value) if (convert := converters[name]) else value
+            for name, value in constants.items()
         },
-        into={name: turn for name, turn in turns.items() if turn and name not in fixed},
-        out_of=tuple((place, turn) for place, turn in enumerate(outs) if turn is not None),
-        row=kind,
+        to_driver={
+            name: convert
+            for name, convert in converters.items()
+            if convert and name not in constants
+        },
+        from_driver=tuple((index, convert) for index, convert in enumerate(processors) if convert),
+        row=_row_type(tuple(str(column.key) for column in columns)),
         has_rows=bool(columns),
         is_positional=on_sqlite,
     )
 
 
-def _row_of(names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """Makes named tuples, as ``_make`` does, without a function of Python's for each row."""
-    kind: Any = namedtuple("Row", names)  # type: ignore[misc]  # the names are known here alone
-    return partial(tuple.__new__, kind)
+def _row_type(names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
+    """A constructor of named tuples; it is faster than ``_make``, a function of Python's."""
+    row: Any = namedtuple("Row", names)  # type: ignore[misc]  # names of this statement
+    return partial(tuple.__new__, row)
 
 
-def _converter_in(bind: BindParameter[Any], dialect: Dialect) -> Converter | None:
-    turn = bind.type.dialect_impl(dialect).bind_processor(dialect)
+def _parameter_converter(bind: BindParameter[Any], dialect: Dialect) -> Converter | None:
     if not bind.expanding:
-        return turn
+        return bind.type.dialect_impl(dialect).bind_processor(dialect)
     if dialect.name == "sqlite":
         return lambda values: orjson.dumps(values).decode()
     return None
 
 
-def _filled(values: list[Any]) -> list[Any]:
-    """A list, filled up with its first value to the length planned for.
+def _padded(values: list[Any]) -> list[Any]:
+    """A list, padded with its first value to PLANNED_LENGTH.
 
-    For fewer values the plan that fits them seems so much cheaper to PostgreSQL than the one that
-    it has that it plans anew for each run, which takes longer than the run.
+    For a shorter list, PostgreSQL expects a better plan and makes one for each run. That takes
+    longer than the run.
     """
     return [*values, *values[:1] * (PLANNED_LENGTH - len(values))]
 
 
-def run(connection: Connection, prepared: Compiled, given: dict[str, Any]) -> list[Any]:
-    """All rows of the statement, if it has any; raises DBAPIError as SQLAlchemy does."""
+def run(connection: Connection, prepared: Compiled, args: dict[str, Any]) -> list[Any]:
+    """Run the statement and return its rows; raises DBAPIError as SQLAlchemy does."""
     driver: Any = connection.connection.dbapi_connection
-    values = prepared.parameters(given)
+    values = prepared.parameters(args)
     try:
-        found = _executed(driver, prepared, values)
-        # Within a pipeline, to ask for rows is to wait for them.
-        return prepared.rows(found.fetchall()) if prepared.has_rows else []
+        cursor = _execute(driver, prepared, values)
+        # In a pipeline, fetching waits for the server.
+        return prepared.rows(cursor.fetchall()) if prepared.has_rows else []
     except connection.dialect.loaded_dbapi.Error as error:
         raise wrapped(connection, prepared.sql, error) from error
 
 
-def _executed(driver: Any, prepared: Compiled, values: Any) -> Any:
-    """The cursor in which the statement ran."""
+def _execute(driver: Any, prepared: Compiled, values: Any) -> Any:
     if prepared.is_positional:
         if not driver.in_transaction:
-            # As ``engines`` begins a transaction that only reads.
+            # As ``connect.py`` begins a transaction that only reads.
             driver.execute("BEGIN")
         return driver.execute(prepared.sql, values)
     try:
         return driver.execute(prepared.sql, values, prepare=True)
     except InvalidSqlStatementName:
         if not driver.autocommit:
-            # The transaction is spoilt; it runs anew (``failures.is_retryable``).
+            # The transaction has failed; it runs again (``failures.is_retryable``).
             raise
-        # Somebody had the server forget its statements; by this the driver forgets them too.
+        # Somebody deallocated the prepared statements. This has psycopg forget them too.
         driver.execute("DEALLOCATE ALL")
         return driver.execute(prepared.sql, values, prepare=True)
 
 
 def wrapped(connection: Connection, sql: str | None, error: Any) -> BaseException:
-    """The driver's error as one of SQLAlchemy's; a lost connection leaves the pool."""
+    """The driver's error as SQLAlchemy's; invalidates a connection that is lost."""
     dialect = connection.dialect
-    lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
-    if lost:
+    is_lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+    if is_lost:
         connection.invalidate(error)
-    made: BaseException = DBAPIError.instance(
+    wrapper: BaseException = DBAPIError.instance(
         sql,
         None,
         error,
         dialect.loaded_dbapi.Error,
         hide_parameters=True,
-        connection_invalidated=lost,
+        connection_invalidated=is_lost,
         dialect=dialect,
     )
-    return made
+    return wrapper

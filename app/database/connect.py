@@ -1,9 +1,13 @@
-"""How each database is opened."""
+"""Connections to each database: how they are opened and reused, and how transactions begin."""
 
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 import psycopg
@@ -15,21 +19,24 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.core.lanes import LONG_THREADS
 from app.database.compiled_statements import wrapped
 
-# The execution option of a connection that writes.
+# Execution options of a connection: it writes, it only reads, its commits do not wait for the disk.
 WRITES = "docket_writes"
-# The execution option of a connection that only reads.
 READS = "docket_reads"
-# The execution option of one whose commit need not wait for the disk.
 ASYNC_COMMIT = "docket_async_commit"
 
-# Ids are text to everyone here (``columns.Id``), so no connection makes an object of each.
+# Ids are text (``columns.Id``), so psycopg need not make UUID objects.
 psycopg.adapters.register_loader("uuid", TextLoader)
 
-# A connection that was used less than this ago is not asked whether it still lives.
+# A connection that was used more recently is not tested before its next use.
 FRESH_SECONDS = 1.0
-# When a connection was used last.
+# Keys of a connection's ``info``: when it was last used, and its level of synchronous commit.
 SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
+
+# More than two units rarely read at once, and the pool needs its connections.
+MOST_KEPT = 2
+_adding = threading.Lock()
+_kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
 
 SQLITE_PRAGMAS = (
     "journal_mode=WAL",
@@ -43,27 +50,27 @@ SQLITE_PRAGMAS = (
     "trusted_schema=OFF",
     "cell_size_check=ON",
     "mmap_size=0",
-    # Some builds (Debian's) write zeros over all that is deleted. Pages that become free would have
-    # to be written for nothing else: a fifth of what creating a ticket writes, its index included.
+    # Some builds (Debian's) overwrite what is deleted with zeros. That would write free pages too:
+    # a fifth of all that creating a ticket writes.
     "secure_delete=FAST",
 )
 
 POSTGRES_OPTIONS = (
-    # No statement of ours runs for so long that compiling it would pay.
+    # No statement runs long enough for compilation to pay.
     "-c jit=off -c statement_timeout=15000 -c lock_timeout=5000 "
     "-c idle_in_transaction_session_timeout=30000 -c timezone=UTC"
 )
 
 
 def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
-    """The options of ``create_engine`` for one process with this many threads for requests."""
+    """The options of ``create_engine`` for a process with this many request threads."""
     common: dict[str, Any] = {
-        # And those of the jobs.
+        # Request threads, and four for the jobs.
         "pool_size": threads + LONG_THREADS + 4,
         "max_overflow": 0,
-        # The connection that was used last has its pages in its cache, and was there a moment ago.
+        # The last used connection has a warm cache, and probably still lives.
         "pool_use_lifo": True,
-        # SQL errors must not print what clients sent (secrets among it).
+        # SQL errors must not print what clients sent: it can be secret.
         "hide_parameters": True,
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
@@ -88,7 +95,7 @@ def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
 
 
 def prepare(engine: Engine) -> None:
-    """Attach what this engine needs to each new connection and transaction."""
+    """Attach the listeners for new connections and transactions."""
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _open_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -100,21 +107,37 @@ def prepare(engine: Engine) -> None:
 
 
 def for_writing(connection: Connection, *, async_commit: bool = False) -> Connection:
-    """The connection, whose transactions write; ``async_commit`` as in ``db.transaction``."""
+    """Have the connection's transactions write; ``async_commit`` as in ``transaction``."""
     return connection.execution_options(**{WRITES: True, ASYNC_COMMIT: async_commit})
 
 
-def for_reading(connection: Connection) -> Connection:
-    """The connection, which until it is back in the pool opens no transaction on PostgreSQL.
+@contextmanager
+def connected(engine: Engine) -> Iterator[Connection]:
+    """A connection for reading; after an exception it goes back to the pool.
 
-    At READ COMMITTED each statement sees what is committed when it starts, so around what only
-    reads a transaction would add nothing but two turns to the server.
+    The last ones are reused without the pool: its checkout and checkin would take a quarter of a
+    short request.
+    """
+    connection = _acquire(engine)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+    _release(engine, connection)
+
+
+def _for_reading(connection: Connection) -> Connection:
+    """Have the connection open no transaction on PostgreSQL until it is back in the pool.
+
+    At READ COMMITTED each statement has its own snapshot anyway. A transaction around reads would
+    only add two round trips.
     """
     return connection.execution_options(**{READS: True})
 
 
-def is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
-    """Whether the server is still there; it is not asked where it was a moment ago."""
+def _is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
+    """Whether the connection still works; one that was just used is not tested."""
     if time.monotonic() - info.get(SEEN, 0.0) < FRESH_SECONDS:
         return True
     try:
@@ -125,7 +148,7 @@ def is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
 
 
 def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Take BEGIN into our own hands and make commits durable."""
+    """Switch off implicit transactions and make commits durable."""
     connection.isolation_level = None
     for pragma in SQLITE_PRAGMAS:
         row = connection.execute(f"PRAGMA {pragma}").fetchone()
@@ -137,10 +160,10 @@ def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Writers take the write lock at once: a read that upgrades fails under load."""
+    """Begin; a writer takes the write lock at once, as an upgrade from reading can fail."""
     driver: Any = connection.connection.dbapi_connection
     if driver.in_transaction:
-        # A prepared statement of a unit of work that reads began it (prepared.py).
+        # A compiled statement began the transaction (compiled_statements.py).
         return
     options = connection.get_execution_options()
     if options.get(WRITES, False):
@@ -151,14 +174,14 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _set_synchronous(connection: Connection, level: str) -> None:
-    """Whether commits of this connection wait for the disk; it remembers the level."""
+    """Set whether commits wait for the disk, unless the connection is set so already."""
     if connection.info.get(_SYNCHRONOUS, "FULL") != level:
         _run(connection, f"PRAGMA synchronous={level}")
         connection.info[_SYNCHRONOUS] = level
 
 
 def _run(connection: Connection, sql: str) -> None:
-    """Run this straight on SQLite: by SQLAlchemy it would take a fourth of a short write."""
+    """Run SQL on the driver: through SQLAlchemy it takes a fourth of a short write."""
     driver: Any = connection.connection.dbapi_connection
     try:
         driver.execute(sql)
@@ -181,8 +204,8 @@ def _begin_postgres(connection: Connection) -> None:
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """Raise DisconnectionError where it is dead, on which the pool opens another connection."""
-    if not is_alive(engine, driver, record.info):
+    """Raise DisconnectionError if the connection is dead: the pool then opens another."""
+    if not _is_alive(engine, driver, record.info):
         raise DisconnectionError
 
 
@@ -190,3 +213,48 @@ def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
         driver.autocommit = True
         record.info[SEEN] = time.monotonic()
+
+
+def _acquire(engine: Engine) -> Connection:
+    kept = _kept.get(engine)
+    while kept:
+        try:
+            connection = kept.pop()
+        except IndexError:
+            # Another thread took the last one.
+            break
+        if _is_alive(engine, connection.connection.dbapi_connection, connection.info):
+            return connection
+        connection.invalidate()
+        connection.close()
+    return _for_reading(engine.connect())
+
+
+def _release(engine: Engine, connection: Connection) -> None:
+    kept = _kept.get(engine)
+    if kept is None:
+        kept = _kept.setdefault(engine, [])
+        event.listen(engine, "engine_disposed", _discard_all)
+    if connection.invalidated or connection.in_transaction():
+        connection.close()
+        return
+    driver: Any = connection.connection.dbapi_connection
+    if engine.dialect.name == "sqlite" and driver.in_transaction:
+        # A compiled statement began it, which SQLAlchemy's connection does not know.
+        driver.rollback()
+    connection.info[SEEN] = time.monotonic()
+    with _adding:
+        has_room = len(kept) < MOST_KEPT
+        if has_room:
+            kept.append(connection)
+    if not has_room:
+        connection.close()
+
+
+def _discard_all(engine: Engine) -> None:
+    """Keep no connection of a disposed engine: a fork must not share any."""
+    kept = _kept[engine]
+    while kept:
+        connection = kept.pop()
+        connection.invalidate()
+        connection.close()

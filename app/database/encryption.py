@@ -1,8 +1,7 @@
-"""Encryption of what the database must keep but whoever reads it must not learn.
+"""Encryption of secrets in the database: AES-256-GCM.
 
-AES-256-GCM under a key that HKDF derives from SECRET_KEY and a context: another context, another
-key. A sealed value is a header that names the SECRET_KEY, a random nonce and the ciphertext. Values
-without a header are opened as well: the first release wrote none.
+HKDF derives the key from SECRET_KEY and a context. A sealed value is a header that names the
+SECRET_KEY, a random nonce and the ciphertext. Values of the first release have no header.
 """
 
 import os
@@ -20,39 +19,39 @@ NONCE_BYTES = 12
 
 
 def header() -> bytes:
-    """How every value begins that is sealed under the SECRET_KEY of now."""
+    """The first bytes of every value that the current SECRET_KEY sealed."""
     return _header(_secrets()[0])
 
 
 def encrypt(content: bytes, context: str) -> bytes:
-    """Encrypt ``content``; only the same context and SECRET_KEY open it."""
+    """Encrypt ``content``; only the same context and SECRET_KEY decrypt it."""
     secret = _secrets()[0]
     nonce = os.urandom(NONCE_BYTES)
-    begun = _header(secret)
-    return begun + nonce + AESGCM(_key(secret, context)).encrypt(nonce, content, begun)
+    prefix = _header(secret)
+    return prefix + nonce + AESGCM(_key(secret, context)).encrypt(nonce, content, prefix)
 
 
 def decrypt(sealed: bytes, context: str) -> bytes:
-    """Decrypt what ``seal`` made under SECRET_KEY or SECRET_KEY_PREVIOUS.
+    """Decrypt with SECRET_KEY or SECRET_KEY_PREVIOUS.
 
-    Raises InvalidTag where the context is another one, or the key is neither of them.
+    Raises InvalidTag if the context differs, or neither key sealed it.
     """
     return _opened(sealed, context)[1]
 
 
 def is_under_previous_key(sealed: bytes, context: str) -> bool:
-    """Whether SECRET_KEY_PREVIOUS opens it and SECRET_KEY does not; raises InvalidTag."""
+    """Whether only SECRET_KEY_PREVIOUS decrypts it; raises InvalidTag if neither does."""
     return _opened(sealed, context)[0] != _secrets()[0]
 
 
 def _opened(sealed: bytes, context: str) -> tuple[str, bytes]:
-    """The secret that opens it, and what it holds."""
+    """The key that sealed it, and the content; raises InvalidTag."""
     for secret in _secrets():
-        begun = _header(secret)
-        for skipped, authenticated in ((begun, begun), (b"", None)):
-            if not sealed.startswith(skipped):
+        prefix = _header(secret)
+        for start, authenticated in ((prefix, prefix), (b"", None)):
+            if not sealed.startswith(start):
                 continue
-            rest = sealed[len(skipped) :]
+            rest = sealed[len(start) :]
             try:
                 content = AESGCM(_key(secret, context)).decrypt(
                     rest[:NONCE_BYTES], rest[NONCE_BYTES:], authenticated
@@ -64,7 +63,7 @@ def _opened(sealed: bytes, context: str) -> tuple[str, bytes]:
 
 
 def _secrets() -> tuple[str, ...]:
-    """The SECRET_KEY of now, and those that still open what was sealed under them."""
+    """The current SECRET_KEY, then the previous one."""
     config = current_app.config
     return (config["SECRET_KEY"], *(config["SECRET_KEY_FALLBACKS"] or ()))
 

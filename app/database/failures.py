@@ -1,4 +1,4 @@
-"""What failures of the databases mean."""
+"""What errors of the databases mean: an outage, a collision, a duplicate."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.core.errors import Unavailable
 
-# PostgreSQL's classes of "not now": connection lost, shutting down, out of resources, read-only
-# after a failover, lock and statement time-outs, disk full.
+# PostgreSQL: connection lost, shutting down, out of resources, read-only after a failover, lock and
+# statement timeouts, disk full.
 _OUTAGE_STATES = ("08", "57P0", "53", "55P03", "57014", "25006", "25P03", "58030")
 _SQLITE_OUTAGES = (
     "SQLITE_BUSY",
@@ -25,25 +25,25 @@ _SQLITE_OUTAGES = (
 
 
 def is_outage(error: DBAPIError) -> bool:
-    """Whether the database is out of reach or out of means, not asked something wrong."""
+    """Whether the database is out of reach or out of resources."""
     cause = error.orig
     if isinstance(cause, sqlite3.Error):
         name = getattr(cause, "sqlite_errorname", "") or ""
         return name.startswith(_SQLITE_OUTAGES)
     state = getattr(cause, "sqlstate", None)
     if state is None:
-        return error.connection_invalidated or isinstance(error, InterfaceError) or _lost(error)
+        return error.connection_invalidated or isinstance(error, InterfaceError) or _is_lost(error)
     return str(state).startswith(_OUTAGE_STATES)
 
 
-def _lost(error: DBAPIError) -> bool:
-    """psycopg reports a connection that cannot be made, or broke, without a state."""
+def _is_lost(error: DBAPIError) -> bool:
+    """Whether the connection failed, which psycopg reports without a state."""
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
 
 
 @contextmanager
 def outages() -> Iterator[None]:
-    """Meanwhile, Unavailable is raised where the database cannot be reached."""
+    """Raise Unavailable for an outage inside."""
     try:
         yield
     except (PoolTimeout, DBAPIError) as error:
@@ -53,7 +53,7 @@ def outages() -> Iterator[None]:
 
 
 def outage_in_words(error: Unavailable) -> str:
-    """Why the database is out of reach, in its own words, for whoever runs the server."""
+    """The database's own reason for an outage, for the operator of the server."""
     cause = error.__cause__
     if not isinstance(cause, DBAPIError):
         return error.message
@@ -61,20 +61,18 @@ def outage_in_words(error: Unavailable) -> str:
     return f"The database is out of reach: {first_line}"
 
 
-# Serialization failure, deadlock, and a row that was deleted after it was read and before another
-# row came to refer to it. Run anew, the work finds out and says so. Last, a statement that the
-# server kept ready and somebody had it forget (``prepared.run``).
+# Serialization failure; deadlock; a foreign key to a row that was deleted meanwhile, which the next
+# run reports; a prepared statement that somebody deallocated (``compiled_statements.run``).
 _RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
 
 
 def is_retryable(error: Exception) -> bool:
-    """Whether PostgreSQL's refusal is the mark of a collision, so that the work runs anew."""
+    """Whether PostgreSQL refused because of a collision, so that the work should run again."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return state in _RETRYABLE_STATES
 
 
 def is_unique_violation(error: IntegrityError) -> bool:
-    """Whether a unique index refused the row."""
     state = getattr(error.orig, "sqlstate", None)
     name = getattr(error.orig, "sqlite_errorname", "") or ""
     return state == "23505" or name in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}

@@ -1,8 +1,8 @@
-"""Group commit: writes that many threads ask for at the same time, done in one transaction.
+"""Group commit: concurrent writes of several threads share one transaction.
 
-What a commit costs is nearly the same for one row as for ten. Whoever comes first leads: while it
-waits for the writer lock, or for PostgreSQL, others come, and it writes for all of them. No thread
-waits for a timer, and each goes on when its own write is committed.
+A commit costs nearly the same for one row as for ten. The first thread leads: while it waits for
+the writer lock or for PostgreSQL, other threads queue, and it writes for all of them. No thread
+waits for a timer, and each continues once its own write is committed.
 """
 
 import threading
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting(Generic[T]):
-    """Something to write; its thread is woken once it is over, or to lead before."""
+class _Entry(Generic[T]):
+    """A queued write; its thread is woken when the write is over, or to lead."""
 
     item: T
     leads: bool = False
@@ -28,48 +28,48 @@ class _Waiting(Generic[T]):
 
 
 class GroupCommit(Generic[T]):
-    """One kind of write to one application's database, gathered over the threads of this process.
+    """One kind of write, grouped over the threads of this process.
 
-    ``write`` writes one item in the transaction at hand, in any thread: all it needs to know of the
-    request is in the item. ``async_commit`` is as in ``db.transaction``.
+    ``write`` writes one item in the current transaction. It may run in any thread, so the item has
+    all that it needs of the request. ``async_commit`` is as in ``transaction``.
     """
 
     def __init__(self, write: Callable[[T], object], *, async_commit: bool = False) -> None:
         self._write = write
         self._async_commit = async_commit
         self._guard = threading.Lock()
-        self._waiting: list[_Waiting[T]] = []
+        self._queue: list[_Entry[T]] = []
         self._is_led = False
 
     def do(self, item: T) -> None:
-        """Write the item; returns when it is committed.
+        """Write the item and return once it is committed.
 
         Raises Unavailable, and what ``write`` raises for this item.
         """
-        mine = _Waiting(item)
+        entry = _Entry(item)
         with self._guard:
-            self._waiting.append(mine)
-            mine.leads = not self._is_led
+            self._queue.append(entry)
+            entry.leads = not self._is_led
             self._is_led = True
-        if not mine.leads:
-            mine.woken.wait()
-        if mine.leads:
+        if not entry.leads:
+            entry.woken.wait()
+        if entry.leads:
             self._lead()
-        if mine.outage is not None:
-            raise Unavailable from mine.outage
-        if not mine.is_written:
-            # Another's item may have spoiled the transaction of all.
+        if entry.outage is not None:
+            raise Unavailable from entry.outage
+        if not entry.is_written:
+            # The item of another thread may have failed the shared transaction.
             run_write(lambda: self._write(item), async_commit=self._async_commit)
 
     def _lead(self) -> None:
-        """Write for all who wait once the transaction has begun, and wake them."""
-        taken: list[_Waiting[T]] = []
+        """Write for all threads that have queued when the transaction begins, and wake them."""
+        taken: list[_Entry[T]] = []
 
         def write_all() -> None:
             taken.extend(self._take())
             with pipeline():
-                for one in taken:
-                    self._write(one.item)
+                for entry in taken:
+                    self._write(entry.item)
 
         is_written, outage = False, None
         try:
@@ -77,28 +77,27 @@ class GroupCommit(Generic[T]):
             is_written = True
         except Unavailable as error:
             outage = error
-        except Exception:  # noqa: S110 - each tries alone, and hears its own
+        except Exception:  # noqa: S110 - each thread retries alone and raises its own error
             pass
         finally:
             if not is_written:
                 taken += self._take()
             self._wake(taken, is_written=is_written, outage=outage)
 
-    def _take(self) -> list[_Waiting[T]]:
+    def _take(self) -> list[_Entry[T]]:
         with self._guard:
-            taken, self._waiting = self._waiting, []
+            taken, self._queue = self._queue, []
         return taken
 
     def _wake(
-        self, taken: list[_Waiting[T]], *, is_written: bool, outage: Unavailable | None
+        self, taken: list[_Entry[T]], *, is_written: bool, outage: Unavailable | None
     ) -> None:
-        """Wake those for whom it is over, and the first of those who came too late to lead."""
+        """Wake the threads of these entries, and the next leader if others have queued."""
         with self._guard:
-            self._is_led = bool(self._waiting)
-            if self._waiting:
-                late = self._waiting[0]
-                late.leads = True
-                late.woken.set()
-        for one in taken:
-            one.is_written, one.outage = is_written, outage
-            one.woken.set()
+            self._is_led = bool(self._queue)
+            if self._queue:
+                self._queue[0].leads = True
+                self._queue[0].woken.set()
+        for entry in taken:
+            entry.is_written, entry.outage = is_written, outage
+            entry.woken.set()

@@ -1,11 +1,8 @@
 """Idempotent creates: one stored answer per (actor, key), in the transaction of the change.
 
-The record is inserted before the work and committed with it. A second request with the key meets
-the unique index: PostgreSQL makes it wait, SQLite's one writer orders it, and then it replays. A
-refused request rolls its record back, so its key stays free.
-
-A stored answer can hold a token or a secret, so the table knows only a hash of the key, and the
-answer is sealed under a key made of the presented Idempotency-Key and SECRET_KEY.
+The record is inserted before the work, so a concurrent request with the same key waits and then
+replays. A refused request rolls its record back. An answer can contain a secret: the table has only
+a hash of the key, and the answer is sealed under the Idempotency-Key and SECRET_KEY.
 """
 
 import hashlib
@@ -31,7 +28,7 @@ KEY_LENGTH = 128
 
 
 class IdempotencyRecord(Base):
-    """The answer to one keyed create, kept until it expires."""
+    """The answer to one create with a key, until it expires."""
 
     __tablename__ = "idempotency_records"
     __table_args__ = (
@@ -51,7 +48,7 @@ class IdempotencyRecord(Base):
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What a keyed create answered: its status, body and replayable headers."""
+    """The answer to a create with a key; ``headers`` are those to replay."""
 
     status: int
     body: bytes
@@ -81,74 +78,77 @@ def fingerprint(method: str, path: str, body: Any) -> str:
     return hashlib.sha256(f"{method} {path}\n".encode() + canonical).hexdigest()
 
 
-def claim(actor_user_id: str, key: str, print_: str, ttl_hours: int) -> Claim | StoredAnswer:
-    """Claim the key for this transaction, or give the stored answer to replay.
+def claim(
+    actor_user_id: str, key: str, request_fingerprint: str, ttl_hours: int
+) -> Claim | StoredAnswer:
+    """Claim the key for this transaction, or return the stored answer to replay.
 
-    Raises Conflict ``idempotency_mismatch`` where the key was used for another request.
+    Raises Conflict ``idempotency_mismatch`` if the key was used for another request.
     """
-    hashed = hashlib.sha256(key.encode()).hexdigest()
-    moment = now_ms()
-    _forget_expired(actor_user_id, hashed, moment)
+    key_hash = hashlib.sha256(key.encode()).hexdigest()
+    now = now_ms()
+    _delete_expired(actor_user_id, key_hash, now)
     record_id = ids.new_id()
     values = {
         "id": record_id,
         "actor_user_id": actor_user_id,
-        "key_hash": hashed,
-        "fingerprint": print_,
-        "created_at": moment,
-        "expires_at": moment + ttl_hours * HOUR_MS,
+        "key_hash": key_hash,
+        "fingerprint": request_fingerprint,
+        "created_at": now,
+        "expires_at": now + ttl_hours * HOUR_MS,
     }
     dialect = postgresql if is_postgresql() else sqlite
-    inserted = session.execute(
+    inserted_id = session.execute(
         dialect.insert(IdempotencyRecord)
         .values(values)
         .on_conflict_do_nothing(index_elements=["actor_user_id", "key_hash"])
         .returning(IdempotencyRecord.id)
     ).scalar()
-    if inserted is not None:
+    if inserted_id is not None:
         return Claim(record_id, key)
-    return _stored(actor_user_id, hashed, key, print_)
+    return _stored(actor_user_id, key_hash, key, request_fingerprint)
 
 
-def _forget_expired(actor_user_id: str, hashed: str, moment: int) -> None:
+def _delete_expired(actor_user_id: str, key_hash: str, now: int) -> None:
     session.execute(
         delete(IdempotencyRecord).where(
             IdempotencyRecord.actor_user_id == actor_user_id,
-            IdempotencyRecord.key_hash == hashed,
-            IdempotencyRecord.expires_at <= moment,
+            IdempotencyRecord.key_hash == key_hash,
+            IdempotencyRecord.expires_at <= now,
         )
     )
 
 
-def _stored(actor_user_id: str, hashed: str, key: str, print_: str) -> StoredAnswer:
+def _stored(actor_user_id: str, key_hash: str, key: str, request_fingerprint: str) -> StoredAnswer:
     row = session.execute(
         select(
             IdempotencyRecord.fingerprint, IdempotencyRecord.status, IdempotencyRecord.sealed
         ).where(
-            IdempotencyRecord.actor_user_id == actor_user_id, IdempotencyRecord.key_hash == hashed
+            IdempotencyRecord.actor_user_id == actor_user_id,
+            IdempotencyRecord.key_hash == key_hash,
         )
     ).one()
-    if row.fingerprint != print_ or row.status is None or row.sealed is None:
+    if row.fingerprint != request_fingerprint or row.status is None or row.sealed is None:
         raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
     try:
-        opened = orjson.loads(encryption.decrypt(row.sealed, f"idempotency:{key}"))
+        content = orjson.loads(encryption.decrypt(row.sealed, f"idempotency:{key}"))
     except InvalidTag:
         raise Conflict(
             "idempotency_mismatch",
             "This Idempotency-Key was used, and its answer was sealed under another SECRET_KEY.",
         ) from None
-    return StoredAnswer(row.status, opened["body"].encode(), opened["headers"])
+    return StoredAnswer(row.status, content["body"].encode(), content["headers"])
 
 
 class _Undone(Exception):
-    """Ends a savepoint whose work is not wanted."""
+    """Rolls a savepoint back."""
 
 
 def judge_replay(work: Callable[[], object]) -> None:
-    """Refuse to replay an answer to a request that its actor may no longer make.
+    """Refuse to replay the answer to a request that its actor may not make any more.
 
-    The request is made once more and undone. Raises Forbidden and NotFound; what else it meets is
-    what it did itself, the first time.
+    The work runs again and is rolled back. Raises its Forbidden and NotFound. Other errors are
+    consequences of the first run.
     """
     try:
         with savepoint():
@@ -161,9 +161,9 @@ def judge_replay(work: Callable[[], object]) -> None:
 
 
 def last_expiry_under_other_keys() -> int | None:
-    """When the last answer expires that the SECRET_KEY of now does not open; None without one.
+    """When the last answer that the current SECRET_KEY does not decrypt expires, or None.
 
-    Nobody can seal those anew: the Idempotency-Keys that they need are not kept.
+    Such answers cannot be sealed again: the Idempotency-Keys for that are not stored.
     """
     expiry: int | None = session.scalar(
         select(func.max(IdempotencyRecord.expires_at)).where(
@@ -176,7 +176,7 @@ def last_expiry_under_other_keys() -> int | None:
 
 
 def keep(claimed: Claim, answer: StoredAnswer) -> None:
-    """Store the answer under a claimed key; it commits with the change."""
+    """Store the answer under a claimed key, in the transaction of the change."""
     content = orjson.dumps({"body": answer.body.decode(), "headers": answer.headers})
     session.execute(
         update(IdempotencyRecord)

@@ -1,9 +1,12 @@
-"""Locks that no row stands for, held until the end of the transaction.
+"""Locks for what no row represents: of a transaction, and of the server on a SQLite file."""
 
-SQLite needs none: there is one writer at a time.
-"""
-
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 from sqlalchemy import func, select
 
@@ -12,13 +15,13 @@ from app.database.session import is_postgresql, session
 
 
 class Lock(IntEnum):
-    """The keys of PostgreSQL's advisory locks; one list, so that no two meanings share a key."""
+    """The keys of PostgreSQL's advisory locks, in one list so that all differ."""
 
     MIGRATION = 7000
     FIRST_SETUP = 7001
     RELATIONS = 7002
     LAST_ACTIVE_HUMAN = 7003
-    # With a user's key beside it (accounts/credential_lock.py).
+    # Together with a key of the user (accounts/credential_lock.py).
     CREDENTIALS = 7004
     WIKI_SLUGS = 7005
     OUTBOX = 7006
@@ -27,14 +30,52 @@ class Lock(IntEnum):
 
 
 def acquire(lock: Lock) -> None:
-    """Wait for this lock and keep it until the transaction ends."""
+    """Wait for the lock, and hold it until the transaction ends.
+
+    SQLite needs no such lock, because it has one writer at a time.
+    """
     if is_postgresql():
         session.execute(select(func.pg_advisory_xact_lock(int(lock))))
 
 
 def database_ms() -> int:
-    """The time by the clock that all processes on this database share, for leases."""
+    """The time of a clock that all processes on this database share, for leases."""
     if is_postgresql():
         epoch = func.extract("epoch", func.clock_timestamp())
         return int(session.execute(select(epoch * 1000)).scalar_one())
     return now_ms()
+
+
+class ServerRuns(Exception):
+    """Another process serves this database; ``process`` is its id, or ``unknown``."""
+
+    def __init__(self, process: str) -> None:
+        super().__init__(process)
+        self.process = process
+
+
+@contextmanager
+def sole_use_of(database: Path | None, *, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a SQLite file; raises ServerRuns after ``patience`` seconds.
+
+    The workers of a server share it with their parent, so it is free once the last of them ends. A
+    database that is not a file has no such lock.
+    """
+    if database is None:
+        yield
+        return
+    with Path(f"{database}.server").open("a+") as lock:
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    lock.seek(0)
+                    raise ServerRuns(lock.read().strip() or "unknown") from None
+                time.sleep(0.1)
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield

@@ -1,8 +1,7 @@
 """Keyset pagination: opaque cursors over (sort value, id), never an offset.
 
-A cursor holds the last row's id and created_at, its kind (one per resource) and, in lists that
-sort by something else, that value. Cursors are verified, not signed: they only ever become bound
-values, and visibility is applied anew.
+A cursor holds its kind (one per list) and the id and sort value of the last row. Cursors are
+checked but not signed: they only become bound values, and visibility applies to every page.
 """
 
 import base64
@@ -23,13 +22,13 @@ from app.database.session import AnyRow, AnySelect, Prepared, session
 DEFAULT_LIMIT = 50
 CURSOR_LENGTH = 512
 _LARGEST = 1 << 53
-# Of what a smaller column than that of a moment can hold.
+# The largest value of a 32-bit column.
 _LARGEST_POSITION = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page ended."""
+    """The last row of a page: its id and sort value."""
 
     kind: str
     id: str
@@ -38,14 +37,14 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of what was built of rows, for REST its JSON, and where it ended."""
+    """The items of one page, and the cursor of the next."""
 
     data: list[Any]
     next_cursor: str | None
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The collection as REST shows it."""
+        """The collection in REST's form."""
         return {
             "data": self.data,
             "page": {"next_cursor": self.next_cursor, "has_more": self.next_cursor is not None},
@@ -53,20 +52,20 @@ class Page:
 
 
 def encode(cursor: Cursor) -> str:
-    """The opaque form of a cursor: base64url of compact JSON, unpadded."""
+    """The text of a cursor: unpadded base64url of compact JSON."""
     text = orjson.dumps({"kind": cursor.kind, "id": cursor.id, "created_at": cursor.at})
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def decode(text: str, kind: str) -> Cursor:
-    """Read a cursor back; raises InvalidField (400) unless it is exactly one of ours."""
+    """Read a cursor; raises InvalidField (400) unless ``encode`` made it for this kind."""
     try:
         if len(text) > CURSOR_LENGTH:
             raise ValueError("too long")
         raw = text.encode("ascii")
         padded = raw + b"=" * (-len(raw) % 4)
-        found = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        cursor = _verified(found, kind)
+        content = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        cursor = _verified(content, kind)
         if encode(cursor) != text:
             raise ValueError("not the canonical form")
     except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
@@ -78,17 +77,17 @@ def _malformed() -> InvalidField:
     return InvalidField("cursor", "malformed", "The cursor is not one of this list.", status=400)
 
 
-def _verified(found: Any, kind: str) -> Cursor:
-    if not isinstance(found, dict) or set(found) != {"kind", "id", "created_at"}:
+def _verified(content: Any, kind: str) -> Cursor:
+    if not isinstance(content, dict) or set(content) != {"kind", "id", "created_at"}:
         raise ValueError("not a cursor")
-    identifier, moment = found["id"], found["created_at"]
-    if found["kind"] != kind:
+    identifier, sort_value = content["id"], content["created_at"]
+    if content["kind"] != kind:
         raise ValueError("a cursor of another list")
     if not isinstance(identifier, str) or not UUID_PATTERN.fullmatch(identifier):
         raise ValueError("not an id")
-    if type(moment) is not int or not 0 <= moment < _LARGEST:
-        raise ValueError("not a time, nor a position")
-    return Cursor(kind=kind, id=identifier, at=moment)
+    if type(sort_value) is not int or not 0 <= sort_value < _LARGEST:
+        raise ValueError("not a sort value")
+    return Cursor(kind=kind, id=identifier, at=sort_value)
 
 
 def page(
@@ -106,29 +105,28 @@ def page(
 ) -> Page:
     """One page of ``statement`` in the order (sort, id), newest first unless ``ascending``.
 
-    ``sort`` is an integer column (``created_at`` in milliseconds, or a position) that the statement
-    selects under its own name; the row's id is selected as ``id_key``. A statement of plain
-    columns that was made once comes with the ``values`` of its parameters, and what is made of it
-    here is kept as well. Raises InvalidField for a bad cursor.
+    ``sort`` is an integer column (a time or a position) that the statement selects under its own
+    name; it selects the id as ``id_key``. A statement that is a constant of its module comes with
+    the ``values`` of its parameters and is compiled once. Raises InvalidField for a bad cursor.
     """
     after = decode(cursor, kind) if cursor is not None else None
     if after is not None and not isinstance(sort.type, BigInteger) and after.at > _LARGEST_POSITION:
         raise _malformed()
-    place = {"after_at": after.at, "after_id": after.id} if after else {}
+    position = {"after_at": after.at, "after_id": after.id} if after else {}
     parts = (sort, id_column, ascending, after is not None, limit + 1)
     rows: Sequence[AnyRow]
     if values is None:
-        rows = session.execute(_ordered(statement, *parts), place).all()
+        rows = session.execute(_ordered(statement, *parts), position).all()
     else:
-        rows = _prepared(statement, *parts).all(**values, **place)
-    shown = rows[:limit]
+        rows = _prepared(statement, *parts).all(**values, **position)
+    page_rows = rows[:limit]
     next_cursor = None
     if len(rows) > limit:
-        last = shown[-1]
+        last = page_rows[-1]
         next_cursor = encode(
             Cursor(kind=kind, id=getattr(last, id_key), at=getattr(last, sort.key))
         )
-    return Page(build(shown), next_cursor)
+    return Page(build(page_rows), next_cursor)
 
 
 @lru_cache(maxsize=512)
@@ -141,21 +139,20 @@ def _ordered(
     sort: InstrumentedAttribute[int],
     id_column: InstrumentedAttribute[str],
     ascending: bool,
-    continued: bool,
-    rows: int,
+    is_continued: bool,
+    limit: int,
 ) -> AnySelect:
-    """The statement for so many rows in order, those after a cursor if it goes on."""
-    if continued:
-        statement = statement.where(_beyond(sort, id_column, ascending))
+    if is_continued:
+        statement = statement.where(_after(sort, id_column, ascending))
     order = (sort, id_column) if ascending else (sort.desc(), id_column.desc())
-    # As a constant: PostgreSQL plans for a page only if it sees how small it is.
-    return statement.order_by(*order).limit(literal_column(str(rows), Integer))
+    # A constant, because PostgreSQL plans for a small page only if it sees the limit.
+    return statement.order_by(*order).limit(literal_column(str(limit), Integer))
 
 
-def _beyond(
+def _after(
     sort: InstrumentedAttribute[int], id_column: InstrumentedAttribute[str], ascending: bool
 ) -> ColumnElement[bool]:
-    """Rows after the cursor. The first condition alone lets an index seek to the place."""
+    """Rows after the cursor; the first condition alone lets an index seek."""
     at: ColumnElement[int] = bindparam("after_at", type_=sort.type)
     last: ColumnElement[str] = bindparam("after_id", type_=id_column.type)
     if ascending:

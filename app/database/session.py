@@ -1,7 +1,6 @@
-"""The database: models' base, the session, and the units of work ``transaction`` and ``reading``.
+"""The session, the base of models, and the units of work ``transaction`` and ``reading``.
 
-Verbs flush and never commit; only edges open a unit of work. How each engine keeps its promises
-(one writer on SQLite, time limits on PostgreSQL) is in ``connect.py``.
+Verbs flush and never commit; only edges open a unit of work.
 """
 
 import random
@@ -32,8 +31,7 @@ from sqlalchemy.orm.exc import StaleDataError
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
-from app.database.connect import for_writing
-from app.database.connections import connected
+from app.database.connect import connected, for_writing
 from app.database.failures import is_retryable, outages
 from app.database.writer_lock import writer_lock
 
@@ -56,25 +54,22 @@ ATTEMPTS = 4
 
 
 class Base(DeclarativeBase):
-    """The declarative base of all models."""
-
     metadata = MetaData(naming_convention=NAMING)
 
 
-# The connection of the unit of work at hand: of one that only reads, or of one that writes.
+# The connection of the current unit of work, if it reads and if it writes.
 reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
 writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
-# What is to be done once the unit of work at hand has committed, each thing once.
-_afterwards: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
-    "afterwards", default=None
+# Callbacks for after the commit, in order and each once.
+_callbacks: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
+    "callbacks", default=None
 )
 
 
 class UnitSession(FlaskSession):
-    """The session: it takes part in the unit of work at hand, which begins and ends without it."""
+    """A session that uses the connection of the current unit of work."""
 
     def get_bind(self, *args: Any, **kwargs: Any) -> Engine | Connection:
-        """The connection at hand, or the engine."""
         connection = reader.get() or writer.get()
         return connection if connection is not None else super().get_bind(*args, **kwargs)
 
@@ -87,16 +82,16 @@ session = cast("Session", db.session)
 
 
 class Prepared:
-    """A statement of plain columns, made once at import, for what every request does."""
+    """A statement of plain columns that is compiled once, for the paths of every request."""
 
     def __init__(self, statement: Statement, *, planned_once: bool = False) -> None:
-        """``planned_once`` where lists are looked up by a key: see ``prepared.compiled``."""
+        """``planned_once`` is as in ``compiled``; it suits lists of keys."""
         self.statement = statement
         self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
 
     def all(self, **values: Any) -> list[Any]:
-        """All rows for these values of its parameters, in the unit of work at hand."""
+        """All rows for these parameters, in the current unit of work."""
         connection = reader.get()
         if connection is None:
             connection = writer.get() or session.connection()
@@ -105,32 +100,27 @@ class Prepared:
         return run(connection, self.compiled(connection.dialect), values)
 
     def compiled(self, dialect: Dialect) -> Compiled:
-        """The statement in the language of this database."""
-        ready = self._compiled.get(dialect.name)
-        if ready is None:
-            ready = self._compiled[dialect.name] = compiled(
-                self.statement, dialect, planned_once=self._planned_once
-            )
-        return ready
+        """The statement for this database."""
+        result = self._compiled.get(dialect.name)
+        if result is None:
+            result = compiled(self.statement, dialect, planned_once=self._planned_once)
+            self._compiled[dialect.name] = result
+        return result
 
     def first(self, **values: Any) -> Any:
-        """The first row, or None."""
         rows = self.all(**values)
         return rows[0] if rows else None
 
 
 def by_id(model: type[Model], identifier: str) -> Model | None:
-    """The row of this id; None where there is none, or where the text is no id at all.
-
-    REST checks the form of ids before, pages and commands pass on what a person sent.
-    """
+    """The row of this id; None if there is none, or if the text is not an id."""
     canonical = as_uuid(identifier)
     return session.get(model, canonical) if canonical is not None else None
 
 
 @event.listens_for(Session, "before_flush")
 def _only_writers_flush(*_: object) -> None:
-    """A read must never turn into a write: on SQLite it could fail halfway."""
+    """A reading unit of work must not write: on SQLite the upgrade could fail halfway."""
     if reader.get() is not None:
         raise RuntimeError("a reading unit of work tried to write")
 
@@ -145,55 +135,52 @@ def _only_writers_execute(state: ORMExecuteState) -> None:
 def transaction(*, async_commit: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
-    With ``async_commit`` the commit does not wait for the disk: it is seen by all and survives the
-    end of this process like any other, and the next commit that waits carries it to the disk.
-    Raises Unavailable without a database, and LaneRequired on the event loop.
+    With ``async_commit`` the commit does not wait for the disk: a crash of the machine may lose it,
+    a crash of this process does not. The next commit that waits takes it along. Raises Unavailable
+    in an outage, and LaneRequired on the event loop.
     """
-    by_session = db.session.registry.has() and db.session().in_transaction()
-    if reader.get() is not None or writer.get() is not None or by_session:
+    is_session_open = db.session.registry.has() and db.session().in_transaction()
+    if reader.get() is not None or writer.get() is not None or is_session_open:
         raise RuntimeError("a unit of work is open already")
-    queue: dict[Callable[[], None], None] = {}
+    callbacks: dict[Callable[[], None], None] = {}
     with (
         outages(),
         writer_lock(db.engine),
         db.engine.connect() as connection,
         for_writing(connection, async_commit=async_commit).begin(),
     ):
-        wrote, afterwards = writer.set(connection), _afterwards.set(queue)
+        writer_token, callbacks_token = writer.set(connection), _callbacks.set(callbacks)
         try:
             yield
             if db.session.registry.has():
-                # It flushes, and ends its part; the commit is the connection's.
+                # This flushes; the connection commits.
                 session.commit()
         finally:
-            _afterwards.reset(afterwards)
-            writer.reset(wrote)
+            _callbacks.reset(callbacks_token)
+            writer.reset(writer_token)
             _end_session()
-    for act in queue:
-        act()
+    for callback in callbacks:
+        callback()
 
 
 @contextmanager
 def savepoint() -> Iterator[None]:
-    """In a ``transaction``: what fails in here is undone alone.
-
-    The session sets its savepoint only once it is used; prepared statements would come before it.
-    """
+    """In a ``transaction``: a failure inside rolls only the block back."""
     with session.begin_nested():
+        # A session sets its savepoint on first use, which prepared statements would precede.
         session.connection()
         yield
 
 
-def after_commit(act: Callable[[], None]) -> None:
-    """Do this, once, when the ``transaction`` at hand has committed; not if it fails."""
-    queue = _afterwards.get()
-    if queue is None:
+def after_commit(callback: Callable[[], None]) -> None:
+    """Call this once when the current ``transaction`` has committed; not if it fails."""
+    callbacks = _callbacks.get()
+    if callbacks is None:
         raise RuntimeError("nothing is being written")
-    queue[act] = None
+    callbacks[callback] = None
 
 
 def is_postgresql() -> bool:
-    """Whether the database is PostgreSQL; else it is SQLite."""
     connection = reader.get() or writer.get()
     dialect = connection.dialect if connection is not None else db.engine.dialect
     return dialect.name == "postgresql"
@@ -201,9 +188,9 @@ def is_postgresql() -> bool:
 
 @contextmanager
 def pipeline() -> Iterator[None]:
-    """In a ``transaction``: statements go to PostgreSQL without waiting for each one's result.
+    """In a ``transaction``: do not wait for PostgreSQL's answer to each statement.
 
-    An error is raised by any later statement, or at the end. What has rows must be prepared.
+    A later statement, or the end, raises the error. Statements with rows must be ``Prepared``.
     """
     connection = writer.get()
     if connection is None:
@@ -220,36 +207,32 @@ def pipeline() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Have nobody use the connection of the unit of work at hand after it, which has failed."""
+    """Invalidate the connection of the current unit of work, which has failed."""
     connection = reader.get() or writer.get()
     if connection is not None and not connection.invalidated:
         connection.invalidate()
 
 
 def is_writing() -> bool:
-    """Whether the unit of work at hand writes."""
     return writer.get() is not None
 
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """A unit of work that only reads, from one snapshot on SQLite; ends without a trace.
-
-    Raises Unavailable without a database.
-    """
+    """A unit of work that only reads, on SQLite from one snapshot; raises Unavailable."""
     with outages(), connected(db.engine) as connection:
-        read = reader.set(connection)
+        token = reader.set(connection)
         try:
             yield
         finally:
-            # First of all: whatever fails below, this thread is no longer in a unit of work.
-            reader.reset(read)
+            # First, so that the unit of work ends even if closing the session fails.
+            reader.reset(token)
             _end_session()
 
 
 @contextmanager
 def between_snapshots() -> Iterator[None]:
-    """In a ``reading``: others can be opened meanwhile; it goes on with a new snapshot."""
+    """In a ``reading``: other units of work may open inside; afterwards the snapshot is new."""
     connection = reader.get()
     if connection is None:
         raise RuntimeError("nothing is being read")
@@ -266,9 +249,9 @@ def between_snapshots() -> Iterator[None]:
 
 
 def _end_session() -> None:
-    """Close the session, if there is one; one whose connection is lost gives way to another.
+    """Close the session, if there is one; one that fails to close is replaced.
 
-    Objects stay readable for the rest of the request.
+    Its objects stay readable for the rest of the request.
     """
     if not db.session.registry.has():
         return
@@ -280,44 +263,41 @@ def _end_session() -> None:
 
 
 def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
-    """Run ``work`` in a ``transaction``, again when the database asks for it.
+    """Run ``work`` in a ``transaction``, and again after a collision, up to ATTEMPTS times.
 
-    PostgreSQL refuses one of two that collide (``failures.is_retryable``), and a row that changed
-    between being read and written is a StaleDataError: the whole of the work runs anew, at most
-    three times more. ``work`` must have no effect outside the database.
+    A collision is an error of PostgreSQL (``failures.is_retryable``) or a StaleDataError, as the
+    row changed after it was read. ``work`` must have no effect outside the database.
     """
     for attempt in range(ATTEMPTS):
         try:
             with transaction(async_commit=async_commit):
                 return work()
         except (DBAPIError, StaleDataError) as error:
-            stale = isinstance(error, StaleDataError)
-            if attempt == ATTEMPTS - 1 or not (stale or is_retryable(error)):
+            is_collision = isinstance(error, StaleDataError) or is_retryable(error)
+            if attempt == ATTEMPTS - 1 or not is_collision:
                 raise
-        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions, hides nothing
+        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
     raise Unavailable
 
 
 class AfterCommitSignal:
-    """Rung once a transaction has committed; calls whoever listens."""
+    """Calls its listeners after a transaction has committed."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
 
-    def listen(self, act: Callable[[], None]) -> None:
-        """Call this each time; it must not wait for anything."""
-        self._listeners.append(act)
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Add a listener, which must not wait."""
+        self._listeners.append(listener)
 
-    def forget(self, act: Callable[[], None]) -> None:
-        """Stop calling it, if it is called."""
-        if act in self._listeners:
-            self._listeners.remove(act)
+    def forget(self, listener: Callable[[], None]) -> None:
+        if listener in self._listeners:
+            self._listeners.remove(listener)
 
     def emit(self) -> None:
-        """Call all who listen, now."""
-        for act in tuple(self._listeners):
-            act()
+        for listener in tuple(self._listeners):
+            listener()
 
     def emit_after_commit(self) -> None:
-        """Ring once the transaction at hand has committed; not if it fails."""
+        """Emit when the current transaction has committed; not if it fails."""
         after_commit(self.emit)

@@ -1,4 +1,4 @@
-"""SQL that the two databases spell differently and SQLAlchemy has no name for."""
+"""SQL functions that the two databases spell differently and SQLAlchemy lacks."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from sqlalchemy.types import TypeEngine
 
 
 class Position(FunctionElement[int]):
-    """``Position(text, part)``: where the part begins, counted from 1; 0 where it is not there."""
+    """``Position(text, part)``: the index of the part, from 1; 0 if it is absent."""
 
     inherit_cache = True
     type = Integer()
@@ -27,7 +27,7 @@ def _position_in_sqlite(element: Position, compiler: SQLCompiler, **options: Any
 
 
 class JsonRows(FunctionElement[Any]):
-    """The JSON of a list with a list of these columns for each row; null or empty without rows."""
+    """A JSON list with a list of these columns for each row; without rows null or empty."""
 
     type: TypeEngine[Any] = Text()
     inherit_cache = True
@@ -44,7 +44,7 @@ def _on_postgresql(element: JsonRows, compiler: SQLCompiler, **options: Any) -> 
 
 
 class Unindexed(FunctionElement[Any]):
-    """A column that no index is used for."""
+    """A column for which no index is used."""
 
     inherit_cache = True
 
@@ -60,13 +60,12 @@ def _behind_a_plus(element: Unindexed, compiler: SQLCompiler, **options: Any) ->
 
 
 class Beginning(FunctionElement[str]):
-    """``Beginning(text, length)``: its first so many characters."""
+    """``Beginning(text, length)``: the first ``length`` characters, which is most texts whole."""
 
     inherit_cache = True
     type = Text()
 
     def __init__(self, text: ColumnElement[str] | Any, length: int) -> None:
-        """Of nearly all texts, ``length`` is meant to be more than they have."""
         super().__init__(text, length)
 
 
@@ -83,8 +82,8 @@ def _in_sqlite(element: Beginning, compiler: SQLCompiler, **options: Any) -> str
 def _in_sql(
     element: Beginning, compiler: SQLCompiler, in_bytes: str, options: dict[str, Any]
 ) -> str:
-    # A text with no more bytes needs no counting of its characters, which takes up to three times
-    # as long as reading it.
+    # A text with no more bytes than that needs no count of its characters, which takes up to three
+    # times as long as reading it.
     text, length = (compiler.process(clause, **options) for clause in element.clauses)
     size = in_bytes.format(text=text)
     return f"CASE WHEN {size} <= {length} THEN {text} ELSE substr({text}, 1, {length}) END"

@@ -1,7 +1,7 @@
-"""Changing a versioned row: its fields and its ``updated_at`` move together.
+"""Changing a versioned row: its fields and its ``updated_at`` change together.
 
-The ORM compares the version it read in the UPDATE itself, so a change made meanwhile is noticed
-(StaleDataError) and the unit of work runs anew; no update is ever lost.
+The ORM's UPDATE compares the version that was read. If the row has changed, it raises
+StaleDataError and the unit of work runs again, so no update is lost.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from app.database.failures import is_unique_violation
 
 @contextmanager
 def duplicate_is_conflict(field: str, message: str) -> Iterator[None]:
-    """Raise Conflict ``duplicate_key`` where a flush inside meets a unique index."""
+    """Raise Conflict ``duplicate_key`` if a flush inside violates a unique index."""
     try:
         yield
     except IntegrityError as error:
@@ -33,20 +33,19 @@ class Versioned(Protocol):
     updated_at: Any
 
 
-def apply_changes(row: Versioned, wanted: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Set the fields that differ, raise the version if any did, and say what changed.
+def apply_changes(row: Versioned, values: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Set the fields that differ and raise the version if any does.
 
-    The answer has the form of the payload ``changes``: ``{field: {from, to}}``.
+    Returns the payload ``changes``: ``{field: {from, to}}``.
     """
-    before = {field: getattr(row, field) for field in wanted}
-    changed = changes(before, wanted)
+    before = {field: getattr(row, field) for field in values}
+    changed = changes(before, values)
     for field in changed:
-        setattr(row, field, wanted[field])
+        setattr(row, field, values[field])
     if changed:
         touch(row)
     return changed
 
 
 def touch(row: Versioned) -> None:
-    """Raise the row's version."""
     row.updated_at = next_version(row.updated_at)

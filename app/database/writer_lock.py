@@ -1,4 +1,4 @@
-"""The one writer of a SQLite file, over all threads and processes."""
+"""The writer lock of a SQLite file: one writer over all threads and processes."""
 
 import fcntl
 import os
@@ -13,18 +13,18 @@ from app.core.errors import Unavailable
 from app.core.lanes import Lane, require
 
 LOCK_SECONDS = 10.0
-# Between two looks at whether another process is done writing.
+# Between two attempts to lock a file.
 LOCK_NAP_SECONDS = 0.0001
 
 
 class WriterLock:
-    """One writer at a time over all threads and processes, its checkpoint included.
+    """Admits one writer at a time, its checkpoint included.
 
     SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset
-    bug); commits checkpoint inside this lock, so the two never overlap.
+    bug). Commits checkpoint inside this lock, so the two never overlap.
 
-    A process asks for the file's lock with one thread at a time, and only when it holds the turn:
-    who writes all the time does not get it again before others that wait.
+    One thread of a process at a time waits for the file, and first for the turn. So a process that
+    writes all the time does not overtake those that wait.
     """
 
     def __init__(self, path: str) -> None:
@@ -48,16 +48,16 @@ class WriterLock:
             self._thread.release()
 
     def close(self) -> None:
-        """Let go of the files; whoever else has them open keeps what is held."""
+        """Close the files; locks that other processes hold stay."""
         os.close(self._turn)
         os.close(self._write)
 
     def _lock_free_file(self) -> bool:
-        """Lock the file, unless another process has it or waits for it."""
-        if not _locked(self._turn):
+        """Lock the file, unless another process holds it or waits for it."""
+        if not _try_lock(self._turn):
             return False
         try:
-            return _locked(self._write)
+            return _try_lock(self._write)
         finally:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
@@ -71,15 +71,14 @@ class WriterLock:
 
 
 def _wait_for(descriptor: int, deadline: float) -> None:
-    """Lock a file alone; the system's own wait knows no deadline. Raises Unavailable after it."""
-    while not _locked(descriptor):
+    """Lock a file by polling, as flock has no deadline; raises Unavailable after it."""
+    while not _try_lock(descriptor):
         if time.monotonic() > deadline:
             raise Unavailable
         time.sleep(LOCK_NAP_SECONDS)
 
 
-def _locked(descriptor: int) -> bool:
-    """Lock a file alone, if nobody has."""
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -96,8 +95,8 @@ _locks_guard = threading.Lock()
 
 
 def _forget_locks() -> None:
-    """Have a forked process open its own: with its parent's, it would share what they hold."""
-    global _locks_guard  # noqa: PLW0603 - a thread of the parent may have held it
+    """After a fork: open files anew, because inherited ones share the locks of the parent."""
+    global _locks_guard  # noqa: PLW0603 - a thread of the parent may hold it
     _locks_guard = threading.Lock()
     for lock in _locks.values():
         lock.close()
@@ -109,7 +108,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 @contextmanager
 def writer_lock(engine: Engine) -> Iterator[None]:
-    """The writer lock of a SQLite file; on PostgreSQL, which orders writers by rows, nothing."""
+    """Hold the writer lock of a SQLite file; PostgreSQL, with locks on rows, needs none."""
     require(Lane.POOL)
     if engine.dialect.name != "sqlite" or not engine.url.database:
         yield

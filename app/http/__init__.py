@@ -1,1 +1,1 @@
-"""What every request shares: the Flask subclass, the current request, responses."""
+"""What all requests share: the Flask subclass, the current request, responses."""

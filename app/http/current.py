@@ -1,8 +1,7 @@
-"""What Flask keeps for the request at hand, itself and not behind a proxy.
+"""The current request, application and ``g``, without Flask's proxies, and the reading of bodies.
 
-Each look at ``flask.request``, ``flask.g`` or ``flask.current_app`` goes through a proxy that finds
-it anew, which takes a microsecond, and a request has dozens of them. Outside a request, or an
-application, these raise RuntimeError, as Flask does.
+A proxy takes a microsecond for each access, and a request has dozens. Outside a request or an
+application these raise RuntimeError, as Flask does.
 """
 
 from typing import Any, cast
@@ -12,15 +11,32 @@ from werkzeug.local import LocalProxy
 
 from app.core.errors import RequestTooLarge
 
-# What is for everybody takes no more from a stranger.
+# The limit of bodies on what needs no login.
 PUBLIC_BYTES = 64 * 1024
 _DRAINED = 256 * 1024
+
+
+_application = cast("LocalProxy[Flask]", current_app)
+_request = cast("LocalProxy[Request]", request)
+_g = cast("LocalProxy[Any]", g)
+
+
+def application() -> Flask:
+    return _application._get_current_object()
+
+
+def current_request() -> Request:
+    return _request._get_current_object()
+
+
+def current_g() -> Any:
+    return _g._get_current_object()
 
 
 def read_body(request: Request, limit: int) -> bytes:
     """The whole body; raises RequestTooLarge over ``limit`` bytes.
 
-    Bytes are counted here, since a chunked body states no length and servers may cut it silently.
+    It counts the bytes, because a chunked body states no length.
     """
     stream = request.environ["wsgi.input"]
     declared = request.content_length
@@ -35,23 +51,3 @@ def read_body(request: Request, limit: int) -> bytes:
     if len(content) > limit:
         raise RequestTooLarge(limit)
     return content
-
-
-_application = cast("LocalProxy[Flask]", current_app)
-_request = cast("LocalProxy[Request]", request)
-_notes = cast("LocalProxy[Any]", g)
-
-
-def application() -> Flask:
-    """The application."""
-    return _application._get_current_object()
-
-
-def current_request() -> Request:
-    """The request."""
-    return _request._get_current_object()
-
-
-def current_g() -> Any:
-    """What was noted for the request, ``flask.g``."""
-    return _notes._get_current_object()

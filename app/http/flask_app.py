@@ -1,4 +1,4 @@
-"""The Flask subclass: cheaper headers and routing, orjson, and no token in addresses."""
+"""The Flask subclass, with faster parts of werkzeug, orjson, and no tokens in paths."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +19,15 @@ from werkzeug.utils import cached_property
 from app.core.redaction import REDACTED
 
 ENVIRON_KEY = "docket.mcp_token"
+# Sizes of caches: host names, and paths with their rules. Longer paths are not cached.
+HOSTS_KEPT = 100
+PATHS_KEPT = 2000
+LONGEST_PATH = 200
+
+# werkzeug changes these headers by the request, and drops the body of these statuses.
+_LOCATIONS = {"location", "content-location"}
+_BODILESS = (204, 304)
+
 _SEGMENT = re.compile(r"^(/+mcp/+bot/+)([^/?]+)")
 
 
@@ -29,10 +38,9 @@ class HideTokens:
         self.application = application
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        """Rewrite the addresses that name a token, then go on."""
-        found = _SEGMENT.match(environ.get("PATH_INFO", ""))
-        if found:
-            environ[ENVIRON_KEY] = found.group(2)
+        match = _SEGMENT.match(environ.get("PATH_INFO", ""))
+        if match:
+            environ[ENVIRON_KEY] = match.group(2)
             for key in ("PATH_INFO", "RAW_URI", "REQUEST_URI"):
                 if key in environ:
                     environ[key] = _SEGMENT.sub(rf"\g<1>{REDACTED}", environ[key])
@@ -40,48 +48,38 @@ class HideTokens:
 
 
 class OrjsonProvider(JSONProvider):
-    """Dumps and loads with orjson; the strict reading of requests is in ``strict_json``."""
+    """JSON with orjson; ``core/json_parsing.py`` parses request bodies strictly."""
 
     def dumps(self, obj: Any, **_kwargs: Any) -> str:
-        """JSON text of a value."""
         return orjson.dumps(obj).decode()
 
     def loads(self, s: str | bytes, **_kwargs: Any) -> Any:
-        """The value of JSON text."""
         return orjson.loads(s)
 
 
-# Names that clients address this server by.
-HOSTS_KEPT = 100
-# Addresses whose rule is kept, each of so many characters at most.
-ADDRESSES_KEPT = 2000
-LONGEST_KEPT = 200
-
-# By method and path, and whether it is a websocket's.
+# By method, path and whether it is a websocket.
 Rules = dict[tuple[str, str, bool], tuple[Rule, Mapping[str, Any]]]
 
 
 class NoSessions(SessionInterface):
-    """Sessions are rows (accounts/sessions.py); Flask's signed cookie is neither read nor set."""
+    """Flask's signed cookie is not used: sessions are rows (accounts/sessions.py)."""
 
     def open_session(self, app: Flask, request: Request) -> None:
-        """None, so that Flask makes one that refuses to be used."""
+        """None has Flask make a session that raises on use."""
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
-        """There is nothing to keep."""
+        pass
 
 
 class SentHeaders(EnvironHeaders):
-    """A request's headers; asking for one that was not sent raises nothing on the way."""
+    """Request headers; looking up an absent one raises no exception internally."""
 
     def __contains__(self, key: object) -> bool:
-        """Whether it was sent."""
         return isinstance(key, str) and _in_environ(key) in self.environ
 
     def get(  # type: ignore[override]  # as werkzeug's, whose types tell more cases apart
         self, key: str, default: Any = None, type: Callable[[str], Any] | None = None
     ) -> Any:
-        """Its value, or the default."""
         if type is not None:
             return super().get(key, default, type)
         return self.environ.get(_in_environ(key), default)
@@ -89,49 +87,44 @@ class SentHeaders(EnvironHeaders):
 
 @lru_cache
 def _in_environ(header: str) -> str:
-    """The place of a header in the environment (PEP 3333)."""
+    """The key of a header in the environment (PEP 3333)."""
     name = header.upper().replace("-", "_")
     return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
 
 
 class SentValues(ImmutableMultiDict[str, Any]):
-    """The parameters or cookies of a request; as with headers, what was not sent raises nothing."""
+    """Parameters or cookies; looking up an absent one raises no exception internally."""
 
     def get(  # type: ignore[override]  # as above
         self, key: str, default: Any = None, type: Callable[[Any], Any] | None = None
     ) -> Any:
-        """Its first value, or the default."""
         if key not in self:
             return default
         return self[key] if type is None else super().get(key, default, type)
 
 
 class DocketRequest(Request):
-    """A request."""
-
     parameter_storage_class = SentValues
     dict_storage_class = SentValues
 
     def __init__(self, environ: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        """As Flask's, with headers of ours."""
         super().__init__(environ, *args, **kwargs)
         self.headers = SentHeaders(environ)
 
     @cached_property
     def blueprints(self) -> list[str]:
-        """The blueprints of its rule, which is known before anything asks for them."""
+        # Cached: the rule does not change after the first access.
         return super().blueprints
 
     @cached_property
     def cookies(self) -> ImmutableMultiDict[str, str]:
-        """Its cookies; their header is not looked for among all."""
-        found = parse_cookie(self.environ.get("HTTP_COOKIE"), cls=SentValues)
-        return cast("ImmutableMultiDict[str, str]", found)
+        parsed = parse_cookie(self.environ.get("HTTP_COOKIE"), cls=SentValues)
+        return cast("ImmutableMultiDict[str, str]", parsed)
 
 
 @lru_cache(maxsize=HOSTS_KEPT)
 def _ascii(host: str) -> str:
-    """A host as it stands in addresses; raises BadHost."""
+    """A host in its ASCII form; raises BadHost."""
     name, colon, port = host.lower().partition(":")
     try:
         return f"{name.encode('idna').decode('ascii')}{colon}{port}"
@@ -139,35 +132,67 @@ def _ascii(host: str) -> str:
         raise BadHost from error
 
 
-class Address(MapAdapter):
-    """The address of a request; the rule of one that was asked for before need not be found."""
+class CachingAdapter(MapAdapter):
+    """Matches a request to its rule, with a cache of matches but not of exceptions."""
 
-    def __init__(self, kept: Rules, *parts: Any) -> None:
-        """Keep its rule there; ``parts`` are as werkzeug's."""
-        super().__init__(*parts)
-        self._kept = kept
+    def __init__(self, cache: Rules, *args: Any) -> None:
+        super().__init__(*args)
+        self._cache = cache
 
     def match(self, *args: Any, **kwargs: Any) -> Any:
-        """As werkzeug's: what it raises is found out anew each time."""
-        if args or kwargs != {"return_rule": True} or len(self.path_info) > LONGEST_KEPT:
+        if args or kwargs != {"return_rule": True} or len(self.path_info) > LONGEST_PATH:
             return super().match(*args, **kwargs)
-        asked = (self.default_method, self.path_info, self.websocket)
-        found = self._kept.get(asked)
-        if found is None:
-            found = super().match(return_rule=True)
-            if len(self._kept) >= ADDRESSES_KEPT:
-                self._kept.clear()
-            self._kept[asked] = found
-        rule, values = found
+        key = (self.default_method, self.path_info, self.websocket)
+        match = self._cache.get(key)
+        if match is None:
+            match = super().match(return_rule=True)
+            if len(self._cache) >= PATHS_KEPT:
+                self._cache.clear()
+            self._cache[key] = match
+        rule, values = match
         return rule, dict(values)
 
 
-class Docket(Flask):
-    """The application."""
+class Reply(Response):
+    """A response that is sent unchanged if werkzeug would only copy it."""
 
+    has_callbacks = False
+
+    def call_on_close(self, func: Callable[[], Any]) -> Callable[[], Any]:
+        self.has_callbacks = True
+        return super().call_on_close(func)
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        if not self._is_final or environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, self.headers.to_wsgi_list())
+        return self.response  # type: ignore[return-value]  # bytes, see ``_is_final``
+
+    @property
+    def _is_final(self) -> bool:
+        body, status = self.response, self.status_code
+        is_whole = type(body) is list and len(body) == 1 and type(body[0]) is bytes
+        if not is_whole or status < 200 or status in _BODILESS or self.has_callbacks:
+            return False
+        names = {name.lower() for name, _ in self.headers}
+        return "content-length" in names and names.isdisjoint(_LOCATIONS)
+
+
+def add_missing(response: Response, headers: Mapping[str, str]) -> None:
+    """Add those of these headers that the response lacks.
+
+    Looking up each with werkzeug would raise and catch an exception for each.
+    """
+    present = {name.lower() for name, _ in response.headers}
+    for name, value in headers.items():
+        if name.lower() not in present:
+            response.headers.add(name, value)
+
+
+class Docket(Flask):
     session_interface = NoSessions()
     request_class = DocketRequest
-    # All of the templates are kept, without noting which was used last.
+    # Keep all compiled templates.
     jinja_options = {"cache_size": -1}
 
     @cached_property
@@ -175,14 +200,14 @@ class Docket(Flask):
         return {}
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Not asked, at every hook and view, whether it is a coroutine: none of ours is one."""
+        # Flask checks at every hook and view whether it is a coroutine. None is.
         return func
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """What finds the rule of a request: the host is not looked at, as no rule asks for one."""
+        # No rule depends on the host, so the map need not bind to it.
         if request is None:
             return super().create_url_adapter(None)
-        return Address(
+        return CachingAdapter(
             self._rules,
             self.url_map,
             _ascii(request.host),

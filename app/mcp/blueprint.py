@@ -21,7 +21,7 @@ from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.database.failures import is_outage
 from app.database.session import reading
 from app.http.current import current_g, current_request, read_body
-from app.http.responses import Reply
+from app.http.flask_app import Reply
 from app.mcp import protocol_versions
 from app.mcp.messages import (
     INTERNAL_ERROR,

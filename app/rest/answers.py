@@ -8,7 +8,7 @@ import orjson
 from flask import Response
 
 from app.core.errors import DomainError
-from app.http.responses import Reply
+from app.http.flask_app import Reply
 
 # JSON needs no charset; the contract of version 1 names one.
 JSON_TYPE = "application/json; charset=utf-8"

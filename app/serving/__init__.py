@@ -1,1 +1,1 @@
-"""The processes of a server: the parent, its workers, and the ASGI application."""
+"""The server: the parent process, its workers, and the ASGI application."""

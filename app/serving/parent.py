@@ -1,8 +1,7 @@
-"""Serving Docket: what is checked and done before the first request, and how the server runs.
+"""The parent process of a server: it checks, migrates, starts the workers and watches them.
 
-One parent process checks, migrates and watches; worker processes answer, one per processor core.
 A worker that dies is replaced at once; two deaths within seconds end the server with an error. A
-worker whose parent dies finishes its requests and ends, so nothing serves unwatched.
+worker whose parent dies finishes its requests and ends.
 """
 
 import errno
@@ -33,7 +32,7 @@ from app.accounts.setup import code
 from app.config import DATABASE_FILES, Settings
 from app.core.errors import Unavailable
 from app.database import schema
-from app.database.server_lock import ServerRuns, sole_use_of
+from app.database.locks import ServerRuns, sole_use_of
 from app.database.session import db, reading, run_write, session
 from app.database.writer_lock import writer_lock
 from app.search import reindexing
@@ -41,13 +40,12 @@ from app.serving.asgi import STOPPING
 from app.serving.worker import GRACE_SECONDS, keep_ready, work
 from app.webhooks import outbox
 
-# How long a start waits for the server before it to let go of the database file.
+# For a server that is ending to release the database file.
 TAKEOVER_SECONDS = 5.0
+# A replacement that dies within this time is a crash loop.
+CRASH_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
-
-# A worker that dies so soon after it replaced another would go on doing so.
-CRASH_SECONDS = 5.0
 
 
 @click.command("serve")
@@ -58,7 +56,7 @@ def serve_command() -> None:
 
 
 def serve(app: Flask) -> None:
-    """Serve until SIGTERM, SIGINT or SIGHUP; raises ClickException where it cannot start."""
+    """Serve until SIGTERM, SIGINT or SIGHUP; raises ClickException if it cannot start."""
     settings: Settings = app.config["SETTINGS"]
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
@@ -66,7 +64,7 @@ def serve(app: Flask) -> None:
         keep_ready(app)
         _raise_file_limit()
         if sys.platform == "linux":
-            # Not every Python forks by itself. Workers share the parent's memory and its lock.
+            # Not every Python forks by default. Workers share the parent's memory and its lock.
             multiprocessing.set_start_method("fork", force=True)
         try:
             _supervise(settings, needs_setup)
@@ -75,20 +73,20 @@ def serve(app: Flask) -> None:
 
 
 def _supervise(settings: Settings, needs_setup: bool) -> None:
-    """Keep the workers running until a signal says to stop; raises ClickException in a crash loop.
+    """Keep the workers running until a signal to stop; raises ClickException in a crash loop.
 
-    Signals are blocked and waited for, so none is handled in the middle of something, none is lost
-    while a worker starts, and those after the first change nothing.
+    Signals are blocked and waited for, so none interrupts anything and none is lost while a worker
+    starts.
     """
     stopping = set(STOPPING)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        # Started by nohup, to outlive the terminal.
+        # nohup started the server, to outlive the terminal.
         stopping.remove(signal.SIGHUP)
-    # What would be ignored need not be kept for those who wait for it.
+    # sigwait may miss a signal that is ignored, as SIGCHLD is by default.
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     waited = {*stopping, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, waited)
-    workers = [_started(settings) for _ in range(settings.workers)]
+    workers = [_start_worker(settings) for _ in range(settings.workers)]
     replaced_at = [-CRASH_SECONDS] * settings.workers
     threading.Thread(target=_say_when_up, args=(settings, needs_setup), daemon=True).start()
     try:
@@ -101,19 +99,19 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
                 if now - replaced_at[number] < CRASH_SECONDS:
                     raise click.ClickException("Workers end as soon as they have begun.")
                 replaced_at[number] = now
-                workers[number] = _started(settings)
+                workers[number] = _start_worker(settings)
     finally:
         _stop(workers)
 
 
-def _started(settings: Settings) -> BaseProcess:
+def _start_worker(settings: Settings) -> BaseProcess:
     worker = multiprocessing.Process(target=work, args=(settings, os.getpid()), name="worker")
     worker.start()
     return worker
 
 
 def _stop(workers: list[BaseProcess]) -> None:
-    """End the workers: requests in flight have GRACE_SECONDS."""
+    """Stop the workers; requests in flight have GRACE_SECONDS."""
     for worker in workers:
         worker.terminate()
     deadline = time.monotonic() + GRACE_SECONDS
@@ -126,11 +124,11 @@ def _stop(workers: list[BaseProcess]) -> None:
 
 @contextmanager
 def _only_server_on(database: Path | None) -> Iterator[None]:
-    """Hold the server's lock beside a SQLite file.
+    """Hold the server lock of a SQLite file.
 
-    Raises ClickException where another holds it, or a file of the database may not be written.
+    Raises ClickException if another process holds it or a database file is not writable.
     """
-    for path in [Path(f"{database}{more}") for more in DATABASE_FILES] if database else ():
+    for path in [Path(f"{database}{suffix}") for suffix in DATABASE_FILES] if database else ():
         if path.exists() and not os.access(path, os.R_OK | os.W_OK):
             raise click.ClickException(f"{path} must be a file that this user can write to.")
     try:
@@ -144,15 +142,15 @@ def _only_server_on(database: Path | None) -> Iterator[None]:
 
 
 def _check_address(host: str, port: int) -> None:
-    """Raise ClickException where nothing can listen there.
+    """Raise ClickException if the address is in use or cannot be used.
 
-    Workers share the port with each other, so by itself each would share it with a stranger, too.
+    Workers bind with SO_REUSEPORT, so they would share the port with another program unnoticed.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            trial.bind((host, port))
+            probe.bind((host, port))
         except OSError as error:
             reasons = {
                 errno.EADDRINUSE: f"PORT {port} is in use; choose another.",
@@ -163,19 +161,17 @@ def _check_address(host: str, port: int) -> None:
 
 
 def prepare_database(app: Flask) -> bool:
-    """Bring the schema up to date, the search index where it has none of what is there, and the
-    outbox where a server ended in the middle of attempts.
+    """Upgrade the schema, build a lost search index, and recover interrupted delivery attempts.
 
-    True while no human exists. Leaves no connection open.
-
-    Raises ClickException where the database is out of reach or made by a newer release.
+    Returns whether setup is needed: no human exists. Leaves no connection open. Raises
+    ClickException if the database is out of reach or belongs to a newer release.
     """
     with app.app_context():
         try:
             schema.upgrade()
             reindexing.build_lost()
             if db.engine.dialect.name == "sqlite":
-                # This is its only server and no worker runs yet, so no lease need run out.
+                # No worker runs yet and there is no other server, so no lease is in use.
                 while run_write(partial(outbox.recover, is_alone=True)):
                     pass
             with reading():
@@ -189,12 +185,12 @@ def prepare_database(app: Flask) -> bool:
         except CommandError as error:
             raise click.ClickException(f"The database cannot be used: {error}") from None
         finally:
-            # A connection must not be shared with the workers.
+            # Forked workers must not share a connection.
             db.engine.dispose()
 
 
 def _fold_log(app: Flask) -> None:
-    """Fold SQLite's write-ahead log into the database file: at rest, the one file is everything."""
+    """Fold SQLite's write-ahead log into the database file, so that at rest one file is all."""
     with app.app_context():
         engine = db.engine
         if engine.dialect.name == "sqlite":
@@ -204,10 +200,10 @@ def _fold_log(app: Flask) -> None:
 
 
 def _raise_file_limit() -> None:
-    """Allow as many open files as the system grants: each connection is one."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = min(65_536, most) if most != resource.RLIM_INFINITY else 65_536
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    """Allow as many open files as the system grants, up to 65,536: each connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft = min(65_536, hard) if hard != resource.RLIM_INFINITY else 65_536
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _say_when_up(settings: Settings, needs_setup: bool) -> None:

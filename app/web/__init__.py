@@ -1,6 +1,6 @@
-"""How pages work here: rendering, forms, the guard in front of them, assets, errors.
+"""What all pages share: rendering, forms, the guard in front of them, assets, errors.
 
-It knows no domain: who calls, and which pages there are, is passed in by ``create_app``.
+It knows no domain: ``create_app`` passes in how to find the actor, and the pages.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,15 +14,13 @@ from app.web import assets, errors, filters, guard, render, texts
 
 
 class DisplayId(BaseConverter):
-    """A ticket's display id in an address, such as OPS-12."""
-
     regex = DISPLAY_ID_PATTERN.pattern
 
 
 def install(
     app: Flask, who: guard.Who, pages: Sequence[Blueprint], linker: texts.LinkResolver
 ) -> Callable[[DomainError], Response]:
-    """Put the pages and what they stand on into the application; gives the error page."""
+    """Install the pages and what they share; returns the function that shows errors."""
     app.url_map.converters["display_id"] = DisplayId
     assets.install(app)
     filters.install(app)

@@ -1,10 +1,8 @@
-"""Style sheets, scripts and icons, under addresses that change with their content.
+"""Style sheets, scripts and icons, at URLs that change with their content.
 
-All are read into memory once at start, so a missing file ends the start. Sheets are joined into
-one: ``layers.css`` orders the layers, each of which is a folder. Scripts are joined as
-``scripts.py`` says. htmx comes out of an installed package of
-which only this one file is used (design: nothing third-party is committed); it is located without
-importing the package.
+All are read into memory at startup. Style sheets are joined into one: ``layers.css`` orders the
+layers, and each layer is a folder. ``scripts.py`` joins the scripts. htmx comes from one file of an
+installed package, which is not imported.
 """
 
 import gzip
@@ -30,37 +28,37 @@ CARRIED = "static/django_htmx/htmx-2.min.js"
 FOREVER = "public, max-age=31536000, immutable"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 COLOR = re.compile(r"[0-9a-f]{6}")
-# Colours in one sheet; its address names them all.
+# Colors in one sheet; its URL names them all.
 SHEET_LENGTH = 120
 
 assets = Blueprint("assets", __name__, url_prefix="/assets")
 
 
 class AssetMissing(Exception):
-    """A file that every page needs is not installed."""
+    """A file that every page needs is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file as it is sent."""
+    """A file in memory, plain and compressed."""
 
     content: bytes
-    packed: bytes
+    gzipped: bytes
     media_type: str
 
 
 def find_htmx() -> Path:
-    """The htmx script of the installed carrier package; raises AssetMissing."""
+    """The htmx script in the installed package; raises AssetMissing."""
     spec = importlib.util.find_spec(CARRIER)
     folders = spec.submodule_search_locations if spec else None
-    found = Path(folders[0]) / CARRIED if folders else None
-    if found is None or not found.is_file():
+    path = Path(folders[0]) / CARRIED if folders else None
+    if path is None or not path.is_file():
         raise AssetMissing(f"htmx is not installed: {CARRIED} of {CARRIER} is missing.")
-    return found
+    return path
 
 
 def read_all(static: Path = STATIC) -> dict[str, Asset]:
-    """Every asset by name; raises AssetMissing where there is nothing to serve."""
+    """Every asset by name; raises AssetMissing if a kind has no files."""
     layers = static / "css" / "layers.css"
     sheets = sorted((static / "css").glob("*/*.css"))
     scripts = sorted((static / "js").glob("*.js"))
@@ -79,69 +77,70 @@ def read_all(static: Path = STATIC) -> dict[str, Asset]:
 
 def install(app: Flask) -> None:
     """Read the assets, serve them, and give templates ``asset``, ``icon``, ``color_sheet``."""
-    found = read_all()
-    version = hashlib.sha256(b"".join(found[name].content for name in sorted(found))).hexdigest()
-    app.extensions["docket_assets"] = found
+    contents = read_all()
+    joined = b"".join(contents[name].content for name in sorted(contents))
+    version = hashlib.sha256(joined).hexdigest()[:12]
+    app.extensions["docket_assets"] = contents
 
     def asset(name: str) -> str:
-        """The address of an asset; raises KeyError for one that does not exist."""
-        found[name]
-        return f"/assets/{version[:12]}/{name}"
+        """The URL of an asset; raises KeyError for an unknown name."""
+        contents[name]
+        return f"/assets/{version}/{name}"
 
     @cache
-    def drawn_icon(name: str) -> Markup:
-        drawn = '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="{}#{}"/></svg>'
-        return Markup(drawn).format(asset("icons.svg"), name)  # noqa: S704 - our own text
+    def icon_markup(name: str) -> Markup:
+        svg = '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="{}#{}"/></svg>'
+        return Markup(svg).format(asset("icons.svg"), name)  # noqa: S704 - a constant
 
-    # A filter without a context is worked out when a template is compiled, and what was compiled is
-    # kept for longer than this address.
+    # Jinja evaluates a filter without a context when it compiles a template. Compiled templates are
+    # kept longer than this URL.
     @pass_context
     def icon(_context: Context, name: str) -> Markup:
-        """An icon of the sprite."""
-        return drawn_icon(name)
+        return icon_markup(name)
 
     app.jinja_env.globals["asset"] = asset
     app.jinja_env.filters["icon"] = icon
     app.jinja_env.globals["color_sheet"] = color_sheet
     app.register_blueprint(assets)
-    app.config["ASSET_VERSION"] = version[:12]
+    app.config["ASSET_VERSION"] = version
 
 
 @assets.get("/<version>/<name>")
 def serve(version: str, name: str) -> Response:
-    """One asset. An address of another version still answers, but is not kept."""
-    one: Asset | None = current_app.extensions["docket_assets"].get(name)
-    if one is None:
+    """Send an asset. The URL of another version works too, but caches do not keep it."""
+    served: Asset | None = current_app.extensions["docket_assets"].get(name)
+    if served is None:
         abort(404)
-    zipped = accepts_gzip(request.headers.get("Accept-Encoding", ""))
-    response = Response(one.packed if zipped else one.content, mimetype=one.media_type)
-    if zipped:
+    if accepts_gzip(request.headers.get("Accept-Encoding", "")):
+        response = Response(served.gzipped, mimetype=served.media_type)
         response.headers["Content-Encoding"] = "gzip"
-    current = version == current_app.config["ASSET_VERSION"]
-    response.headers["Cache-Control"] = FOREVER if current else "no-cache"
+    else:
+        response = Response(served.content, mimetype=served.media_type)
+    is_current = version == current_app.config["ASSET_VERSION"]
+    response.headers["Cache-Control"] = FOREVER if is_current else "no-cache"
     response.headers["Vary"] = "Accept-Encoding"
     return response
 
 
-def color_sheet(coloured: Iterable[Mapping[str, str]]) -> Markup:
-    """Links to the sheet with one class for each colour of these labels.
+def color_sheet(labels: Iterable[Mapping[str, str]]) -> Markup:
+    """Links to the style sheets with a class for each color of these labels.
 
-    The content security policy forbids ``style`` attributes; the address names the colours, so the
-    sheet needs no state and never changes.
+    The content security policy forbids ``style`` attributes. The URL of a sheet names its colors,
+    so it needs no state and never changes.
     """
-    colors = sorted({one["color"].lstrip("#").lower() for one in coloured})
-    sheets = [colors[at : at + SHEET_LENGTH] for at in range(0, len(colors), SHEET_LENGTH)]
+    colors = sorted({label["color"].lstrip("#").lower() for label in labels})
+    sheets = [colors[start : start + SHEET_LENGTH] for start in range(0, len(colors), SHEET_LENGTH)]
     links = [
         f'<link rel="stylesheet" href="/assets/colors/{"-".join(sheet)}.css">' for sheet in sheets
     ]
-    return Markup("".join(links))  # noqa: S704 - colours are hex digits, checked on their way in
+    return Markup("".join(links))  # noqa: S704 - colors are checked on input
 
 
 @assets.get("/colors/<names>.css")
 def colors(names: str) -> Response:
-    """The classes of these colours: they set ``--c``."""
-    wanted = names.split("-")
-    if len(wanted) > SHEET_LENGTH or not all(COLOR.fullmatch(color) for color in wanted):
+    """Send a style sheet with a class for each of these colors, which sets ``--c``."""
+    requested = names.split("-")
+    if len(requested) > SHEET_LENGTH or not all(COLOR.fullmatch(color) for color in requested):
         abort(404)
-    rules = "".join(f".c-{color}{{--c:#{color}}}" for color in wanted)
+    rules = "".join(f".c-{color}{{--c:#{color}}}" for color in requested)
     return Response(rules, mimetype="text/css", headers={"Cache-Control": FOREVER})

@@ -1,4 +1,4 @@
-"""Refusals and failures as a person reads them: a page, or a toast where htmx asked."""
+"""Errors for people: a page, or a toast for htmx."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from app.web.render import html, is_htmx, page
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What an error page says."""
+    """The text of an error page, and the link to go on."""
 
     heading: str
     text: str
@@ -19,7 +19,7 @@ class Words:
     action: str = "Go to my work"
 
 
-# What a person may not see looks exactly like what is not there.
+# By status. What a person may not see looks exactly like what does not exist.
 WORDS = {
     403: Words("You cannot do this", ""),
     404: Words(
@@ -52,13 +52,13 @@ WORDS = {
 
 
 def show_error(error: DomainError) -> Response:
-    """The answer to a browser whose request was refused or failed."""
+    """The response to a browser whose request was refused or failed."""
     if error.status == 401 and not is_htmx():
-        return _headers(error, redirect(login_address(), 303))  # type: ignore[arg-type]  # of Flask
+        return _finish(error, redirect(login_address(), 303))  # type: ignore[arg-type]  # of Flask
     words = WORDS.get(error.status, WORDS[500])
     if is_htmx():
-        return _headers(error, _toast(error, words))
-    return _headers(
+        return _finish(error, _toast(error, words))
+    return _finish(
         error,
         page(
             "errors/error.html",
@@ -80,19 +80,19 @@ def _text(error: DomainError, words: Words) -> str:
 
 
 def _toast(error: DomainError, words: Words) -> Response:
-    """The refusal where the reader looks; the page stays as it is."""
+    """A toast; the page stays as it is."""
     ui = current_app.jinja_env.globals["ui"]
     if error.status == 401:
         text, href, action = "You were logged out.", "/login", "Log in"
     else:
         text, href, action = _text(error, words), "", ""
-    made = html(ui.toast(text, "error", href, action), error.status)  # type: ignore[attr-defined]  # a template module
-    made.headers["HX-Retarget"] = "#toasts"
-    made.headers["HX-Reswap"] = "beforeend"
-    return made
+    response = html(ui.toast(text, "error", href, action), error.status)  # type: ignore[attr-defined]  # a template module
+    response.headers["HX-Retarget"] = "#toasts"
+    response.headers["HX-Reswap"] = "beforeend"
+    return response
 
 
-def _headers(error: DomainError, response: Response) -> Response:
+def _finish(error: DomainError, response: Response) -> Response:
     response.status_code = 303 if response.status_code == 303 else error.status
     for name, value in error.headers.items():
         response.headers[name] = value

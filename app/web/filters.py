@@ -1,4 +1,4 @@
-"""How values look on pages: times, dates, numbers, people, text."""
+"""Template filters: how times, dates, numbers, people and texts look."""
 
 import re
 import zlib
@@ -14,71 +14,71 @@ from app.web.choices import shows_exact_times
 from app.web.page_cache import late
 
 TONES = 8
-# What is older shows its date.
+# Older times show as a date.
 DAYS_COUNTED = 30
 _WORD = re.compile(r"[^\W_]+")
 
 
 def moment_ms(moment: int | str) -> int:
-    """A moment in milliseconds, given so or as the API writes it."""
+    """A time in milliseconds, from milliseconds or ISO 8601."""
     if isinstance(moment, int):
         return moment
     return round(datetime.fromisoformat(moment).timestamp() * 1000)
 
 
 def iso_time(moment: int | str) -> str:
-    """For the ``datetime`` attribute."""
+    """ISO 8601, for the attribute ``datetime``."""
     return iso(moment) if isinstance(moment, int) else moment
 
 
 def utc(moment: int | str) -> str:
     """``20 Nov 2026 21:14:03 UTC``."""
-    at = datetime.fromtimestamp(moment_ms(moment) / 1000, UTC)
-    return f"{at.day} {at:%b %Y %H:%M:%S} UTC"
+    time = datetime.fromtimestamp(moment_ms(moment) / 1000, UTC)
+    return f"{time.day} {time:%b %Y %H:%M:%S} UTC"
 
 
 def ago(moment: int | str) -> str:
-    """``3 min ago``; ``20 Nov 26, 21:14 UTC`` for who chose to see times so.
+    """``3 min ago``, or ``20 Nov 26, 21:14 UTC`` for readers who chose exact times.
 
-    A late value of a page that is kept.
+    Cached pages fill a relative time in when they are sent.
     """
-    at = moment_ms(moment)
+    milliseconds = moment_ms(moment)
     if shows_exact_times():
-        on = datetime.fromtimestamp(at / 1000, UTC)
-        return f"{on.day} {on:%b %y, %H:%M} UTC"
-    return late(partial(_passed, at))
+        time = datetime.fromtimestamp(milliseconds / 1000, UTC)
+        return f"{time.day} {time:%b %y, %H:%M} UTC"
+    return late(partial(_relative, milliseconds))
 
 
-def _passed(at: int) -> str:
-    """How long ago that was; the date for what is older than a month."""
-    passed = now_ms() - at
+def _relative(milliseconds: int) -> str:
+    """A relative time; after DAYS_COUNTED days the date."""
+    passed = now_ms() - milliseconds
     if passed < MINUTE_MS:
         return "just now"
     unit = MINUTE_MS if passed < HOUR_MS else HOUR_MS if passed < DAY_MS else DAY_MS
-    many = passed // unit
-    if unit == DAY_MS and many > DAYS_COUNTED:
-        return day(iso(at)[:10])
+    count = passed // unit
+    if unit == DAY_MS and count > DAYS_COUNTED:
+        return day(iso(milliseconds)[:10])
     if unit == MINUTE_MS:
-        return f"{many} min ago"
+        return f"{count} min ago"
     if unit == HOUR_MS:
-        return f"{many} h ago"
-    return "yesterday" if many == 1 else f"{many} days ago"
+        return f"{count} h ago"
+    return "yesterday" if count == 1 else f"{count} days ago"
 
 
 def today() -> str:
-    """Today's date, UTC."""
+    """Today's date in UTC."""
     return iso(now_ms())[:10]
 
 
 def day(value: str) -> str:
-    """``1 Dec``, with the year where it is not this one."""
-    on = date.fromisoformat(value)
-    text = f"{on.day} {on:%b}"
-    return text if value[:4] == today()[:4] else f"{text} {on.year}"
+    """``1 Dec``, with the year if it is not this year."""
+    parsed = date.fromisoformat(value)
+    text = f"{parsed.day} {parsed:%b}"
+    return text if value[:4] == today()[:4] else f"{text} {parsed.year}"
 
 
 def is_past(value: str) -> bool:
-    """Whether a date lies before today."""
+    """Whether a date is before today."""
     return value < today()
 
 
@@ -88,7 +88,7 @@ def number(value: int) -> str:
 
 
 def initials(user: Mapping[str, str]) -> str:
-    """Two letters for an avatar; a bot's leading word ``bot`` says nothing and is left out."""
+    """Two letters for an avatar, without a leading word ``bot``."""
     words: list[str] = _WORD.findall(user["display_name"]) or [user["username"]]
     if len(words) > 1 and words[0].lower() == "bot":
         words = words[1:]
@@ -96,25 +96,25 @@ def initials(user: Mapping[str, str]) -> str:
 
 
 def tone(user: Mapping[str, Any]) -> str:
-    """The class of an avatar's colour, the same wherever this user appears."""
+    """The CSS class of an avatar's color, the same everywhere for one user."""
     return f"tone-{zlib.crc32(user['id'].encode()) % TONES}"
 
 
 def color_class(color: str) -> str:
-    """The class that the colour sheet defines for this colour."""
+    """The CSS class of a color in ``assets.color_sheet``."""
     return f"c-{color.lstrip('#').lower()}"
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, shortened."""
-    found = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return found if len(found) <= 160 else found[:159] + "…"
+    """The first line that is not blank, cut to 160 characters."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= 160 else line[:159] + "…"
 
 
 def parted(text: str, display_id: str | None) -> tuple[str, str] | None:
-    """What stands before and after a display id in a sentence; None where it does not stand."""
-    found = re.search(rf"\b{re.escape(display_id)}\b", text) if display_id else None
-    return (text[: found.start()], text[found.end() :]) if found else None
+    """The text before and after a display id; None if it does not occur."""
+    match = re.search(rf"\b{re.escape(display_id)}\b", text) if display_id else None
+    return (text[: match.start()], text[match.end() :]) if match else None
 
 
 def install(app: Flask) -> None:

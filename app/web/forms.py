@@ -1,7 +1,7 @@
-"""HTML forms: loaded through the same schemas as REST bodies, shown again with what was wrong.
+"""HTML forms: loaded through the schemas of REST bodies, and shown again with their errors.
 
-A browser sends only strings, so a field is first brought to the JSON type that its schema wants: an
-empty one is absent, or null where null is allowed; a checkbox is a flag; a repeated name is a list.
+A browser sends only strings, so each field is first converted to the JSON type of its schema. An
+empty field is absent, or null if allowed; a checkbox is a flag; a repeated name is a list.
 """
 
 import hashlib
@@ -35,45 +35,43 @@ KEY = "idempotency_key"
 
 @dataclass(slots=True)
 class Form:
-    """What was sent, what it means, and what is wrong with it (``""``: the form as a whole)."""
+    """What was sent, the loaded data, and the errors by field (``""``: the whole form)."""
 
     raw: MultiDict[str, str] = field(default_factory=MultiDict)
     data: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
-    # Of those the page shows; what is wrong with any other field is said above the form.
+    # The fields of the page; errors of other fields appear above the form.
     shown: frozenset[str] = frozenset()
 
     def value(self, name: str, default: Any = "") -> Any:
-        """What to show in a field: what was typed, else the default."""
+        """What a field shows: what was sent, else the default."""
         return self.raw.get(name, default)
 
     def values(self, name: str, default: Iterable[str] = ()) -> list[str]:
-        """All values of a repeated field."""
         return self.raw.getlist(name) if self.raw else list(default)
 
     def refuse(self, name: str, message: str) -> None:
-        """Note what is wrong with a field."""
         self.errors.setdefault(name if name in self.shown else "", message)
 
 
-def load_form(schema: type[Schema], *, keep_empty: bool = False, **instead: Any) -> Form:
-    """The form of this request, loaded through a schema; ``instead`` replaces what was typed.
+def load_form(schema: type[Schema], *, keep_empty: bool = False, **overrides: Any) -> Form:
+    """The form of this request, loaded through a schema; ``overrides`` replace what was sent.
 
-    An empty text that is not required counts as absent, unless ``keep_empty``: then it empties the
-    field, as a PATCH does.
+    An empty text that is not required is absent. With ``keep_empty`` it empties the field, as in a
+    PATCH.
     """
-    known = schema()
-    form = Form(raw=request.form.copy(), shown=frozenset(known.fields))
-    given = {
+    loader = schema()
+    form = Form(raw=request.form.copy(), shown=frozenset(loader.fields))
+    values = {
         name: value
-        for name, value in _as_json(known, request.form).items()
-        if value != "" or keep_empty or known.fields[name].required
-    } | instead
+        for name, value in _as_json(loader, request.form).items()
+        if value != "" or keep_empty or loader.fields[name].required
+    } | overrides
     try:
-        form.data = known.load(given)
+        form.data = loader.load(values)
     except ValidationError as error:
-        messages_of: dict[str, Any] = error.normalized_messages()  # type: ignore[no-untyped-call]  # of marshmallow
-        for name, messages in messages_of.items():
+        errors: dict[str, Any] = error.normalized_messages()  # type: ignore[no-untyped-call]  # of marshmallow
+        for name, messages in errors.items():
             form.refuse(name, _first(messages))
     return form
 
@@ -98,25 +96,25 @@ def _as_json(schema: Schema, sent: MultiDict[str, str]) -> dict[str, Any]:
 
 
 def _is_plain_text(kind: fields.Field[Any]) -> bool:
-    """A text that may be emptied, as against an id, a word of a list or a date."""
+    """Whether a field is free text, and not an id, an enum value or a date."""
     is_text = isinstance(kind, fields.String) and not isinstance(kind, fields.UUID)
     return is_text and not kind.metadata.get("enum")
 
 
 def _first(messages: Any) -> str:
-    """The first message, however deep marshmallow put it."""
+    """The first message in marshmallow's nested messages."""
     while isinstance(messages, dict | list):
         messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
     return str(messages)
 
 
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:
-    """Run ``work`` in a transaction; whether it was done. What was refused stands in the form."""
+    """Run ``work`` in a transaction; whether it succeeded. The form has the errors."""
     return attempt(form, lambda: write(work))
 
 
 def attempt(form: Form, work: Callable[[], Any]) -> bool:
-    """As ``submit``, for verbs that open their own units of work."""
+    """As ``submit``, for verbs that open their own unit of work."""
     if form.errors:
         return False
     try:
@@ -128,19 +126,18 @@ def attempt(form: Form, work: Callable[[], Any]) -> bool:
 
 
 def create(form: Form, work: Callable[[Actor], str]) -> str | None:
-    """As ``submit``, for what creates something and gives the address to go to.
+    """As ``submit``, for ``work`` that creates something and returns the URL to go to.
 
-    The same form sent twice (a double click, Back and send again, a retry after a timeout) creates
-    one thing: its hidden key goes to the store that REST uses. A form that was changed in between
-    counts as another one.
+    The same form sent twice (double click, Back, retry) creates one thing: its hidden key is an
+    Idempotency-Key. A form that was changed in between counts as another one.
     """
-    made: list[str] = []
+    url = ""
 
-    def once(actor: Actor) -> None:
-        made.clear()
-        made.append(_once(actor, work))
+    def create_once(actor: Actor) -> None:
+        nonlocal url
+        url = _once(actor, work)
 
-    return made[0] if submit(form, once) else None
+    return url if submit(form, create_once) else None
 
 
 def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
@@ -149,10 +146,10 @@ def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
     if not key:
         return work(actor)
     sent = sorted((name, value) for name, value in request.form.items(multi=True) if name != KEY)
-    print_ = idempotency.fingerprint(request.method, request.path, sent)
-    unique = hashlib.sha256(f"{key}\n{print_}".encode()).hexdigest()
+    fingerprint = idempotency.fingerprint(request.method, request.path, sent)
+    form_id = hashlib.sha256(f"{key}\n{fingerprint}".encode()).hexdigest()
     claimed = idempotency.claim(
-        actor.id, f"form:{unique}", print_, settings.idempotency_key_ttl_hours
+        actor.id, f"form:{form_id}", fingerprint, settings.idempotency_key_ttl_hours
     )
     if isinstance(claimed, idempotency.StoredAnswer):
         return claimed.headers["Location"]
@@ -162,7 +159,7 @@ def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
 
 
 def explain(form: Form, error: DomainError) -> bool:
-    """Note a refusal in the form; False where it is not about what was typed."""
+    """Add a refusal to the form's errors; False if it is not about what was sent."""
     details = error.details or {}
     if isinstance(error, CurrentPasswordInvalid):
         form.refuse("current_password", error.message)
@@ -181,6 +178,6 @@ def explain(form: Form, error: DomainError) -> bool:
 
 
 def _sentence(message: str) -> str:
-    """A field's name at the start of a message is its label on the page: begin with a capital."""
+    """A message that begins with the label of its field instead of the field's name."""
     text = message.replace("_user_id", "").replace("_", " ", 1)
     return text[:1].upper() + text[1:]

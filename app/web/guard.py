@@ -1,22 +1,20 @@
-"""What stands in front of every page: who is asking, from where, and what the browser may do.
+"""The guard in front of every page: it finds the actor, checks the request, and sets headers.
 
-Pages are for people: whoever has no session is sent to the login page and comes back afterwards.
+Pages are for people. A request without a session goes to the login page, which leads back.
 """
 
 from collections.abc import Callable, Set
-from functools import wraps
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
 from flask import Flask, Request, Response, current_app, g, request
 
 from app.audit.service import record_refusal
-from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.database.session import reading, run_write
 from app.http.current import PUBLIC_BYTES, current_g, current_request
-from app.http.responses import add_missing
+from app.http.flask_app import add_missing
 from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")
@@ -37,51 +35,45 @@ PAGE_HEADERS = {
 
 
 class Client(Protocol):
-    """What is known of the peer."""
+    """The peer of a request."""
 
     @property
     def address(self) -> str:
-        """Its address behind the trusted proxies."""
+        """The address behind the trusted proxies."""
 
     @property
-    def user_agent(self) -> str:
-        """What it calls itself."""
+    def user_agent(self) -> str: ...
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on this machine, with nothing in between."""
+        """Whether it is on this machine, without a proxy."""
 
 
 class Who(Protocol):
-    """How pages learn who calls; passed in by ``create_app``."""
+    """How pages find the actor; passed in by ``create_app``."""
 
-    @property
-    def precheck(self) -> Callable[[Request], None]:
-        """Refuse what is wrong by mere presence."""
+    def precheck(self, request: Request, /) -> None:
+        """Refuse credentials that need no lookup to be wrong."""
 
-    @property
-    def cross_site(self) -> Callable[[Request], bool]:
+    def cross_site(self, request: Request, /) -> bool:
         """Whether another site caused the request."""
 
-    @property
-    def resolve(self) -> Callable[[Request], Actor]:
-        """The actor, in a unit of work."""
+    def resolve(self, request: Request, /) -> Actor:
+        """Find the actor, within a unit of work."""
 
-    @property
-    def client(self) -> Callable[[Request], Client]:
-        """The peer of the request."""
+    def client(self, request: Request, /) -> Client: ...
 
 
 def install(app: Flask, who: Who, pages: Set[str]) -> None:
-    """Guard the pages of these blueprints and put the policy on every HTML answer."""
+    """Guard the pages of these blueprints, and set the policy on every HTML response."""
     app.extensions["docket_who"] = who
 
     @app.before_request
     def guard() -> Response | None:
-        request, noted = current_request(), current_g()
+        request, state = current_request(), current_g()
         if request.blueprint not in pages:
             return None
-        noted.operation_id = request.endpoint
+        state.operation_id = request.endpoint
         view = app.view_functions[request.endpoint or ""]
         is_public = getattr(view, "is_public", False)
         if is_public:
@@ -94,11 +86,11 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
             return None
         try:
             with reading():
-                noted.actor = who.resolve(request)
+                state.actor = who.resolve(request)
         except DomainError as error:
             record_refusal(actor(), error, request.endpoint or "")
             raise
-        if not noted.actor.is_human and not is_public:
+        if not state.actor.is_human and not is_public:
             raise Unauthenticated
         return None
 
@@ -106,7 +98,7 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
     def headers(response: Response) -> Response:
         if response.mimetype == "text/html":
             if current_g().get("shows_secret"):
-                # Compressed on the way, its length would tell of the secret.
+                # A proxy that compresses would reveal the secret by the length.
                 response.headers["Cache-Control"] = "no-store, no-transform"
             add_missing(response, PAGE_HEADERS)
             if _may_compress(response):
@@ -115,14 +107,13 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
 
 
 def _refuse_nul(request: Request) -> None:
-    """No database stores NUL and no browser sends it; raises NotFound and InvalidField."""
+    """Raise NotFound or InvalidField for a NUL, which the databases do not store."""
     if "\x00" in request.path:
         raise NotFound("route", request.path)
     sent = []
-    # Of most requests the parameters need not be read for this.
+    # Parameters are not parsed for most requests.
     if b"%00" in request.query_string or b"\x00" in request.query_string:
         sent.append(request.args)
-    # What is only read has no form.
     if request.method not in SAFE_METHODS:
         sent.append(request.form)
     for values in sent:
@@ -132,7 +123,7 @@ def _refuse_nul(request: Request) -> None:
 
 
 def _may_compress(response: Response) -> bool:
-    """Not where the page shows a secret beside what an attacker could choose."""
+    """Whether the page has no secret beside text that an attacker could choose."""
     is_fit = response.status_code == 200 and not current_g().get("shows_secret")
     return is_fit and accepts_gzip(current_request().headers.get("Accept-Encoding", ""))
 
@@ -140,61 +131,50 @@ def _may_compress(response: Response) -> bool:
 def public(
     *, wants_actor: bool = False
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """Mark a page that needs no login; with ``wants_actor`` it may still look who is there."""
+    """Mark a page that needs no login; with ``wants_actor`` it still gets the actor."""
 
     def mark(view: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        @wraps(view)
-        def marked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            return view(*args, **kwargs)
-
-        marked.is_public = True  # type: ignore[attr-defined]  # a mark on the function itself
-        marked.wants_actor = wants_actor  # type: ignore[attr-defined]  # as above
-        return marked
+        view.is_public = True  # type: ignore[attr-defined]  # a mark on the function itself
+        view.wants_actor = wants_actor  # type: ignore[attr-defined]  # as above
+        return view
 
     return mark
 
 
 def actor() -> Actor:
-    """Who asks for this page."""
-    found: Actor = current_g().get("actor", ANONYMOUS)
-    return found
+    """The actor of this request."""
+    current: Actor = current_g().get("actor", ANONYMOUS)
+    return current
 
 
 def client() -> Client:
-    """The peer of this request."""
     who: Who = current_app.extensions["docket_who"]
     return who.client(request)
 
 
-def is_secure() -> bool:
-    """Whether cookies go over HTTPS alone."""
-    return settings_at_hand().cookie_secure
-
-
 def write(work: Callable[[Actor], Result]) -> Result:
-    """Run ``work`` in a transaction that also judges the session, as REST does.
+    """Run ``work`` in a transaction that checks the session again, as REST does.
 
-    A refusal is audited after its rollback and raised on. Raises Unauthenticated where the session
-    ended meanwhile.
+    A refusal is recorded after the rollback and raised again. Raises Unauthenticated if the session
+    has ended.
     """
     who: Who = current_app.extensions["docket_who"]
 
-    def judged() -> Any:
-        present = who.resolve(request)
-        if not present.is_human:
+    def authenticated_work() -> Result:
+        current = who.resolve(request)
+        if not current.is_human:
             raise Unauthenticated
-        return work(present)
+        return work(current)
 
     try:
-        done: Result = run_write(judged)
+        return run_write(authenticated_work)
     except DomainError as error:
         record_refusal(actor(), error, g.operation_id)
         raise
-    return done
 
 
 def safe_next(target: str | None) -> str:
-    """Where to go after login: an address of this site, written relatively, or home."""
+    """A relative URL of this site to go to after login, or ``/``."""
     if not target or not target.startswith("/") or target.startswith("//"):
         return "/"
     if "\\" in target or not target.isprintable():
@@ -203,7 +183,7 @@ def safe_next(target: str | None) -> str:
 
 
 def login_address() -> str:
-    """The login page that leads back here."""
+    """The URL of the login page that leads back here."""
     if request.method != "GET":
         return "/login"
     here = request.full_path if request.query_string else request.path

@@ -1,7 +1,7 @@
-"""Turning templates into answers: a whole page, one block of it, or a partial file.
+"""Responses from templates: a whole page, one block of it, or a partial template.
 
-A region of one page that htmx swaps is a block of that page's template; a thing that repeats is a
-partial file. Both work without a script first: the same address answers the whole page.
+A region that htmx swaps is a block of its page's template; what repeats is a partial template. The
+same URL answers the whole page without htmx.
 """
 
 import os
@@ -20,14 +20,13 @@ from werkzeug.urls import iri_to_uri
 from app.config import settings_at_hand
 from app.core.context import request_id
 from app.http.current import current_g
-from app.http.responses import Reply
+from app.http.flask_app import Reply
 from app.web import choices, page_cache
 from app.web.compression import accepts_gzip
 
 HTML = "text/html; charset=utf-8"
 VARY = "HX-Request, Accept-Encoding"
-# No eval under the content policy, no snapshots of private text, one real load on Back, and every
-# refusal shown where the reader looks.
+# No eval, no snapshots of private text, a real load on Back, and every error as a toast.
 HTMX = {
     "allowEval": False,
     "includeIndicatorStyles": False,
@@ -36,8 +35,7 @@ HTMX = {
     "refreshOnHistoryMiss": True,
     "historyRestoreAsHxRequest": False,
     "defaultSwapStyle": "outerHTML",
-    # What was swapped in is made ready at once. In the usual 20 ms a click on it would go to the
-    # plain link, and leave the page, and what opens would have no focus yet.
+    # In the default 20 ms, a click on new content would follow the plain link.
     "defaultSettleDelay": 0,
     "timeout": 15000,
     "responseHandling": [
@@ -55,11 +53,11 @@ HTMX = {
         {"code": "...", "swap": False, "error": True},
     ],
 }
-HTMX_CONFIG = Markup(orjson.dumps(HTMX).decode().replace("'", "&#39;"))  # noqa: S704 - our own text
+HTMX_CONFIG = Markup(orjson.dumps(HTMX).decode().replace("'", "&#39;"))  # noqa: S704 - a constant
 
 
 def install(app: Flask) -> None:
-    """Give every template what all pages show, and the macros of ``macros/ui.html`` as ``ui``."""
+    """Set up templates: the common context, and the macros of ``macros/ui.html`` as ``ui``."""
     env = app.jinja_env
     env.trim_blocks = True
     env.lstrip_blocks = True
@@ -69,14 +67,13 @@ def install(app: Flask) -> None:
     with app.app_context():
         env.globals["ui"] = env.get_template("macros/ui.html").module
 
-    app.context_processor(_shown_by_all)
+    app.context_processor(_common_context)
 
 
 def _keep_bytecode(env: Environment, directory: Path) -> None:
-    """Keep compiled templates in this directory, as compiling them takes longer than all else that
-    a start does.
+    """Keep compiled templates in this directory, as compiling takes most of a startup.
 
-    They are code, so nobody else may be able to write there.
+    They are code, so no other user may write there.
     """
     with suppress(OSError):
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -86,7 +83,7 @@ def _keep_bytecode(env: Environment, directory: Path) -> None:
             env.bytecode_cache = FileSystemBytecodeCache(str(directory))
 
 
-def _shown_by_all() -> dict[str, Any]:
+def _common_context() -> dict[str, Any]:
     settings = settings_at_hand()
     actor = current_g().actor
     return {
@@ -102,23 +99,23 @@ def _shown_by_all() -> dict[str, Any]:
 
 
 def warm(app: Flask) -> None:
-    """Compile every template now, so that the first reader does not wait for it."""
+    """Compile every template, so that no reader waits for that."""
     for name in app.jinja_env.list_templates(extensions=("html",)):
         app.jinja_env.get_template(name)
 
 
 def is_htmx() -> bool:
-    """Whether htmx asks for a fragment; a history restore wants the page (django-htmx 410)."""
+    """Whether htmx requests a fragment; a history restore needs the page (django-htmx 410)."""
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
 
 
 def html(content: str | bytes, status: int = 200) -> Response:
-    """An HTML answer; caches are told that fragments and pages share addresses."""
+    """An HTML response, with ``Vary`` as fragments and pages share URLs."""
     return Reply(content, status, {"Vary": VARY}, content_type=HTML)
 
 
 def page(template: str, *, block: str = "", status: int = 200, **context: Any) -> Response:
-    """The page, or only ``block`` of it where htmx asks."""
+    """The page, or only ``block`` of it for htmx."""
     if block and is_htmx():
         return html(render_block(template, block, **context), status)
     return html(render(template, **context), status)
@@ -127,81 +124,80 @@ def page(template: str, *, block: str = "", status: int = 200, **context: Any) -
 def cached_page(
     template: str, key: dict[str, Any], context: Callable[[], dict[str, Any]] | None = None
 ) -> Response:
-    """The whole page, kept by all that its context follows from.
+    """The whole page, cached under ``key``, which must determine all that the page shows.
 
-    ``context`` makes it where no page is kept; without it, the key is the context. The template may
-    show that and what all pages show, and nothing of the request.
+    ``context`` makes the template's context if the page is not cached; by default it is the key.
+    The template may use that and the common context, and nothing else of the request.
     """
-    by_all = _shown_by_all()
+    common = _common_context()
 
     def rendered() -> str:
-        shown = by_all | (key if context is None else context())
-        return current_app.jinja_env.get_template(template).render(shown)
+        values = common | (key if context is None else context())
+        return current_app.jinja_env.get_template(template).render(values)
 
-    found = page_cache.cached(template, by_all | key, rendered)
+    cached = page_cache.cached(template, common | key, rendered)
     if not accepts_gzip(request.headers.get("Accept-Encoding", "")):
-        return html(found.html())
-    answer = html(found.gzip())
-    answer.headers["Content-Encoding"] = "gzip"
-    return answer
+        return html(cached.html())
+    response = html(cached.gzip())
+    response.headers["Content-Encoding"] = "gzip"
+    return response
 
 
 def partial(template: str, *, status: int = 200, **context: Any) -> Response:
-    """A partial file alone."""
+    """A partial template alone."""
     return html(render(template, **context), status)
 
 
 def render(template: str, **context: Any) -> str:
-    """The text of a template, with what all pages show."""
-    found = current_app.jinja_env.get_template(template)
+    """The text of a template with the common context."""
     current_app.update_template_context(context)
-    return found.render(context)
+    return current_app.jinja_env.get_template(template).render(context)
 
 
 def render_block(template: str, block: str, **context: Any) -> str:
-    """One block of a template. The template's own top level does not run for it."""
-    found = current_app.jinja_env.get_template(template)
+    """The text of one block; the top level of the template does not run."""
+    source = current_app.jinja_env.get_template(template)
     current_app.update_template_context(context)
     context["is_fragment"] = True
-    return "".join(found.blocks[block](found.new_context(context)))
+    return "".join(source.blocks[block](source.new_context(context)))
 
 
 def oob(content: str, target: str, how: str = "beforeend") -> str:
-    """Wrap a fragment so that htmx puts it at ``target`` beside the main swap."""
+    """A fragment that htmx swaps into ``target`` out of band."""
     return f'<div hx-swap-oob="{how}:{target}">{content}</div>'
 
 
 def toast(text: str, kind: str = "", href: str = "", action: str = "") -> str:
-    """A short message as an out-of-band fragment."""
+    """A toast as an out-of-band fragment."""
     ui: Any = current_app.jinja_env.globals["ui"]
     return oob(str(ui.toast(text, kind, href, action)), "#toasts")
 
 
 def undo_toast(text: str, back: str, *, href: str = "", action: str = "") -> str:
-    """A short message with the way back from what this request did, which leads to ``back``."""
+    """A toast with a button that undoes this request and goes to ``back``."""
     ui: Any = current_app.jinja_env.globals["ui"]
-    shown = ui.toast(text, href=href, action=action, undo=request_id.get(), back=back)
-    return oob(str(shown), "#toasts")
+    content = ui.toast(text, href=href, action=action, undo=request_id.get(), back=back)
+    return oob(str(content), "#toasts")
 
 
-def with_toast(shown: Response, said: str) -> Response:
-    """An answer with a short message."""
-    shown.set_data(shown.get_data(as_text=True) + toast(said))
-    return shown
+def with_toast(response: Response, text: str) -> Response:
+    """Append a toast to a response."""
+    response.set_data(response.get_data(as_text=True) + toast(text))
+    return response
 
 
-def with_undo(shown: Response, said: str, back: str) -> Response:
-    """An answer with a short message and the way back from what this request did."""
-    shown.set_data(shown.get_data(as_text=True) + undo_toast(said, back))
-    return shown
+def with_undo(response: Response, text: str, back: str) -> Response:
+    """Append a toast with a button that undoes this request."""
+    response.set_data(response.get_data(as_text=True) + undo_toast(text, back))
+    return response
 
 
 def go(url: str) -> Response:
-    """Send the reader to another page: 303 for forms, a header for htmx.
+    """Redirect: with 303 for forms, with a header for htmx.
 
-    htmx would follow a 303 unseen and put a whole page into the fragment. The address may hold what
-    a client sent, and no header takes all of that.
+    htmx would follow a 303 and swap the whole page into the fragment.
     """
+    # The URL may have text of a client, which is not all valid in a header.
     url = iri_to_uri(url)
     if is_htmx():
         return Response(status=204, headers={"HX-Redirect": url})

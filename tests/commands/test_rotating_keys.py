@@ -10,7 +10,7 @@ from app import create_app
 from app.commands import secrets as command
 from app.config import Settings, SettingsError
 from app.database import encryption
-from app.database.server_lock import sole_use_of
+from app.database.locks import sole_use_of
 from app.database.session import reading, run_write, session
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook

@@ -7,7 +7,7 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
-from app.database import connections
+from app.database import connect
 from app.database.session import Prepared, db, reading, run_write, session, transaction
 from tests.core.test_units_of_work import new_user
 
@@ -123,7 +123,7 @@ def test_only_a_few_are_kept(app):
         thread.start()
     for thread in threads:
         thread.join()
-    assert db.engine.pool.checkedout() <= connections.MOST_KEPT
+    assert db.engine.pool.checkedout() <= connect.MOST_KEPT
 
 
 def test_none_stays_open_where_the_engine_gives_up_its_connections():

@@ -68,7 +68,7 @@ class Crowd:
                 assert self.is_in.wait(10)
                 for number in range(OTHERS):
                     pool.submit(self.come, str(number))
-                until(lambda: len(self.gathering._waiting) >= OTHERS)
+                until(lambda: len(self.gathering._queue) >= OTHERS)
                 self.goes_on.set()
         finally:
             event.remove(engine, "commit", count)

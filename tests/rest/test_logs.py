@@ -149,7 +149,7 @@ def test_a_line_told_briefly_is_the_one_that_its_logger_would_write(said, asked,
     with on_behalf_of(asked), own_lines() as written:
         logger.info("request", extra=said)
         monkeypatch.setattr(logger, "info", None)
-        logs.tell_briefly(logger, "request", said)
+        logs.info(logger, "request", said)
     first, second = written.getvalue().splitlines()
     assert first == second
     assert "canary" not in first
@@ -157,14 +157,14 @@ def test_a_line_told_briefly_is_the_one_that_its_logger_would_write(said, asked,
 
 def test_what_nobody_wants_to_know_is_not_told():
     with own_lines(logging.WARNING) as written:
-        logs.tell_briefly(logging.getLogger("docket.access"), "request", SAID)
+        logs.info(logging.getLogger("docket.access"), "request", SAID)
     assert written.getvalue() == ""
 
 
 def test_others_hear_of_it_as_always(lines):
     with own_lines() as written:
         logging.getLogger().addHandler(logging.StreamHandler(lines))
-        logs.tell_briefly(logging.getLogger("docket.access"), "request", SAID)
+        logs.info(logging.getLogger("docket.access"), "request", SAID)
     assert written.getvalue().count("\n") == lines.getvalue().count("\n") == 1
 
 

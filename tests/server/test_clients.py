@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 import psutil
 import pytest
 
-from app.serving.asgi import SLOW_BODIES
+from app.serving.client_limits import SLOW_UPLOADS
 from tests.support.serving import end, serving, start, until
 
 MANY = 500
@@ -82,7 +82,7 @@ def test_bodies_that_come_a_little_late_arrive(served):
 def test_more_slow_bodies_than_an_address_may_have_are_refused(served):
     sent = LOGIN + b"Content-Length: 100\r\n\r\n{"
     with ExitStack() as held:
-        late = [held.enter_context(closing(served.connect(sent))) for _ in range(SLOW_BODIES + 2)]
+        late = [held.enter_context(closing(served.connect(sent))) for _ in range(SLOW_UPLOADS + 2)]
         refused = until(lambda: select.select(late, [], [], 0)[0])
         assert len(refused) <= 2
         answer = refused[0].recv(65_536)

@@ -6,13 +6,13 @@ CONNECTIONS is how many each worker takes; the product itself has no such settin
 import os
 
 from app.config import Settings
-from app.serving import asgi, worker
+from app.serving import asgi, connection, uploads, worker
 
-worker.HEAD_SECONDS = 2
+worker.HEAD_SECONDS = connection.HEAD_SECONDS = 2
 worker.CONNECTIONS = int(os.environ.get("CONNECTIONS", worker.CONNECTIONS))
-asgi.FIRST_BYTE_SECONDS = 2.0
-asgi.LAST_BYTE_SECONDS = 4.0
-asgi.UNREAD_SECONDS = worker.UNREAD_SECONDS = 2.0
+uploads.FIRST_BYTE_SECONDS = 2.0
+uploads.LAST_BYTE_SECONDS = 4.0
+asgi.UNREAD_SECONDS = connection.UNREAD_SECONDS = 2.0
 
 
 def create_app():

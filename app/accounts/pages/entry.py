@@ -32,7 +32,7 @@ def _enter(opened: OpenedSession, target: str) -> Response:
     """Give the browser its session and the person's choices, and lead it on."""
     with reading():
         chosen = preferences.of_user(opened.user.id)
-    response = choices.carry(go(target), chosen, secure=settings_at_hand().cookie_secure)
+    response = choices.carry(go(target), chosen)
     _set_cookie(response, opened.token, opened.max_age)
     return response
 

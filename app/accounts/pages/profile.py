@@ -88,7 +88,7 @@ def save_preferences() -> Response:
         wanted[choices.PROJECT] = ""
     kept = choices.DEFAULTS | choices.cleaned(wanted)
     write(lambda present: preferences.choose(present, kept))
-    return choices.carry(go("/profile"), kept, secure=settings_at_hand().cookie_secure)
+    return choices.carry(go("/profile"), kept)
 
 
 @pages.post("/profile/name")

@@ -20,7 +20,7 @@ from app.projects import samples, ticket_rows
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.models import StateCategory
 from app.web import choices
-from app.web.guard import actor, is_secure, write
+from app.web.guard import actor, write
 from app.web.render import go, page
 from app.web.texts import laid_out
 
@@ -119,4 +119,4 @@ def make_default(key: str) -> Response:
         preferences.choose(present, {choices.PROJECT: project.key})
 
     write(work)
-    return choices.carry(go(f"/projects/{key}"), {choices.PROJECT: key}, secure=is_secure())
+    return choices.carry(go(f"/projects/{key}"), {choices.PROJECT: key})

@@ -29,7 +29,7 @@ from app.tickets.read import in_live_projects
 from app.web import choices
 from app.web.downloads import line, streamed
 from app.web.forms import Form, submit
-from app.web.guard import actor, is_secure, safe_next, write
+from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
 
 # Tickets and trees of a page, and tickets of a batch of an export.
@@ -274,4 +274,4 @@ def choose_columns() -> Response:
     write(lambda present: preferences.choose(present, preference))
     back, query = request.form.get("back", ""), request.form.get("query", "")
     back = safe_next(f"{back}?{query}" if query else back)
-    return choices.carry(go(back), preference, secure=is_secure())
+    return choices.carry(go(back), preference)
