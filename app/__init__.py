@@ -19,7 +19,6 @@ from app.database.connect import engine_options, prepare
 from app.database.session import db
 from app.http.current import current_g, current_request
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
-from app.markdown import budget
 from app.mcp import blueprint as mcp
 from app.mcp.registry import EndpointConfig
 from app.rest import errors, openapi
@@ -86,7 +85,6 @@ def _install_requests(app: Flask) -> None:
         state.actor = ANONYMOUS
         state.request_id = ids.new_id()
         request_id.set(state.request_id)
-        budget.begin_request()
         request = current_request()
         host = request.environ.get("HTTP_HOST")
         is_own_host = host is None or settings_at_hand().own_address.is_host(host)
@@ -96,7 +94,6 @@ def _install_requests(app: Flask) -> None:
         lanes.enter_rule(rule.rule if rule is not None else "")
 
     app.after_request(last_used.record_use)
-    app.teardown_request(lambda _error: budget.end_request())
 
     @app.after_request
     def headers(response: Response) -> Response:
