@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, func, or_, select, union_all
 
-from app.accounts import read_markers
+from app.accounts import personal
 from app.accounts.models import User, UserType
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
@@ -96,7 +96,7 @@ def _done_by(bot: User, after: str | None, since: int) -> list[ColumnElement[boo
 def review(actor: Actor, username: str) -> Review:
     """What the bot did since this person's marker, the oldest first; raises NotFound."""
     bot = _bot(username)
-    marker = read_markers.marker(actor, subject_of(bot.id))
+    marker = personal.marker(actor, subject_of(bot.id))
     after = marker.event_id if marker else None
     since = ids.created_ms(after) if after else now_ms() - FIRST_LOOK_DAYS * DAY_MS
     wanted = _done_by(bot, after, since)
@@ -134,7 +134,7 @@ def mark_reviewed(actor: Actor, username: str, event_id: str) -> None:
     event = session.get(AuditEvent, canonical) if canonical else None
     if event is None or event.actor_user_id != bot.id:
         raise InvalidField("event_id", "not_found", "This bot has no such event.")
-    read_markers.move_marker(actor, subject_of(bot.id), event.id)
+    personal.move_marker(actor, subject_of(bot.id), event.id)
 
 
 def _around(events: Sequence[AuditEvent]) -> Around:

@@ -1,8 +1,8 @@
-"""One's own profile: how pages look, the name, the password, open sessions."""
+"""The pages of one's own profile: choices about pages, name, password, open sessions."""
 
 from flask import Response, request
 
-from app.accounts import preferences, sessions, users
+from app.accounts import personal, sessions, users
 from app.accounts.builders import user_json
 from app.accounts.pages.entry import pages, peer
 from app.accounts.schemas import ChangePasswordBody, UserPatch
@@ -11,46 +11,15 @@ from app.core.errors import NotFound
 from app.database.session import reading
 from app.web import choices
 from app.web.forms import Form, attempt, load_form
-from app.web.guard import actor, write
+from app.web.guard import actor, is_secure, write
 from app.web.render import go, page
 
-HERE = "/profile/sessions"
+SESSIONS = "/profile/sessions"
 
 
-@pages.get(HERE)
-def session_list() -> Response:
-    """Show one's sessions; the address says how many were ended just now."""
-    with reading():
-        found = sessions.list_own(actor())
-    shown = [
-        {
-            "id": one.id,
-            "user_agent": one.user_agent,
-            "created_at": one.created_at,
-            "last_seen_at": one.last_seen_at,
-            "is_current": one.id == actor().session_id,
-        }
-        for one in found
-    ]
-    shown.sort(key=lambda one: not one["is_current"])
-    return page("accounts/sessions.html", sessions=shown, ended="ended" in request.args)
-
-
-@pages.post("/profile/sessions/end-others")
-def end_others() -> Response:
-    """End all sessions but this one."""
-    write(sessions.end_others)
-    return go(f"{HERE}?ended")
-
-
-@pages.post("/profile/sessions/<session_id>/end")
-def end(session_id: str) -> Response:
-    """End one session; where it is gone already, that is what was wanted."""
-    try:
-        write(lambda present: sessions.end_own(present, session_id))
-    except NotFound:
-        return go(HERE)
-    return go(f"{HERE}?ended")
+@pages.get("/profile")
+def profile() -> Response:
+    return _show()
 
 
 def _show(
@@ -58,12 +27,12 @@ def _show(
 ) -> Response:
     with reading():
         user, _ = users.current_user(actor())
-        many = len(sessions.list_own(actor()))
+        session_count = len(sessions.list_own(actor()))
     ended = request.args.get("ended", "")
     return page(
         "accounts/profile.html",
         user=user_json(user),
-        session_count=many,
+        session_count=session_count,
         name_form=name_form,
         password_form=password_form,
         saved=request.args.get("saved", ""),
@@ -72,53 +41,79 @@ def _show(
     )
 
 
-@pages.get("/profile")
-def profile() -> Response:
-    """Show one's own data and settings."""
-    return _show()
-
-
 @pages.post("/profile/preferences")
 def save_preferences() -> Response:
-    """Keep the choices for the person, and let this browser carry them."""
-    # What is chosen elsewhere stays.
-    own = {name: choices.chosen()[name] for name in (choices.PROJECT, choices.HIDDEN)}
-    wanted = {"keys": "off"} | own | request.form.to_dict()
-    if "forget_project" in wanted:
-        wanted[choices.PROJECT] = ""
-    kept = choices.DEFAULTS | choices.cleaned(wanted)
-    write(lambda present: preferences.choose(present, kept))
-    return choices.carry(go("/profile"), kept)
+    """Store the choices for the person, and set them as cookies of this browser."""
+    # Other pages change these two, so the form keeps them.
+    kept = {name: choices.chosen()[name] for name in (choices.PROJECT, choices.HIDDEN)}
+    sent = {"keys": "off"} | kept | request.form.to_dict()
+    if "forget_project" in sent:
+        sent[choices.PROJECT] = ""
+    chosen = choices.DEFAULTS | choices.cleaned(sent)
+    write(lambda person: personal.choose(person, chosen))
+    return choices.carry(go("/profile"), chosen, secure=is_secure())
 
 
 @pages.post("/profile/name")
 def save_name() -> Response:
-    """Change one's own display name."""
     form = load_form(UserPatch, keep_empty=True)
     fields = {"display_name": form.data.get("display_name", "")}
-    done = attempt(
+    is_done = attempt(
         form, lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), **fields)
     )
-    return go("/profile?saved=name") if done else _show(name_form=form, status=422)
+    return go("/profile?saved=name") if is_done else _show(name_form=form, status=422)
 
 
 @pages.get("/profile/password")
 def password() -> Response:
-    """The form stands on the profile; a reload after a refusal asks for this address."""
+    """Go to the profile, which has the form; a reload after a refusal requests this address."""
     return go("/profile")
 
 
 @pages.post("/profile/password")
 def save_password() -> Response:
-    """Change one's own password; this session stays."""
     form = load_form(ChangePasswordBody)
     ended: list[int] = []
-    done = attempt(
+    is_done = attempt(
         form,
         lambda: ended.append(
             users.change_password(actor(), **form.data, peer=peer(), settings=settings_at_hand())
         ),
     )
-    if not done:
+    if not is_done:
         return _show(password_form=form, status=422)
     return go(f"/profile?saved=password&ended={ended[0]}")
+
+
+@pages.get(SESSIONS)
+def session_list() -> Response:
+    with reading():
+        own = sessions.list_own(actor())
+    shown = [
+        {
+            "id": row.id,
+            "user_agent": row.user_agent,
+            "created_at": row.created_at,
+            "last_seen_at": row.last_seen_at,
+            "is_current": row.id == actor().session_id,
+        }
+        for row in own
+    ]
+    shown.sort(key=lambda row: not row["is_current"])
+    return page("accounts/sessions.html", sessions=shown, ended="ended" in request.args)
+
+
+@pages.post(f"{SESSIONS}/end-others")
+def end_others() -> Response:
+    write(sessions.end_others)
+    return go(f"{SESSIONS}?ended")
+
+
+@pages.post(f"{SESSIONS}/<session_id>/end")
+def end(session_id: str) -> Response:
+    """End one session; a session that is gone already is no error."""
+    try:
+        write(lambda person: sessions.end_own(person, session_id))
+    except NotFound:
+        return go(SESSIONS)
+    return go(f"{SESSIONS}?ended")

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Response, request
 from sqlalchemy import select
 
-from app.accounts import preferences, user_refs
+from app.accounts import personal, user_refs
 from app.accounts.builders import UserSummary, bot_json
 from app.accounts.models import User, UserType
 from app.activity import service
@@ -116,7 +116,7 @@ def make_default(key: str) -> Response:
 
     def work(present: Actor) -> None:
         project = visible_by_key(present, key)
-        preferences.choose(present, {choices.PROJECT: project.key})
+        personal.choose(present, {choices.PROJECT: project.key})
 
     write(work)
     return choices.carry(go(f"/projects/{key}"), {choices.PROJECT: key})
