@@ -1,4 +1,4 @@
-"""Project verbs."""
+"""Verbs of projects."""
 
 import re
 from typing import Any
@@ -44,7 +44,7 @@ def list_projects(
 
 @operation(Access.READ)
 def get_project(actor: Actor, project_id: str, *, include_deleted: bool = False) -> SeenProject:
-    """One project."""
+    """One project; raises NotFound or Gone."""
     return visible(actor, project_id, include_deleted=include_deleted)
 
 
@@ -59,7 +59,7 @@ def create_project(
 ) -> Project:
     """Create a project with the default workflow states.
 
-    Raises InvalidField, and Conflict ``duplicate_key`` for a key that is or ever was in use.
+    Raises InvalidField, and Conflict ``duplicate_key``; deleted projects keep their keys.
     """
     text.matching(key, "key", KEY_PATTERN, "key is 2 to 10 of A-Z and 0-9, a letter first.")
     name = text.line(name, "name")
@@ -96,7 +96,7 @@ def create_project(
 
 
 def _locked(actor: Actor, project_id: str) -> Project:
-    """The project, to be changed; raises NotFound, OutsideAllowlist or Gone."""
+    """The project, locked for a change; raises NotFound, OutsideAllowlist or Gone."""
     return session.get_one(Project, writable(actor, project_id, lock=True).id)
 
 
@@ -119,7 +119,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
 
 @operation(Access.HUMAN)
 def delete_project(actor: Actor, project_id: str) -> None:
-    """Soft-delete a project; what it holds answers 410 from then on, its key stays reserved."""
+    """Soft-delete a project; requests for its content are answered 410, its key stays reserved."""
     project = _locked(actor, project_id)
     touch(project)
     project.deleted_at = project.updated_at

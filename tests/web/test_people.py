@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.accounts.pages import people
-from app.bots.pages import bots
+from app.bots import pages as bots
 
 
 def older(page) -> str | None:

@@ -17,7 +17,7 @@ from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.projects.pages.blueprint import project_of
+from app.projects.pages import project_of
 from app.tickets import board_sidebar, listing
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Row, Sort
