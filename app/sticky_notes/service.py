@@ -1,4 +1,4 @@
-"""Sticky note verbs. Another person's personal note is not there, for reads and writes alike."""
+"""Verbs of sticky notes. Another person's personal note counts as missing for every verb."""
 
 from typing import Any
 
@@ -19,7 +19,6 @@ from app.sticky_notes.models import StickyNote
 
 
 def note_json(note: StickyNote) -> dict[str, Any]:
-    """A sticky note."""
     return {
         "id": note.id,
         "body": note.body,
@@ -33,7 +32,7 @@ def note_json(note: StickyNote) -> dict[str, Any]:
 
 
 def writable(actor: Actor, note_id: str) -> StickyNote:
-    """The note, locked, if the actor may change it; raises NotFound, OutsideAllowlist or Gone."""
+    """The note, locked for a change; raises NotFound, OutsideAllowlist or Gone."""
     identifier = as_uuid(note_id)
     note = None
     if identifier is not None:
@@ -46,8 +45,7 @@ def writable(actor: Actor, note_id: str) -> StickyNote:
     return note
 
 
-def target(note: StickyNote) -> Target:
-    """The note as an event's target."""
+def _target(note: StickyNote) -> Target:
     return Target("sticky_note", note.id, project_id=note.project_id, is_personal=note.is_personal)
 
 
@@ -114,18 +112,18 @@ def _create(actor: Actor, project_id: str | None, body: str, color: str | None) 
     )
     session.add(note)
     session.flush()
-    record(actor, "sticky_note.created", target(note), **_contents(note))
+    record(actor, "sticky_note.created", _target(note), **_contents(note))
     return note
 
 
 def _contents(note: StickyNote) -> dict[str, Any]:
-    """What an event says of the note: of a personal one nothing, since all humans read events."""
+    """The payload of an event; empty for a personal note, as all humans read events."""
     return {} if note.is_personal else {"body": note.body, "color": note.color}
 
 
 @operation(Access.WRITE)
 def update_note(actor: Actor, note_id: str, /, **fields: Any) -> StickyNote:
-    """Change body or color; a change of nothing records nothing. Raises InvalidField."""
+    """Change body or color; without a difference, no event is recorded. Raises InvalidField."""
     note = writable(actor, note_id)
     if "body" in fields:
         text.filled_body(fields["body"])
@@ -134,10 +132,10 @@ def update_note(actor: Actor, note_id: str, /, **fields: Any) -> StickyNote:
     changed = apply_changes(note, fields)
     if changed:
         session.flush()
-        said: dict[str, Any] = {"fields": sorted(changed)}
+        payload: dict[str, Any] = {"fields": sorted(changed)}
         if not note.is_personal:
-            said["changes"] = changed
-        record(actor, "sticky_note.updated", target(note), **said)
+            payload["changes"] = changed
+        record(actor, "sticky_note.updated", _target(note), **payload)
     return note
 
 
@@ -147,4 +145,4 @@ def delete_note(actor: Actor, note_id: str) -> None:
     note = writable(actor, note_id)
     session.delete(note)
     session.flush()
-    record(actor, "sticky_note.deleted", target(note), **_contents(note))
+    record(actor, "sticky_note.deleted", _target(note), **_contents(note))
