@@ -35,7 +35,6 @@ class _Verdict:
 
 
 def human_actor(user: User, session_id: str | None = None) -> Actor:
-    """The human as an actor."""
     return Actor(ActorKind.HUMAN, user_id=user.id, username=user.username, session_id=session_id)
 
 
@@ -127,7 +126,6 @@ def _record_failure(name: str, verdict: _Verdict) -> None:
 
 @operation(Access.HUMAN)
 def log_out(actor: Actor) -> None:
-    """End the session of this request."""
     credential_lock.lock_exclusive(actor.id)
     if actor.session_id is not None:
         sessions.end(actor.session_id)

@@ -42,15 +42,12 @@ _slots = threading.BoundedSemaphore(AT_ONCE)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The parameters of Argon2id."""
-
     time: int
     memory_kib: int
     parallelism: int
 
 
 def cost_of(settings: Settings) -> Cost:
-    """The cost that the settings configure."""
     return Cost(
         settings.password_time_cost, settings.password_memory_kib, settings.password_parallelism
     )

@@ -83,7 +83,6 @@ def end_others(actor: Actor) -> int:
 
 
 def record_logout(actor: Actor) -> None:
-    """Record that a session of this person was ended."""
     record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)
 
 
@@ -108,7 +107,6 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
 
 
 def end(session_id: str) -> None:
-    """End one session, if it exists."""
     session.execute(delete(UserSession).where(UserSession.id == session_id))
 
 

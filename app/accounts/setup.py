@@ -22,7 +22,6 @@ from app.database.session import reading, run_write, session
 
 @operation(Access.PUBLIC)
 def setup_status(actor: Actor) -> bool:
-    """Whether the first admin must still be created."""
     return _needs_setup()
 
 

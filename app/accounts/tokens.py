@@ -33,7 +33,6 @@ def new_session_token() -> str:
 
 
 def hashed(token: str) -> str:
-    """The hash of a token, which the database stores."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

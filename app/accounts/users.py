@@ -24,7 +24,6 @@ from app.database.versions import apply_changes, duplicate_is_conflict, touch
 
 @operation(Access.READ)
 def current_user(actor: Actor) -> tuple[User, BotToken | None]:
-    """The acting user, and a bot's active token."""
     user = session.get_one(User, actor.id)
     return user, user_refs.active_token(user)
 

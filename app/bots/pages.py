@@ -198,7 +198,6 @@ def wording() -> Response:
 
 @pages.post("/bots/pausing")
 def switch() -> Response:
-    """Pause all bots, or resume them."""
     action = request.form.get("action")
     if action == "pause":
         write(service.pause_bots)
@@ -234,7 +233,6 @@ def change(bot_id: str) -> Response:
 
 @pages.post("/bots/<bot_id>/release")
 def release_ticket(bot_id: str) -> Response:
-    """Unassign one ticket from the bot, if the bot holds it."""
     ticket_id = request.form.get("ticket_id", "")
     write(lambda person: unassign(person, bot_id, ticket_id))
     with reading():

@@ -32,8 +32,6 @@ API_NAMES = {column: name for name, column in COLUMNS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """A bot and its active token, if it has one."""
-
     user: User
     token: BotToken | None
 

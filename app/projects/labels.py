@@ -50,7 +50,6 @@ def lock_label(label: Label) -> None:
 
 
 def by_name(project_id: str) -> Sequence[Label]:
-    """The project's labels, ordered by name."""
     statement = select(Label).where(Label.project_id == project_id)
     return session.scalars(statement.order_by(Label.name_key, Label.id)).all()
 

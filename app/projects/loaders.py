@@ -96,7 +96,6 @@ def writable(
 
 
 def target(project: SeenProject | Project) -> Target:
-    """The project as an event's target."""
     return Target("project", project.id, project_id=project.id)
 
 

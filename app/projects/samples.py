@@ -18,7 +18,6 @@ DESCRIPTION = (
 
 @operation(Access.HUMAN)
 def live_sample(actor: Actor) -> Project | None:
-    """The sample project, if it exists."""
     rows = session.execute(
         select(Project, AuditEvent.payload)
         .join(AuditEvent, AuditEvent.project_id == Project.id)

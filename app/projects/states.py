@@ -40,7 +40,6 @@ _FIRST = Prepared(
 
 
 def seed(actor: Actor, project: Project) -> None:
-    """Give a new project its default states."""
     for position, (name, category) in enumerate(SEEDED):
         _add(actor, project, name, category, position)
 
@@ -101,7 +100,6 @@ def named_in_body(project_id: str, state_id: str) -> WorkflowState:
 
 @operation(Access.READ)
 def list_states(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
-    """The project's states by position."""
     project = loaders.visible(actor, project_id)
     return page(
         select(WorkflowState, WorkflowState.id, WorkflowState.position).where(

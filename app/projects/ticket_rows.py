@@ -22,7 +22,6 @@ _is_live = _tickets.c.deleted_at.is_(None)
 
 
 def live_in_state(state_id: str) -> int:
-    """The number of live tickets in a state."""
     statement = select(func.count()).select_from(_tickets)
     return session.scalar(statement.where(_tickets.c.state_id == state_id, _is_live)) or 0
 
@@ -34,7 +33,6 @@ def live_ids_in_state(state_id: str, limit: int) -> list[str]:
 
 
 def live_by_state(project_id: str) -> dict[str, int]:
-    """The number of live tickets of a project by state id."""
     statement = (
         select(_tickets.c.state_id, func.count())
         .where(_tickets.c.project_id == project_id, _is_live)
@@ -44,7 +42,6 @@ def live_by_state(project_id: str) -> dict[str, int]:
 
 
 def live_by_label(project_id: str) -> dict[str, int]:
-    """The number of live tickets of a project by label id."""
     statement = (
         select(_ticket_labels.c.label_id, func.count())
         .join(_tickets, _tickets.c.id == _ticket_labels.c.ticket_id)

@@ -141,7 +141,6 @@ def update_note(actor: Actor, note_id: str, /, **fields: Any) -> StickyNote:
 
 @operation(Access.WRITE)
 def delete_note(actor: Actor, note_id: str) -> None:
-    """Delete a note for good."""
     note = writable(actor, note_id)
     session.delete(note)
     session.flush()

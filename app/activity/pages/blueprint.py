@@ -1,6 +1,7 @@
-"""What the two logs share: their spans of time, and addresses that keep the filters."""
+"""The filters, time spans and links to further rows that the pages of the two logs share."""
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, request
@@ -10,38 +11,44 @@ from app.core.clock import DAY_MS, HOUR_MS, now_ms
 pages = Blueprint("audit_pages", __name__)
 
 DEFAULT_SPAN = "24h"
-SPANS: dict[str, int | None] = {
-    "1h": HOUR_MS,
-    "24h": DAY_MS,
-    "7d": 7 * DAY_MS,
-    "30d": 30 * DAY_MS,
-    "all": None,
+# The length of a span in milliseconds, and its name.
+SPANS: dict[str, tuple[int | None, str]] = {
+    "1h": (HOUR_MS, "Last hour"),
+    "24h": (DAY_MS, "Last 24 hours"),
+    "7d": (7 * DAY_MS, "Last 7 days"),
+    "30d": (30 * DAY_MS, "Last 30 days"),
+    "all": (None, "All time"),
 }
-SPAN_NAMES = [
-    ("1h", "Last hour"),
-    ("24h", "Last 24 hours"),
-    ("7d", "Last 7 days"),
-    ("30d", "Last 30 days"),
-    ("all", "All time"),
-]
 ROWS = 50
+# The filter value that stands for an unknown name; it matches no row.
+NO_ID = "00000000-0000-0000-0000-000000000000"
 
 
 def read_filters(*names: str) -> dict[str, str]:
-    """The filters of the address that are set; the span only where it is not the default."""
-    found = {name: request.args.get(name, "").strip() for name in (*names, "span")}
-    if found["span"] not in SPANS or found["span"] == DEFAULT_SPAN:
-        found["span"] = ""
-    return {name: value for name, value in found.items() if value}
+    """The filters that the address sets; the default span is left out."""
+    filters = {name: request.args.get(name, "").strip() for name in (*names, "span")}
+    if filters["span"] not in SPANS or filters["span"] == DEFAULT_SPAN:
+        filters["span"] = ""
+    return {name: value for name, value in filters.items() if value}
 
 
-def since(chosen: Mapping[str, str]) -> int | None:
-    """Where the chosen span begins, in milliseconds."""
-    span = SPANS[chosen.get("span", DEFAULT_SPAN)]
-    return None if span is None else now_ms() - span
+def since(filters: Mapping[str, str]) -> int | None:
+    """The start of the chosen span, in milliseconds; None for all time."""
+    length, _ = SPANS[filters.get("span", DEFAULT_SPAN)]
+    return None if length is None else now_ms() - length
 
 
-def address(path: str, chosen: Mapping[str, str], **more: str | None) -> str:
-    """The address of the page with these filters."""
-    query = {name: value for name, value in {**chosen, **more}.items() if value}
+def address(path: str, filters: Mapping[str, str], **more: str | None) -> str:
+    query = {name: value for name, value in {**filters, **more}.items() if value}
     return f"{path}?{urlencode(query)}" if query else path
+
+
+def navigation(path: str, filters: Mapping[str, str], next_cursor: str | None) -> dict[str, Any]:
+    """What both logs show around their rows: the filters, and links to the first and next page."""
+    return {
+        "chosen": filters,
+        "span": filters.get("span", DEFAULT_SPAN),
+        "spans": [(key, name) for key, (_, name) in SPANS.items()],
+        "first_url": address(path, filters) if request.args.get("cursor") else "",
+        "next_url": address(path, filters, cursor=next_cursor) if next_cursor else "",
+    }

@@ -1,6 +1,6 @@
-"""The audit log as people read it: sentences, filters, payloads, and its export."""
+"""The audit log as sentences, with filters, single events and an export."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,10 +11,10 @@ from sqlalchemy import select
 from app.accounts.models import User
 from app.activity import bot_review, service
 from app.activity.pages.blueprint import (
-    DEFAULT_SPAN,
+    NO_ID,
     ROWS,
-    SPAN_NAMES,
     address,
+    navigation,
     pages,
     read_filters,
     since,
@@ -38,57 +38,58 @@ CATEGORIES = [
     (Category.ACTIVITY.value, "Shown in feeds"),
     (Category.AUDIT_ONLY.value, "Audit only"),
 ]
-# New events are counted up to here.
+# New events are counted up to this number.
 COUNTED = 100
-# Matches nothing: a name in a filter that means nothing.
-NOTHING = "00000000-0000-0000-0000-000000000000"
+# An export has the newest events; `flask audit export` has all of them.
+EXPORTED = 10_000
+# Events in memory at a time; one may contain two texts of a ticket.
+BATCH = 50
+COLUMNS = ("created_at", "actor", "actor_kind", "event_type", "sentence", "project_id", "target_id")
+MORE = ("request_id", "payload")
+
+Events = list[dict[str, Any]]
 
 
 @pages.get("/audit")
 def index() -> Response:
-    """Show the audit log, the newest events first, of the last 24 hours unless asked otherwise."""
-    chosen = read_filters(*FILTERS)
-    is_older = bool(request.args.get("cursor"))
+    filters = read_filters(*FILTERS)
+    cursor = request.args.get("cursor") or None
     with reading():
         try:
-            found = service.list_events(
-                actor(), limit=ROWS, cursor=request.args.get("cursor") or None, **wanted_by(chosen)
-            )
+            listed = service.list_events(actor(), limit=ROWS, cursor=cursor, **_arguments(filters))
         except InvalidField:
-            # A cursor that was cut off on its way: start at the top.
-            return go(address("/audit", chosen))
-        shown = rows(found.data)
+            # The cursor is broken: start at the first page.
+            return go(address("/audit", filters))
+        events = rows(listed.data)
     return page(
         "audit/index.html",
         block="results",
-        events=shown,
-        chosen=chosen,
-        span=chosen.get("span", DEFAULT_SPAN),
-        spans=SPAN_NAMES,
+        events=events,
         categories=CATEGORIES,
         types=sorted(EVENTS),
-        first_url=address("/audit", chosen) if is_older else "",
-        next_url=address("/audit", chosen, cursor=found.next_cursor) if found.next_cursor else "",
         exports=[
-            (name, address("/audit/export", chosen, format=kind))
+            (name, address("/audit/export", filters, format=kind))
             for kind, name in (("jsonl", "JSON lines"), ("csv", "CSV"))
         ],
-        news_url=_news_url(chosen, shown[0]["id"]) if shown and not is_older else "",
+        news_url=_news_url(filters, events[0]["id"]) if events and not cursor else "",
+        **navigation("/audit", filters, listed.next_cursor),
     )
 
 
-def _news_url(chosen: dict[str, str], newest: str) -> str:
-    return address("/audit/news", chosen, newest=newest)
+def _news_url(filters: dict[str, str], newest: str) -> str:
+    return address("/audit/news", filters, newest=newest)
 
 
 @pages.get("/audit/news")
 def news() -> Response:
-    """How many events came since the page was made; nothing to swap where none did."""
-    chosen = read_filters(*FILTERS)
-    newest = as_uuid(request.args.get("newest", "")) or NOTHING
+    """The number of events newer than the page; 204, which swaps nothing, without any."""
+    filters = read_filters(*FILTERS)
+    newest = as_uuid(request.args.get("newest", "")) or NO_ID
     with reading():
-        found = service.list_events(actor(), limit=COUNTED, cursor=None, **wanted_by(chosen)).data
-    count = sum(event["id"] > newest for event in found)
+        events = service.list_events(
+            actor(), limit=COUNTED, cursor=None, **_arguments(filters)
+        ).data
+    count = sum(event["id"] > newest for event in events)
     if not count:
         return Response(status=204)
     return html(
@@ -96,72 +97,69 @@ def news() -> Response:
             "audit/_news.html",
             count=count,
             is_many=count == COUNTED,
-            here=address("/audit", chosen),
-            news_url=_news_url(chosen, newest),
+            here=address("/audit", filters),
+            news_url=_news_url(filters, newest),
         )
     )
 
 
-def wanted_by(chosen: dict[str, str]) -> dict[str, Any]:
-    """The filters of the verb: names become ids, and one that means nothing matches nothing."""
-    wanted: dict[str, Any] = {"since": since(chosen)}
-    event_type = chosen.get("event_type")
+def _arguments(filters: dict[str, str]) -> dict[str, Any]:
+    """The filters as arguments of ``list_events``, with ids instead of names."""
+    arguments: dict[str, Any] = {"since": since(filters)}
+    event_type = filters.get("event_type")
     if event_type is not None:
-        wanted["event_types"] = [name for name in EVENTS if _fits(name, event_type)]
-    if chosen.get("category") in {name for name, _ in CATEGORIES}:
-        wanted["category"] = chosen["category"]
-    if "actor" in chosen:
-        found = select(User.id).where(User.username == chosen["actor"].lower())
-        wanted["actor_user_id"] = session.scalar(found) or NOTHING
-    if "project" in chosen:
-        key = select(Project.id).where(Project.key == chosen["project"].upper())
-        wanted["project_id"] = session.scalar(key) or NOTHING
-    if "ticket" in chosen:
-        wanted["ticket_id"] = _ticket_id(chosen["ticket"])
-    if "request_id" in chosen:
-        wanted["request_id"] = as_uuid(chosen["request_id"]) or NOTHING
-    return wanted
+        arguments["event_types"] = [name for name in EVENTS if _is_of_type(name, event_type)]
+    if filters.get("category") in {name for name, _ in CATEGORIES}:
+        arguments["category"] = filters["category"]
+    if "actor" in filters:
+        user_id = select(User.id).where(User.username == filters["actor"].lower())
+        arguments["actor_user_id"] = session.scalar(user_id) or NO_ID
+    if "project" in filters:
+        project_id = select(Project.id).where(Project.key == filters["project"].upper())
+        arguments["project_id"] = session.scalar(project_id) or NO_ID
+    if "ticket" in filters:
+        arguments["ticket_id"] = _ticket_id(filters["ticket"])
+    if "request_id" in filters:
+        arguments["request_id"] = as_uuid(filters["request_id"]) or NO_ID
+    return arguments
 
 
-def _fits(name: str, asked_for: str) -> bool:
-    """Whether the filter means this type: by its name, or by a prefix, ``ticket.*``."""
-    prefix = asked_for.removesuffix("*")
-    return name == asked_for or (prefix.endswith(".") and name.startswith(prefix))
+def _is_of_type(name: str, pattern: str) -> bool:
+    """Whether the pattern is the name of the event type, or a prefix of it such as ``ticket.*``."""
+    prefix = pattern.removesuffix("*")
+    return name == pattern or (prefix.endswith(".") and name.startswith(prefix))
 
 
 def _ticket_id(reference: str) -> str:
     if is_display_id(reference.upper()):
-        found = select(Ticket.id).where(Ticket.display_id == reference.upper())
-        return session.scalar(found) or NOTHING
-    return as_uuid(reference) or NOTHING
+        ticket_id = select(Ticket.id).where(Ticket.display_id == reference.upper())
+        return session.scalar(ticket_id) or NO_ID
+    return as_uuid(reference) or NO_ID
 
 
 def rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Events with their sentences and the names of their tickets."""
-    names = _display_ids(event["ticket_id"] for event in events)
+    """Events with their sentences and the display ids of their tickets."""
+    ticket_ids = {event["ticket_id"] for event in events} - {None}
+    display_ids: dict[str | None, str] = {}
+    if ticket_ids:
+        found = session.execute(
+            select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(ticket_ids))
+        )
+        display_ids = {row.id: row.display_id for row in found}
     return [
         {
             **event,
-            "display_id": names.get(event["ticket_id"]),
+            "display_id": display_ids.get(event["ticket_id"]),
             "sentence": sentence(
-                event["event_type"], event["payload"], names.get(event["ticket_id"])
+                event["event_type"], event["payload"], display_ids.get(event["ticket_id"])
             ),
         }
         for event in events
     ]
 
 
-def _display_ids(ticket_ids: Iterable[str | None]) -> dict[str | None, str]:
-    wanted = {ticket_id for ticket_id in ticket_ids if ticket_id}
-    if not wanted:
-        return {}
-    rows = session.execute(select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(wanted)))
-    return {row.id: row.display_id for row in rows}
-
-
 @pages.get("/audit/events/<event_id>")
 def show_event(event_id: str) -> Response:
-    """Show one event with its payload."""
     with reading():
         (event,) = rows([service.get_event(actor(), event_id)])
         is_undone = bool(bot_review.undone_of([session.get_one(AuditEvent, event["id"])]))
@@ -179,59 +177,48 @@ def show_event(event_id: str) -> Response:
     )
 
 
-# The newest; `flask audit export` has all of them.
-EXPORTED = 10_000
-# Events that are in memory at a time; one may hold two texts of a ticket.
-BATCH = 50
-COLUMNS = ("created_at", "actor", "actor_kind", "event_type", "sentence", "project_id", "target_id")
-MORE = ("request_id", "payload")
-
-Events = list[dict[str, Any]]
-
-
 @pages.get("/audit/export")
 def export() -> Response:
     """The newest events of the filter as JSON lines, or with ``format=csv`` as CSV."""
     require(Lane.LONG)
     is_csv = request.args.get("format") == "csv"
     with reading():
-        wanted = wanted_by(read_filters(*FILTERS))
-    written = _csv(actor(), wanted) if is_csv else _jsonl(actor(), wanted)
-    # Of the events, the first are read now: where the database is away, that is said on a page.
-    pieces = chain([next(written)], written)
+        arguments = _arguments(read_filters(*FILTERS))
+    chunks = _csv(actor(), arguments) if is_csv else _jsonl(actor(), arguments)
+    # The first batch is read before the response starts, so that an outage is an error page.
+    body = chain([next(chunks)], chunks)
     if is_csv:
-        return streamed(pieces, "text/csv", "audit.csv")
-    return streamed(pieces, "application/x-ndjson", "audit.jsonl")
+        return streamed(body, "text/csv", "audit.csv")
+    return streamed(body, "application/x-ndjson", "audit.jsonl")
 
 
-def _batches(present: Actor, wanted: dict[str, Any], *, in_words: bool) -> Iterator[Events]:
-    """The events, with their sentences if they are to be had ``in_words``; at least one batch."""
+def _batches(reader: Actor, arguments: dict[str, Any], *, with_sentences: bool) -> Iterator[Events]:
+    """Batches of events, at least one."""
     cursor: str | None = None
     for _ in range(EXPORTED // BATCH):
         with reading():
-            found = service.list_events(present, limit=BATCH, cursor=cursor, **wanted)
-            events = rows(found.data) if in_words else found.data
+            listed = service.list_events(reader, limit=BATCH, cursor=cursor, **arguments)
+            events = rows(listed.data) if with_sentences else listed.data
         yield events
-        cursor = found.next_cursor
+        cursor = listed.next_cursor
         if cursor is None:
             return
 
 
-def _jsonl(present: Actor, wanted: dict[str, Any]) -> Iterator[bytes]:
-    for events in _batches(present, wanted, in_words=False):
+def _jsonl(reader: Actor, arguments: dict[str, Any]) -> Iterator[bytes]:
+    for events in _batches(reader, arguments, with_sentences=False):
         yield b"".join(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE) for event in events)
 
 
-def _csv(present: Actor, wanted: dict[str, Any]) -> Iterator[bytes]:
+def _csv(reader: Actor, arguments: dict[str, Any]) -> Iterator[bytes]:
     head = line((*COLUMNS, *MORE))
-    for events in _batches(present, wanted, in_words=True):
-        yield (head + "".join(_lines(events))).encode()
+    for events in _batches(reader, arguments, with_sentences=True):
+        yield (head + "".join(_csv_line(event) for event in events)).encode()
         head = ""
 
 
-def _lines(events: Iterable[dict[str, Any]]) -> Iterator[str]:
-    for event in events:
-        who = event["actor"]
-        known = {**event, "actor": who["username"] if who else "system"}
-        payload = orjson.dumps(event["payload"]).decode()
-        yield line([*(known.get(name) for name in COLUMNS), event["request_id"], payload])
+def _csv_line(event: dict[str, Any]) -> str:
+    author = event["actor"]
+    values = {**event, "actor": author["username"] if author else "system"}
+    payload = orjson.dumps(event["payload"]).decode()
+    return line([*(values.get(name) for name in COLUMNS), event["request_id"], payload])
