@@ -121,8 +121,7 @@ def is_cross_site(request: Request) -> bool:
 
 def client(request: Request) -> Caller:
     """The peer behind the trusted proxies; X-Forwarded-For is read only as far as they wrote it."""
-    forwarded = _forwarded(request, "X-Forwarded-For")
-    address = (_as_address(forwarded) if forwarded else None) or request.remote_addr or ""
+    address = _forwarded_address(request) or request.remote_addr or ""
     return Caller(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
 
 
@@ -136,22 +135,21 @@ def _is_local(request: Request) -> bool:
         return False
 
 
-def _forwarded(request: Request, header: str) -> str:
-    """The hop that the outermost trusted proxy wrote; empty where no proxy is trusted."""
-    settings = settings_at_hand()
-    if not settings.trusted_proxies:
-        return ""
-    hops = ",".join(request.headers.getlist(header)).split(",")
-    return hops[-settings.trusted_proxies :][0].strip()
+def _forwarded_address(request: Request) -> str | None:
+    """The address that the outermost trusted proxy wrote; None where no proxy is trusted.
 
-
-def _as_address(text: str) -> str | None:
-    """The address of an entry of X-Forwarded-For, to which some proxies append a port."""
-    with_port = _WITH_PORT.fullmatch(text)
+    Some proxies append a port to it.
+    """
+    trusted_proxies = settings_at_hand().trusted_proxies
+    if not trusted_proxies:
+        return None
+    hops = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
+    hop = hops[-trusted_proxies:][0].strip()
+    with_port = _WITH_PORT.fullmatch(hop)
     if with_port is not None:
-        text = with_port["v6"] or with_port["v4"]
+        hop = with_port["v6"] or with_port["v4"]
     try:
-        return str(ipaddress.ip_address(text))
+        return str(ipaddress.ip_address(hop))
     except ValueError:
         return None
 

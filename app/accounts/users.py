@@ -13,13 +13,13 @@ from app.accounts.models import BotToken, User, UserType
 from app.accounts.sessions import Peer
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, CurrentPasswordInvalid, NotFound, PasswordUnchanged
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import reading, run_write, session
-from app.database.versions import apply_changes, duplicate_is_conflict, touch
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
 
 
 @operation(Access.READ)
@@ -102,19 +102,14 @@ def add_human(actor: Actor | None, new: NewHuman) -> User:
 def insert_user(kind: UserType, username: str, display_name: str, **columns: Any) -> User:
     """Insert an active user of either kind; raises Conflict ``duplicate_key``."""
     names.check_free(username)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    user = User(
-        id=identifier,
+    user = add_versioned(
+        User,
         type=kind.value,
         username=username,
         display_name=display_name,
         is_active=True,
-        created_at=created_at,
-        updated_at=created_at,
         **columns,
     )
-    session.add(user)
     with duplicate_is_conflict("username", names.in_use(username)):
         session.flush()
     return user

@@ -68,7 +68,8 @@ def _hidden_tickets(events: Sequence[AuditEvent], reader: Actor) -> set[str]:
     """
     if not reader.allowlist:
         return set()
-    related = {event.payload.get(f"{end}_ticket_id") for event in events for end in ENDS} - {None}
+    named = (event.payload.get(f"{end}_ticket_id") for event in events for end in ENDS)
+    related: set[str] = {ticket_id for ticket_id in named if ticket_id is not None}
     if not related:
         return set()
     visible = select(Ticket.id).where(

@@ -20,9 +20,8 @@ from app.core.clock import HOUR_MS, now_ms
 from app.core.errors import Conflict, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import Prepared, reading
-from app.projects import service as projects
 from app.projects.loaders import SeenProject
-from app.projects.pages import project_of
+from app.projects.pages import offered_projects, project_of
 from app.tickets import service as tickets_service
 from app.tickets import stalled_bots
 from app.tickets.models import Ticket
@@ -34,7 +33,7 @@ pages = Blueprint("bots_pages", __name__)
 
 BOTS = "/bots"
 BOTS_OF_PROJECT = "/projects/<key>/settings/bots"
-# Bots and projects that one page lists.
+# Bots that one page lists.
 SHOWN = 200
 # Tickets that one deactivation unassigns; each writes an event of its own.
 MOST_UNASSIGNED = 500
@@ -115,7 +114,7 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
     try:
         with reading():
             listed = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
-            known = _projects()
+            projects = offered_projects()
             pause = service.current_pause(actor())
             histograms = call_histograms(actor())
     except InvalidField:
@@ -123,20 +122,18 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         return go(BOTS)
     return page(
         "bots/index.html",
-        bots=[{**bot, "project_keys": keys_of(bot["project_ids"], known)} for bot in listed.data],
+        bots=[
+            {**bot, "project_keys": keys_of(bot["project_ids"], projects)} for bot in listed.data
+        ],
         here=f"{BOTS}?cursor={cursor}" if cursor else "",
         next_cursor=listed.next_cursor,
-        projects=known,
+        projects=projects,
         form=form,
         reveal=reveal_of(issued) if issued is not None else None,
         pause=pause,
         pulses=histograms,
         status=status,
     )
-
-
-def _projects() -> list[dict[str, Any]]:
-    return projects.list_projects(actor(), limit=SHOWN, cursor=None).data
 
 
 def create_from_form() -> tuple[Form, IssuedBot | None]:
@@ -182,7 +179,7 @@ def wording() -> Response:
     chosen = request.args.getlist("project_ids")
     is_everywhere = "all_projects" in request.args
     with reading():
-        keys = [project["key"] for project in _projects() if project["id"] in chosen]
+        keys = [project["key"] for project in offered_projects() if project["id"] in chosen]
         taken = username if service.is_taken(actor(), username) else ""
     if is_everywhere or keys:
         sentences = may_do(

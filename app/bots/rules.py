@@ -34,15 +34,14 @@ def keys_of(project_ids: Iterable[str], projects: Iterable[dict[str, Any]]) -> l
     return [keys.get(project_id, "a deleted project") for project_id in project_ids]
 
 
-def rate(value: int) -> int:
-    """The rate limit, checked; raises InvalidField."""
+def check_rate(value: int) -> None:
+    """Raise InvalidField for a rate limit out of bounds."""
     if not LOWEST_RATE <= value <= HIGHEST_RATE:
         raise InvalidField(
             "rate_limit_per_minute",
             "out_of_range",
             f"rate_limit_per_minute is {LOWEST_RATE} to {HIGHEST_RATE}.",
         )
-    return value
 
 
 def new_allowlist(user: User, project_ids: list[str]) -> list[str]:

@@ -134,20 +134,20 @@ def create_bot(
     username = names.new_username(username)
     shown = names.new_display_name(display_name, username)
     allowlist = rules.allowlist(project_ids or [])
-    rate = settings.default_rate_limit_per_minute
-    if rate_limit_per_minute is not None:
-        rate = rules.rate(rate_limit_per_minute)
-    global_wiki = settings.bot_can_edit_global_wiki_default
-    if can_edit_global_wiki is not None:
-        global_wiki = can_edit_global_wiki
+    if rate_limit_per_minute is None:
+        rate_limit_per_minute = settings.default_rate_limit_per_minute
+    else:
+        rules.check_rate(rate_limit_per_minute)
+    if can_edit_global_wiki is None:
+        can_edit_global_wiki = settings.bot_can_edit_global_wiki_default
     user = insert_user(
         UserType.BOT,
         username,
         shown,
         bot_mode=mode,
         project_ids=allowlist,
-        can_edit_global_wiki=global_wiki,
-        rate_limit_per_minute=rate,
+        can_edit_global_wiki=can_edit_global_wiki,
+        rate_limit_per_minute=rate_limit_per_minute,
         created_by_user_id=actor.id,
     )
     record(
@@ -158,7 +158,7 @@ def create_bot(
         display_name=shown,
         mode=mode,
         project_ids=allowlist,
-        can_edit_global_wiki=global_wiki,
+        can_edit_global_wiki=can_edit_global_wiki,
     )
     token, plaintext = _issue(user)
     record(actor, "bot.token.created", _target(user), token_id=token.id, token_prefix=token.prefix)
@@ -180,7 +180,7 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     if "project_ids" in fields:
         fields["project_ids"] = rules.new_allowlist(user, fields["project_ids"])
     if "rate_limit_per_minute" in fields:
-        rules.rate(fields["rate_limit_per_minute"])
+        rules.check_rate(fields["rate_limit_per_minute"])
     changed = apply_changes(
         user, {COLUMNS.get(name, name): value for name, value in fields.items()}
     )

@@ -7,13 +7,13 @@ from sqlalchemy import select
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
 from app.database.pagination import Page, page
 from app.database.session import session
-from app.database.versions import apply_changes, duplicate_is_conflict
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
 from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
 from app.projects.models import Label
@@ -76,18 +76,9 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str = DEFAU
     name = text.line(name, "name")
     text.color(color)
     loaders.check_name_free(Label, project, name, "label")
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    label = Label(
-        id=identifier,
-        project_id=project.id,
-        name=name,
-        name_key=text.same_name(name),
-        color=color,
-        created_at=created_at,
-        updated_at=created_at,
+    label = add_versioned(
+        Label, project_id=project.id, name=name, name_key=text.same_name(name), color=color
     )
-    session.add(label)
     with duplicate_is_conflict("name", loaders.name_in_use("label", name)):
         session.flush()
     record(actor, "label.created", _target(label), label_id=label.id, name=name, color=color)

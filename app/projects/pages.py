@@ -44,17 +44,18 @@ def project_of(key: str) -> SeenProject:
 
 def project_options() -> list[tuple[str, str]]:
     """The options of a field that takes the key of a project."""
-    return [(project["key"], f"{project['key']} · {project['name']}") for project in _all()]
+    return [(one["key"], f"{one['key']} · {one['name']}") for one in offered_projects()]
 
 
-def _all() -> list[dict[str, Any]]:
+def offered_projects() -> list[dict[str, Any]]:
+    """The JSON of the live projects that a page lists or a form offers."""
     return service.list_projects(actor(), limit=SHOWN, cursor=None).data
 
 
 @pages.get("/projects")
 def index() -> Response:
     with reading():
-        projects = _all()
+        projects = offered_projects()
         counts = ticket_rows.live_by_category()
         sample = samples.live_sample(actor())
     shown = [
@@ -72,7 +73,7 @@ def switch() -> Response:
     """
     typed = request.args.get("q")
     with reading():
-        projects = _all()
+        projects = offered_projects()
     if typed is None:
         is_long = len(projects) > AT_A_GLANCE
         return partial("projects/switch.html", projects=projects, is_long=is_long)

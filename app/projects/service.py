@@ -7,12 +7,12 @@ from sqlalchemy import select
 
 from app.accounts import user_refs
 from app.audit.service import record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict
 from app.database.pagination import Page, page
 from app.database.session import session
-from app.database.versions import apply_changes, duplicate_is_conflict, touch
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
 from app.projects import states
 from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
@@ -65,22 +65,18 @@ def create_project(
     name = text.line(name, "name")
     description = text.body(description, "description", text.DESCRIPTION_LENGTH)
     owner = user_refs.active_human(owner_user_id or actor.id, "owner_user_id")
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    project = Project(
-        id=identifier,
+    in_use = f"The key {key} is in use."
+    if session.scalar(select(Project.id).where(Project.key == key)) is not None:
+        raise Conflict("duplicate_key", in_use, field="key")
+    project = add_versioned(
+        Project,
         key=key,
         name=name,
         description=description,
         owner_user_id=owner.id,
         ticket_counter=0,
-        created_at=created_at,
-        updated_at=created_at,
     )
-    if session.scalar(select(Project.id).where(Project.key == key)) is not None:
-        raise Conflict("duplicate_key", f"The key {key} is in use.", field="key")
-    session.add(project)
-    with duplicate_is_conflict("key", f"The key {key} is in use."):
+    with duplicate_is_conflict("key", in_use):
         session.flush()
     record(
         actor,

@@ -10,12 +10,12 @@ from sqlalchemy import bindparam, select
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
 from app.database.session import Prepared, by_id, session
-from app.database.versions import apply_changes, duplicate_is_conflict
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
 from app.projects import loaders, ticket_rows
 from app.projects.builders import state_json
 from app.projects.loaders import SeenProject
@@ -47,19 +47,14 @@ def seed(actor: Actor, project: Project) -> None:
 def _add(
     actor: Actor, project: Project | SeenProject, name: str, category: str, position: int
 ) -> WorkflowState:
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    state = WorkflowState(
-        id=identifier,
+    state = add_versioned(
+        WorkflowState,
         project_id=project.id,
         name=name,
         name_key=text.same_name(name),
         position=position,
         category=str(category),
-        created_at=created_at,
-        updated_at=created_at,
     )
-    session.add(state)
     with duplicate_is_conflict("name", loaders.name_in_use("state", name)):
         session.flush()
     record(

@@ -3,17 +3,17 @@
 from typing import Any
 
 from flask import Blueprint, Response, request
-from sqlalchemy import select
 
 from app.accounts import user_refs
 from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField, NotFound
-from app.database.session import by_id, reading, session
+from app.database.session import by_id, reading
 from app.markdown import Profile, nowhere
 from app.markdown import render as render_markdown
 from app.projects import loaders as projects_loaders
-from app.projects import service as projects
+from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, visible_by_key
+from app.projects.pages import offered_projects
 from app.sticky_notes import service
 from app.sticky_notes.conversion import convert_note, default_title
 from app.sticky_notes.models import StickyNote
@@ -22,8 +22,8 @@ from app.sticky_notes.service import note_json
 from app.tickets import loaders as tickets
 from app.tickets.board_sidebar import all_users
 from app.tickets.filters import KINDS, PRIORITIES
-from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import user_options, words
+from app.tickets.stream_queries import names_of
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor, write
 from app.web.render import (
@@ -43,8 +43,6 @@ pages = Blueprint("sticky_notes_pages", __name__)
 
 # Notes on one page of a wall.
 SHOWN = 100
-# Projects that a note can be converted into.
-PROJECTS = 200
 # The colours that people choose from; a bot may set any other.
 COLORS = (
     ("#facc15", "Yellow"),
@@ -233,7 +231,7 @@ def _conversion(note_id: str, form: Form) -> Response:
         note, project = find(actor(), note_id)
         if note["ticket"]:
             return go(f"/tickets/{note['ticket']}")
-        targets = _target_projects(project)
+        targets = [project_json(project)] if project else offered_projects()
         users = all_users()
     assignees: dict[str, str] = {}
     for target in targets:
@@ -255,13 +253,6 @@ def _conversion(note_id: str, form: Form) -> Response:
     )
 
 
-def _target_projects(project: SeenProject | None) -> list[dict[str, Any]]:
-    """The projects that the ticket may be in: only its own for the note of a project."""
-    if project:
-        return [{"id": project.id, "name": project.name, "key": project.key}]
-    return projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-
-
 @operation(Access.READ)
 def find(actor: Actor, note_id: str) -> tuple[dict[str, Any], SeenProject | None]:
     """A note that the actor can see, and its project; raises NotFound or Gone."""
@@ -281,12 +272,7 @@ def _with_names(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add each note's author, and the display id of the ticket that it was converted to."""
     authors = user_refs.summaries(note["created_by_user_id"] for note in notes)
     ticket_ids = {note["converted_to_ticket_id"] for note in notes} - {None}
-    display_ids = {}
-    if ticket_ids:
-        rows = session.execute(
-            select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(ticket_ids))
-        )
-        display_ids = {row.id: row.display_id for row in rows}
+    display_ids = names_of(ticket_ids)
     return [
         {
             **note,

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.audit.service import Target, record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
 from app.core.errors import NotFound
@@ -13,7 +13,7 @@ from app.core.ids import as_uuid
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
 from app.database.session import session
-from app.database.versions import apply_changes
+from app.database.versions import add_versioned, apply_changes
 from app.projects import loaders as projects
 from app.sticky_notes.models import StickyNote
 
@@ -99,18 +99,9 @@ def _create(actor: Actor, project_id: str | None, body: str, color: str | None) 
     text.filled_body(body)
     if color is not None:
         text.color(color)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    note = StickyNote(
-        id=identifier,
-        project_id=project_id,
-        body=body,
-        color=color,
-        created_by_user_id=actor.id,
-        created_at=created_at,
-        updated_at=created_at,
+    note = add_versioned(
+        StickyNote, project_id=project_id, body=body, color=color, created_by_user_id=actor.id
     )
-    session.add(note)
     session.flush()
     record(actor, "sticky_note.created", _target(note), **_contents(note))
     return note

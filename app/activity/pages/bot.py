@@ -17,7 +17,7 @@ from app.bots.schemas import BotPatch
 from app.core.ids import as_uuid
 from app.database.session import reading, session
 from app.projects import loaders as projects_loaders
-from app.projects import service as projects
+from app.projects.pages import offered_projects
 from app.tickets import loaders as tickets
 from app.tickets import read, stalled_bots
 from app.web.forms import Form, load_form, submit
@@ -27,7 +27,6 @@ from app.wiki.models import WikiPage
 
 # The slug of the house rules.
 SLUG = "agents"
-PROJECTS = 200
 # The sparkline: the distance of two hours, and the height of the busiest one.
 STEP, HEIGHT = 6, 28
 
@@ -92,15 +91,15 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         user = bot_activity.bot_named(actor(), username)
         bot = bot_json(user, user_refs.active_token(user))
         work = bot_activity.work_of(actor(), user.id)
-        known = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
+        projects = offered_projects()
         tested = bot_activity.test_access(actor(), user.id, reference) if reference else None
         writes, refused = rows(work.writes), rows(work.refused)
-    keys = keys_of(bot["project_ids"], known)
+    keys = keys_of(bot["project_ids"], projects)
     return page(
         "bots/show.html",
         bot=bot,
         said=may_do(user.username, bot["mode"], keys, global_wiki=bot["can_edit_global_wiki"]),
-        projects=known,
+        projects=projects,
         form=form,
         work=work,
         writes=writes,

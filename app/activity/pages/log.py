@@ -29,6 +29,7 @@ from app.core.lanes import Lane, require
 from app.database.session import reading, session
 from app.projects.models import Project
 from app.tickets.models import Ticket
+from app.tickets.stream_queries import names_of
 from app.web.downloads import line, streamed
 from app.web.guard import actor
 from app.web.render import go, html, page, render
@@ -139,13 +140,7 @@ def _ticket_id(reference: str) -> str:
 
 def rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Events with their sentences and the display ids of their tickets."""
-    ticket_ids = {event["ticket_id"] for event in events} - {None}
-    display_ids: dict[str | None, str] = {}
-    if ticket_ids:
-        found = session.execute(
-            select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(ticket_ids))
-        )
-        display_ids = {row.id: row.display_id for row in found}
+    display_ids = names_of({event["ticket_id"] for event in events} - {None})
     return [
         {
             **event,
