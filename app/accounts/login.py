@@ -50,8 +50,7 @@ def log_in(
     text.checked(username, "username", names.USERNAME_LENGTH)
     passwords.check_form(password, "password")
     name = names.looked_up(username)[: names.USERNAME_LENGTH]
-    buckets = throttle.buckets_of(settings.secret_key, peer.address, name)
-    attempt = throttle.reserve(buckets, name)
+    attempt = throttle.reserve(settings.secret_key, peer.address, name)
     for _ in range(VERIFICATIONS):
         verdict = _verify(name, password, attempt, settings)
         if verdict.failure is not None:

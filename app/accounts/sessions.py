@@ -125,7 +125,7 @@ def confirm(actor: Actor) -> None:
     ended meanwhile must not write.
     """
     if actor.kind is ActorKind.SYSTEM:
-        # A command of whoever runs the server.
+        # A command of the operator, who needs no credential.
         return
     credential_lock.lock_shared(_USER, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)

@@ -110,11 +110,12 @@ def _keyed(secret_key: str, kind: Kind, value: str) -> str:
     return hmac.new(secret_key.encode(), message, hashlib.sha256).hexdigest()
 
 
-def reserve(buckets: tuple[Bucket, ...], username: str) -> LoginAttempt:
-    """Add an attempt to all windows, in a short transaction of its own.
+def reserve(secret_key: str, address: str, username: str) -> LoginAttempt:
+    """Add an attempt to its windows, in a short transaction of its own.
 
-    Raises RateLimited, audited once per full window; that event shows ``username``.
+    Raises RateLimited, audited once per full window.
     """
+    buckets = buckets_of(secret_key, address, username)
     outcome = run_write(lambda: _reserve(buckets))
     if isinstance(outcome, LoginAttempt):
         return outcome

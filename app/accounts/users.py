@@ -70,11 +70,12 @@ def prepare_human(
     Unavailable.
     """
     username = names.new_username(username)
-    shown = names.new_display_name(display_name, username)
+    display_name = names.new_display_name(display_name, username)
     passwords.check_new(password, username, settings.app_name)
     with reading():
         names.check_free(username)
-    return NewHuman(username, shown, passwords.hash_new(password, passwords.cost_of(settings)))
+    hashed = passwords.hash_new(password, passwords.cost_of(settings))
+    return NewHuman(username, display_name, hashed)
 
 
 def add_human(actor: Actor | None, new: NewHuman) -> User:
@@ -209,8 +210,7 @@ def change_password(
     passwords.check_form(current_password, "current_password")
     with reading():
         stored = session.scalar(select(User.password_hash).where(User.id == actor.id))
-    buckets = throttle.buckets_of(settings.secret_key, peer.address, actor.username)
-    attempt = throttle.reserve(buckets, actor.username)
+    attempt = throttle.reserve(settings.secret_key, peer.address, actor.username)
     with throttle.refunded_if_unavailable(attempt):
         is_right = passwords.verify(stored, current_password, cost)
     if not is_right:

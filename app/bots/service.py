@@ -1,7 +1,7 @@
 """Verbs of bots: their rights, their allowlists, their tokens, and pausing all of them.
 
-A change of a bot or its token waits for the writes that the bot is making; later writes are
-judged after the change (``accounts/credential_lock.py``).
+A change of a bot or its token waits for the bot's current writes; later writes resolve the
+changed credential (``accounts/credential_lock.py``).
 """
 
 from dataclasses import dataclass
@@ -132,7 +132,7 @@ def create_bot(
     Raises InvalidField, and Conflict ``duplicate_key`` for a username that is taken.
     """
     username = names.new_username(username)
-    shown = names.new_display_name(display_name, username)
+    display_name = names.new_display_name(display_name, username)
     allowlist = rules.allowlist(project_ids or [])
     if rate_limit_per_minute is None:
         rate_limit_per_minute = settings.default_rate_limit_per_minute
@@ -143,7 +143,7 @@ def create_bot(
     user = insert_user(
         UserType.BOT,
         username,
-        shown,
+        display_name,
         bot_mode=mode,
         project_ids=allowlist,
         can_edit_global_wiki=can_edit_global_wiki,
@@ -155,7 +155,7 @@ def create_bot(
         "bot.created",
         _target(user),
         username=username,
-        display_name=shown,
+        display_name=display_name,
         mode=mode,
         project_ids=allowlist,
         can_edit_global_wiki=can_edit_global_wiki,
@@ -186,8 +186,8 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     )
     if changed:
         session.flush()
-        shown = {API_NAMES.get(column, column): diff for column, diff in changed.items()}
-        record(actor, "bot.updated", _target(user), changes=shown)
+        changes = {API_NAMES.get(column, column): diff for column, diff in changed.items()}
+        record(actor, "bot.updated", _target(user), changes=changes)
     if "is_active" in changed:
         event = "bot.enabled" if user.is_active else "bot.disabled"
         record(actor, event, _target(user), username=user.username)

@@ -177,7 +177,7 @@ def _show_general(
 
 @dataclass(frozen=True, slots=True)
 class PartSettings:
-    """The page of settings that lists and changes all states, or all labels, of a project."""
+    """The settings page that lists and changes the states, or the labels, of a project."""
 
     name: Literal["states", "labels"]
     context: Callable[[SeenProject], dict[str, Any]]

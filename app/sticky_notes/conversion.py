@@ -1,4 +1,4 @@
-"""Converting a sticky note to a ticket, once, with a title made of its first line."""
+"""Converting a sticky note to a ticket, once; its first line is the default title."""
 
 import re
 from typing import Any
