@@ -7,8 +7,7 @@ from flask import Blueprint, Response, request
 from sqlalchemy import select
 
 from app.accounts import personal
-from app.activity.pages.blueprint import ROWS, address
-from app.activity.pages.log import rows
+from app.activity.pages.log import ROWS, address, rows
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.text import unified

@@ -8,8 +8,7 @@ from sqlalchemy import select
 from app.accounts import user_refs
 from app.accounts.builders import bot_json
 from app.activity import bot_activity
-from app.activity.pages.blueprint import pages
-from app.activity.pages.log import rows
+from app.activity.pages.log import pages, rows
 from app.bots import service as bots
 from app.bots.pages import load_allowlist
 from app.bots.rules import keys_of, may_do

@@ -9,7 +9,7 @@ from flask import Response, request
 
 from app.activity import bot_review
 from app.activity.bot_review import References, Review
-from app.activity.pages.blueprint import pages
+from app.activity.pages.log import pages
 from app.activity.sentences import sentence
 from app.audit.catalogue import may_be_undone
 from app.audit.models import AuditEvent

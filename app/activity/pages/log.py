@@ -1,28 +1,25 @@
-"""The audit log as sentences, with filters, single events and an export."""
+"""The pages of the audit log and of the tool log: filters, rows, single events, an export."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
-from flask import Response, request
+from flask import Blueprint, Response, request
 from sqlalchemy import select
 
+from app.accounts import user_refs
 from app.accounts.models import User
 from app.activity import bot_review, service
-from app.activity.pages.blueprint import (
-    NO_ID,
-    ROWS,
-    address,
-    navigation,
-    pages,
-    read_filters,
-    since,
-)
 from app.activity.sentences import sentence
+from app.activity.service import ERROR, OK
 from app.audit.catalogue import EVENTS, Category, may_be_undone
-from app.audit.models import AuditEvent
-from app.core.actor import Actor
+from app.audit.models import AuditEvent, ToolInvocation
+from app.core.actor import Access, Actor, operation
+from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid, is_display_id
 from app.core.lanes import Lane, require
@@ -34,7 +31,22 @@ from app.web.downloads import line, streamed
 from app.web.guard import actor
 from app.web.render import go, html, page, render
 
-FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
+pages = Blueprint("audit_pages", __name__)
+
+ROWS = 50
+DEFAULT_SPAN = "24h"
+# The length of a span in milliseconds, and its name.
+SPANS: dict[str, tuple[int | None, str]] = {
+    "1h": (HOUR_MS, "Last hour"),
+    "24h": (DAY_MS, "Last 24 hours"),
+    "7d": (7 * DAY_MS, "Last 7 days"),
+    "30d": (30 * DAY_MS, "Last 30 days"),
+    "all": (None, "All time"),
+}
+# The filter value that stands for an unknown name; it matches no row.
+NO_ID = "00000000-0000-0000-0000-000000000000"
+
+AUDIT_FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
 CATEGORIES = [
     (Category.ACTIVITY.value, "Shown in feeds"),
     (Category.AUDIT_ONLY.value, "Audit only"),
@@ -50,10 +62,16 @@ MORE = ("request_id", "payload")
 
 Events = list[dict[str, Any]]
 
+TOOL_LOG = "/audit/tools"
+TOOL_FILTERS = ("bot", "tool_name", "status", "request_id")
+STATUSES = [(OK, "Succeeded"), (ERROR, "Failed")]
+# The figures cover the newest calls up to this number; more would take seconds to read.
+MOST_CALLS = 20_000
+
 
 @pages.get("/audit")
 def index() -> Response:
-    filters = read_filters(*FILTERS)
+    filters = read_filters(*AUDIT_FILTERS)
     cursor = request.args.get("cursor") or None
     with reading():
         try:
@@ -84,8 +102,8 @@ def _news_url(filters: dict[str, str], newest: str) -> str:
 @pages.get("/audit/news")
 def news() -> Response:
     """The number of events newer than the page; 204, which swaps nothing, without any."""
-    filters = read_filters(*FILTERS)
-    newest = as_uuid(request.args.get("newest", "")) or NO_ID
+    filters = read_filters(*AUDIT_FILTERS)
+    newest = _uuid(request.args.get("newest", ""))
     with reading():
         events = service.list_events(
             actor(), limit=COUNTED, cursor=None, **_arguments(filters)
@@ -113,15 +131,14 @@ def _arguments(filters: dict[str, str]) -> dict[str, Any]:
     if filters.get("category") in {name for name, _ in CATEGORIES}:
         arguments["category"] = filters["category"]
     if "actor" in filters:
-        user_id = select(User.id).where(User.username == filters["actor"].lower())
-        arguments["actor_user_id"] = session.scalar(user_id) or NO_ID
+        arguments["actor_user_id"] = _user_id(filters["actor"])
     if "project" in filters:
         project_id = select(Project.id).where(Project.key == filters["project"].upper())
         arguments["project_id"] = session.scalar(project_id) or NO_ID
     if "ticket" in filters:
         arguments["ticket_id"] = _ticket_id(filters["ticket"])
     if "request_id" in filters:
-        arguments["request_id"] = as_uuid(filters["request_id"]) or NO_ID
+        arguments["request_id"] = _uuid(filters["request_id"])
     return arguments
 
 
@@ -135,7 +152,15 @@ def _ticket_id(reference: str) -> str:
     if is_display_id(reference.upper()):
         ticket_id = select(Ticket.id).where(Ticket.display_id == reference.upper())
         return session.scalar(ticket_id) or NO_ID
-    return as_uuid(reference) or NO_ID
+    return _uuid(reference)
+
+
+def _user_id(username: str) -> str:
+    return session.scalar(select(User.id).where(User.username == username.lower())) or NO_ID
+
+
+def _uuid(sent: str) -> str:
+    return as_uuid(sent) or NO_ID
 
 
 def rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -178,7 +203,7 @@ def export() -> Response:
     require(Lane.LONG)
     is_csv = request.args.get("format") == "csv"
     with reading():
-        arguments = _arguments(read_filters(*FILTERS))
+        arguments = _arguments(read_filters(*AUDIT_FILTERS))
     chunks = _csv(actor(), arguments) if is_csv else _jsonl(actor(), arguments)
     # The first batch is read before the response starts, so that an outage is an error page.
     body = chain([next(chunks)], chunks)
@@ -217,3 +242,107 @@ def _csv_line(event: dict[str, Any]) -> str:
     values = {**event, "actor": author["username"] if author else "system"}
     payload = orjson.dumps(event["payload"]).decode()
     return line([*(values.get(name) for name in COLUMNS), event["request_id"], payload])
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The calls of one tool, how many of them failed, and their durations in milliseconds."""
+
+    tool: str
+    calls: int
+    errors: int
+    p50: int
+    p95: int
+
+    @property
+    def error_percent(self) -> int:
+        return round(100 * self.errors / self.calls)
+
+
+@operation(Access.HUMAN)
+def tool_figures(actor: Actor, *, since: int) -> list[Figures]:
+    """The figures of each tool called since a time (milliseconds), the busiest first."""
+    rows = session.execute(
+        select(ToolInvocation.tool_name, ToolInvocation.duration_ms, ToolInvocation.result_status)
+        .where(ToolInvocation.created_at >= since)
+        .order_by(ToolInvocation.created_at.desc())
+        .limit(MOST_CALLS)
+    )
+    durations: dict[str, list[int]] = defaultdict(list)
+    errors: dict[str, int] = defaultdict(int)
+    for row in rows:
+        durations[row.tool_name].append(row.duration_ms)
+        errors[row.tool_name] += row.result_status != OK
+    figures = [_figures(tool, sorted(times), errors[tool]) for tool, times in durations.items()]
+    return sorted(figures, key=lambda one: (-one.calls, one.tool))
+
+
+def _figures(tool: str, durations: list[int], errors: int) -> Figures:
+    last = len(durations) - 1
+    p50, p95 = durations[last // 2], durations[round(last * 0.95)]
+    return Figures(tool, len(durations), errors, p50, p95)
+
+
+@pages.get(TOOL_LOG)
+def tool_log() -> Response:
+    filters = read_filters(*TOOL_FILTERS)
+    start = since(filters)
+    with reading():
+        try:
+            listed = service.list_invocations(
+                actor(),
+                limit=ROWS,
+                cursor=request.args.get("cursor") or None,
+                since=start,
+                bot_id=_user_id(filters["bot"]) if "bot" in filters else None,
+                tool_name=filters.get("tool_name"),
+                status=filters.get("status") if filters.get("status") in (OK, ERROR) else None,
+                request_id=_uuid(filters["request_id"]) if "request_id" in filters else None,
+            )
+        except InvalidField:
+            return go(address(TOOL_LOG, filters))
+        bots = user_refs.summaries(row["bot_user_id"] for row in listed.data)
+        figures = tool_figures(actor(), since=start or 0)
+    return page(
+        "audit/tools.html",
+        block="results",
+        calls=[_shown(row, bots) for row in listed.data],
+        figures=figures,
+        statuses=STATUSES,
+        **navigation(TOOL_LOG, filters, listed.next_cursor),
+    )
+
+
+def _shown(row: dict[str, Any], bots: dict[str, Any]) -> dict[str, Any]:
+    written = orjson.dumps(row["arguments"], option=orjson.OPT_INDENT_2).decode()
+    return {**row, "bot": bots.get(row["bot_user_id"]), "written": written}
+
+
+def read_filters(*names: str) -> dict[str, str]:
+    """The filters that the address sets; the default span is left out."""
+    filters = {name: request.args.get(name, "").strip() for name in (*names, "span")}
+    if filters["span"] not in SPANS or filters["span"] == DEFAULT_SPAN:
+        filters["span"] = ""
+    return {name: value for name, value in filters.items() if value}
+
+
+def since(filters: Mapping[str, str]) -> int | None:
+    """The start of the chosen span, in milliseconds; None for all time."""
+    length, _ = SPANS[filters.get("span", DEFAULT_SPAN)]
+    return None if length is None else now_ms() - length
+
+
+def address(path: str, filters: Mapping[str, str], **more: str | None) -> str:
+    query = {name: value for name, value in {**filters, **more}.items() if value}
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def navigation(path: str, filters: Mapping[str, str], next_cursor: str | None) -> dict[str, Any]:
+    """What both logs show around their rows: the filters, and links to the first and next page."""
+    return {
+        "chosen": filters,
+        "span": filters.get("span", DEFAULT_SPAN),
+        "spans": [(key, name) for key, (_, name) in SPANS.items()],
+        "first_url": address(path, filters) if request.args.get("cursor") else "",
+        "next_url": address(path, filters, cursor=next_cursor) if next_cursor else "",
+    }

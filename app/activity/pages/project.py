@@ -10,8 +10,7 @@ from app.accounts import personal, user_refs
 from app.accounts.builders import UserSummary
 from app.accounts.models import User, UserType
 from app.accounts.users import with_tokens
-from app.activity.pages.blueprint import ROWS, address, pages
-from app.activity.pages.log import rows
+from app.activity.pages.log import ROWS, address, pages, rows
 from app.activity.service import list_project_activity
 from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
