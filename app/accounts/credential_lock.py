@@ -1,9 +1,8 @@
 """Locks that keep a credential unchanged until the write it allowed has committed.
 
-A write takes its user's lock shared; a change of that user's credentials takes it exclusively and
-so waits for those writes. Nothing commits under a credential after the answer that ended it.
-Row locks on PostgreSQL would let a busy bot starve the change; advisory locks queue in order.
-SQLite has one writer at a time and needs no lock.
+A write takes its user's lock shared; a change of that user's credentials takes it exclusively.
+So nothing commits under a credential after the response that ended it. Row locks would let a busy
+bot starve the change; advisory locks queue in order. SQLite has one writer and needs none.
 """
 
 from functools import cache

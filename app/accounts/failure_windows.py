@@ -1,8 +1,8 @@
 """Audit of failed bot credentials, in windows of a minute per client network and token prefix.
 
 The first failure of a window is an event of its own; all others become one event with a ``count``.
-A process writes to the database for the first failure it sees in a window. It counts the others in
-memory and adds them to the row later.
+A process writes a row for the first failure that it sees in a window, and counts the others in
+memory until the window is over.
 """
 
 import hashlib
@@ -129,10 +129,7 @@ def _claim(key: Key) -> bool:
 
 
 def record_finished() -> int:
-    """Add the failures this process counted, and record the windows that are over.
-
-    Runs in a writing unit of work, for at most BATCH windows; returns their number.
-    """
+    """Add this process's counts, and record at most BATCH finished windows; returns their number."""
     windows = _windows()
     with windows.guard:
         counted = [(key, seen.uncounted) for key, seen in windows.seen.items() if seen.uncounted]

@@ -136,10 +136,7 @@ def _is_local(request: Request) -> bool:
 
 
 def _forwarded_address(request: Request) -> str | None:
-    """The address that the outermost trusted proxy wrote; None where no proxy is trusted.
-
-    Some proxies append a port to it.
-    """
+    """The address, without a port, that the outermost trusted proxy wrote, if one is trusted."""
     trusted_proxies = settings_at_hand().trusted_proxies
     if not trusted_proxies:
         return None
@@ -216,10 +213,7 @@ def _refusal(prefix: str | None, row: Any) -> InvalidCredentials:
 
 
 def resolve_session(cookie: str) -> Actor:
-    """The human of this session; anonymous where the session is unknown, ended or expired.
-
-    The response clears a dead cookie.
-    """
+    """The human of this session; otherwise anonymous, and the response clears the cookie."""
     hashed = tokens.hashed(cookie)
     credential_lock.lock_shared(_OWNERS_OF_SESSION, hash=hashed)
     row = _BY_SESSION.first(hash=hashed)

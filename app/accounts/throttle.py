@@ -111,10 +111,7 @@ def _keyed(secret_key: str, kind: Kind, value: str) -> str:
 
 
 def reserve(secret_key: str, address: str, username: str) -> LoginAttempt:
-    """Add an attempt to its windows, in a short transaction of its own.
-
-    Raises RateLimited, audited once per full window.
-    """
+    """Add an attempt to its windows; raises RateLimited, audited once per full window."""
     buckets = buckets_of(secret_key, address, username)
     outcome = run_write(lambda: _reserve(buckets))
     if isinstance(outcome, LoginAttempt):

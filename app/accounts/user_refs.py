@@ -26,10 +26,7 @@ def active_human(user_id: str, field: str) -> User:
 
 
 def active_in_project(user_id: str, project_id: str, field: str) -> User:
-    """The active user that a request names, whose allowlist admits the project.
-
-    Raises InvalidField.
-    """
+    """An active user, named by a request, who may see the project; raises InvalidField."""
     user = find(user_id)
     if user is None or not user.is_active:
         raise InvalidField(field, "not_found", f"{field} must be an active user.")

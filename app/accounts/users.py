@@ -79,10 +79,7 @@ def prepare_human(
 
 
 def add_human(actor: Actor | None, new: NewHuman) -> User:
-    """Insert a human and record it; without an actor, the event names the human itself.
-
-    Raises Conflict ``duplicate_key``.
-    """
+    """Insert a human and record it, without an actor as done by the new human."""
     user = insert_user(
         UserType.HUMAN,
         new.username,

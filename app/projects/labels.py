@@ -106,9 +106,9 @@ def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any)
 
 @operation(Access.HUMAN)
 def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
-    """Delete a label, also from its tickets; returns whether that can be undone.
+    """Delete a label, also from its tickets; returns whether the event names all of those.
 
-    It can be undone where the event names all tickets, which are at most MOST_NAMED.
+    Only then the deletion can be undone.
     """
     project = loaders.writable(actor, project_id)
     label = loaders.part_of(Label, project, label_id, "label")

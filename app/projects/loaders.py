@@ -110,10 +110,7 @@ def part_of(model: type[Part], project: SeenProject, identifier: str, kind: str)
 def check_name_free(
     model: type[Part], project: SeenProject, name: str, noun: str, *, but: str | None = None
 ) -> None:
-    """Raise Conflict ``duplicate_key`` where another state or label of the project has this name.
-
-    Names that differ in case alone count as the same.
-    """
+    """Raise Conflict ``duplicate_key`` where another part has this name, in any case."""
     taken = session.scalar(
         select(model.id).where(
             model.project_id == project.id, model.name_key == text.same_name(name)

@@ -143,10 +143,7 @@ def keep(state_id: str) -> bool:
 
 @operation(Access.HUMAN)
 def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
-    """Delete a state that no live ticket uses and that is not the last one.
-
-    Raises Conflict ``state_in_use`` or ``invariant_violation``.
-    """
+    """Delete a state; raises Conflict ``state_in_use``, or ``invariant_violation`` for the last."""
     project = loaders.writable(actor, project_id, lock=True)
     state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
     # Waits for transactions that move tickets here, so that the count below includes them.
