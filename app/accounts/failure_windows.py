@@ -1,8 +1,8 @@
 """Audit of failed bot credentials, in windows of a minute per client network and token prefix.
 
 The first failure of a window is an event of its own; all others become one event with a ``count``.
-A process writes a row for the first failure that it sees in a window, and counts the others in
-memory until the window is over.
+A process writes a row for the first failure that it sees in a window. It counts the others in
+memory, and ``record_finished`` adds them to the row.
 """
 
 import hashlib
@@ -129,7 +129,7 @@ def _claim(key: Key) -> bool:
 
 
 def record_finished() -> int:
-    """Add this process's counts, and record at most BATCH finished windows; returns their number."""
+    """Add the counts of this process and record up to BATCH finished windows, in a write."""
     windows = _windows()
     with windows.guard:
         counted = [(key, seen.uncounted) for key, seen in windows.seen.items() if seen.uncounted]
