@@ -12,7 +12,7 @@ from app.core.errors import Conflict, InvalidCredentials, InvalidField, NotFound
 from app.database.session import reading
 from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
-from app.web.guard import actor, is_secure, public, safe_next, write
+from app.web.guard import actor, public, safe_next, write
 from app.web.render import go, is_htmx, page, partial
 
 pages = Blueprint("accounts_pages", __name__)
@@ -111,7 +111,7 @@ def _enter(opened: OpenedSession, target: str) -> Response:
     """Go to ``target`` with the cookies of the session and of the person's choices."""
     with reading():
         chosen = personal.choices_of(opened.user.id)
-    response = choices.carry(go(target), chosen, secure=is_secure())
+    response = choices.carry(go(target), chosen)
     g.fresh_cookie = True
     # The attributes are those that REST sets.
     response.set_cookie(
@@ -119,7 +119,7 @@ def _enter(opened: OpenedSession, target: str) -> Response:
         opened.token,
         max_age=opened.max_age,
         httponly=True,
-        secure=is_secure(),
+        secure=settings_at_hand().cookie_secure,
         samesite="Lax",
     )
     return response
@@ -131,7 +131,9 @@ def log_out() -> Response:
     if actor().is_human:
         write(login.log_out)
     response = go("/login")
-    response.delete_cookie(COOKIE, httponly=True, secure=is_secure(), samesite="Lax")
+    response.delete_cookie(
+        COOKIE, httponly=True, secure=settings_at_hand().cookie_secure, samesite="Lax"
+    )
     # Text that scripts keep in the browser is cleared too.
     response.headers["Clear-Site-Data"] = '"storage"'
     return response
@@ -171,7 +173,7 @@ def save_preferences() -> Response:
         sent[choices.PROJECT] = ""
     chosen = choices.DEFAULTS | choices.cleaned(sent)
     write(lambda person: personal.choose(person, chosen))
-    return choices.carry(go("/profile"), chosen, secure=is_secure())
+    return choices.carry(go("/profile"), chosen)
 
 
 @pages.post("/profile/name")
