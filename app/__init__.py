@@ -104,7 +104,7 @@ def _install_requests(app: Flask) -> None:
             missing["Cache-Control"] = "no-store"
         add_missing(response, missing)
         if current_request().blueprint == health.name:
-            arrival.tell(current_request(), response)
+            arrival.report(current_request(), response)
         return response
 
     @app.after_request

@@ -35,12 +35,6 @@ from app.rest.routing import Api, Call, Caller
 
 CLEARED = Cookie(COOKIE, "", 0)
 
-
-def session_cookie(opened: OpenedSession) -> Cookie:
-    """The cookie of a session just opened; it lives as long as the session can."""
-    return Cookie(COOKIE, opened.token, opened.max_age)
-
-
 api = Api("auth")
 
 
@@ -55,7 +49,7 @@ def _logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
         {"user": human_json(opened.user), "session": {"expires_at": iso(opened.expires_at)}},
         status,
         location=f"/users/{opened.user.id}" if status == 201 else None,
-        cookies=(session_cookie(opened),),
+        cookies=(Cookie(COOKIE, opened.token, opened.max_age),),
     )
 
 

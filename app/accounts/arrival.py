@@ -1,6 +1,6 @@
-"""How a request arrives, told to ``flask doctor``, which asks through the proxies.
+"""Reports to ``flask doctor`` how its request arrived through the proxies.
 
-What is asked is signed and good for a minute, so nobody else learns of addresses and proxies.
+The request is signed and valid for a minute, so nobody else learns of addresses and proxies.
 """
 
 import hashlib
@@ -13,36 +13,36 @@ from app.accounts import identity
 from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, now_ms
 
-ASKED = "X-Docket-Probe"
-TOLD = "X-Docket-Arrived"
+PROBE = "X-Docket-Probe"
+ARRIVED = "X-Docket-Arrived"
 
 
 def signed(settings: Settings) -> str:
-    """The value of ASKED, as of now."""
-    at = now_ms()
-    return f"{at}.{_signature(settings, at)}"
+    """The value of the header PROBE: the current time and its signature."""
+    moment = now_ms()
+    return f"{moment}.{_signature(settings, moment)}"
 
 
-def _signature(settings: Settings, at: int) -> str:
-    message = f"arrival:{at}".encode()
+def _signature(settings: Settings, moment: int) -> str:
+    message = f"arrival:{moment}".encode()
     return hmac.new(settings.secret_key.encode(), message, hashlib.sha256).hexdigest()
 
 
-def tell(request: Request, response: Response) -> None:
-    """Say in TOLD how this request arrived, if it asks for that."""
-    asked = request.headers.get(ASKED)
-    if asked is None:
+def report(request: Request, response: Response) -> None:
+    """Describe the request in the header ARRIVED, if it carries a valid PROBE."""
+    probe = request.headers.get(PROBE)
+    if probe is None:
         return
     settings = settings_at_hand()
-    at, _, signature = asked.partition(".")
-    if not (at.isascii() and at.isdecimal() and len(at) <= 15):
+    moment, _, signature = probe.partition(".")
+    if not (moment.isascii() and moment.isdecimal() and len(moment) <= 15):
         return
-    if not hmac.compare_digest(signature.encode(), _signature(settings, int(at)).encode()):
+    if not hmac.compare_digest(signature.encode(), _signature(settings, int(moment)).encode()):
         return
-    if abs(now_ms() - int(at)) > MINUTE_MS:
+    if abs(now_ms() - int(moment)) > MINUTE_MS:
         return
     forwarded = ",".join(request.headers.getlist("X-Forwarded-For"))
-    response.headers[TOLD] = orjson.dumps(
+    response.headers[ARRIVED] = orjson.dumps(
         {
             "client": identity.client(request).address,
             "forwarded": [hop.strip() for hop in forwarded.split(",") if hop.strip()],

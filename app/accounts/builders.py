@@ -16,12 +16,10 @@ class UserSummary(TypedDict):
 
 
 def user_summary(identifier: str, kind: str, username: str, display_name: str) -> UserSummary:
-    """The summary of a user."""
     return {"id": identifier, "type": kind, "username": username, "display_name": display_name}
 
 
 def human_json(user: User) -> dict[str, Any]:
-    """A human user."""
     return {
         "id": user.id,
         "type": user.type,
@@ -33,8 +31,7 @@ def human_json(user: User) -> dict[str, Any]:
     }
 
 
-def token_json(token: BotToken | None) -> dict[str, Any] | None:
-    """The metadata of a bot's active token; never the plaintext."""
+def _token_json(token: BotToken | None) -> dict[str, Any] | None:
     if token is None:
         return None
     return {
@@ -48,7 +45,6 @@ def token_json(token: BotToken | None) -> dict[str, Any] | None:
 
 
 def bot_json(user: User, token: BotToken | None) -> dict[str, Any]:
-    """A bot, with its active token's metadata."""
     return {
         "id": user.id,
         "type": user.type,
@@ -59,7 +55,7 @@ def bot_json(user: User, token: BotToken | None) -> dict[str, Any]:
         "can_edit_global_wiki": bool(user.can_edit_global_wiki),
         "rate_limit_per_minute": user.rate_limit_per_minute,
         "is_active": user.is_active,
-        "active_token": token_json(token),
+        "active_token": _token_json(token),
         "created_by_user_id": user.created_by_user_id,
         "created_at": iso(user.created_at),
         "updated_at": iso(user.updated_at),
@@ -67,5 +63,4 @@ def bot_json(user: User, token: BotToken | None) -> dict[str, Any]:
 
 
 def user_json(user: User, token: BotToken | None = None) -> dict[str, Any]:
-    """A user of either kind."""
     return bot_json(user, token) if user.is_bot else human_json(user)

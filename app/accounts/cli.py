@@ -1,4 +1,4 @@
-"""``flask setup-admin``: first-run setup without a browser."""
+"""``flask setup-admin`` and ``flask setup-code``: first-run setup from the command line."""
 
 import click
 from flask.cli import with_appcontext
@@ -28,12 +28,8 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
     none), 2 wrong usage.
     """
     request_id.set(ids.new_id())
-    # It may be the first command of all, before any start of the server.
-    schema.upgrade()
     try:
-        # Before anything is asked for.
-        with reading():
-            setup.check_open()
+        _check_open()
         username = username or click.prompt("Username")
         password = password or click.prompt("Password", hide_input=True, confirmation_prompt=True)
         user = setup.create_admin(
@@ -55,10 +51,15 @@ def setup_code() -> None:
 
     Exit codes: 0 shown, 1 a human exists already.
     """
-    schema.upgrade()
     try:
-        with reading():
-            setup.check_open()
+        _check_open()
     except DomainError as error:
         raise click.ClickException(error.message) from error
     click.echo(setup.code(settings_at_hand()))
+
+
+def _check_open() -> None:
+    # The command may be the first to run, before any start of the server.
+    schema.upgrade()
+    with reading():
+        setup.check_open()

@@ -1,12 +1,8 @@
-"""Keeping a credential as it was judged until the write it allowed has committed.
+"""Locks that keep a credential unchanged until the write it allowed has committed.
 
-Every write holds its user's credentials together with the others of that user; whoever revokes,
-rotates, deactivates or narrows them waits for those writes and keeps new ones waiting meanwhile. So
-nothing commits under a credential after the answer that ended it.
-
-Row locks would not do on PostgreSQL: readers of a row that come one after another never let a
-waiting writer through, so a busy bot could not be stopped. Advisory locks queue in order. SQLite
-has one writer at a time and needs none of this.
+A write takes its user's lock shared; a change of that user's credentials takes it exclusively.
+So nothing commits under a credential after the response that ended it. Row locks would let a busy
+bot starve the change; advisory locks queue in order. SQLite has one writer and needs none.
 """
 
 from functools import cache
@@ -19,17 +15,17 @@ from app.database.session import Prepared, is_postgresql, is_writing, session
 
 
 def lock_shared(owners: Select[Any], **values: Any) -> None:
-    """In a write, keep the credentials of these users from changing until it commits.
+    """Keep the credentials of these users from changing until the current write commits.
 
-    ``owners`` selects user ids, with these values for its parameters; it is made once and passed
-    again and again. Judge the credential after this, not before.
+    ``owners`` selects user ids and takes ``values`` as its parameters; it is a constant, as its
+    prepared form is cached. Check the credential after this call, not before.
     """
     if is_writing() and is_postgresql():
-        _sharing(owners).all(**values)
+        _shared(owners).all(**values)
 
 
 @cache
-def _sharing(owners: Select[Any]) -> Prepared:
+def _shared(owners: Select[Any]) -> Prepared:
     (owner,) = owners.subquery().c
     key = _key(cast(owner, Text))
     shared = func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), key)
@@ -37,7 +33,7 @@ def _sharing(owners: Select[Any]) -> Prepared:
 
 
 def lock_exclusive(user_id: str) -> None:
-    """Before a user's credentials change: wait for the writes that go by them."""
+    """Wait for the writes under a user's credentials, before these are changed."""
     if is_postgresql():
         key = _key(literal(user_id, Text))
         session.execute(select(func.pg_advisory_xact_lock(int(Lock.CREDENTIALS), key)))

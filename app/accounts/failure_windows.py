@@ -1,7 +1,8 @@
-"""Failed credentials on record: the first of a client address and token prefix in a minute.
+"""Audit of failed bot credentials, in windows of a minute per client network and token prefix.
 
-The rest of that minute is one further row with their ``count``. A process writes to the database
-for the first failure that it sees in a window; the others it only counts, and adds its count later.
+The first failure of a window is an event of its own; all others become one event with a ``count``.
+A process writes a row for the first failure that it sees in a window. It counts the others in
+memory, and ``record_finished`` adds them to the row.
 """
 
 import hashlib
@@ -21,29 +22,28 @@ from app.database.session import is_postgresql, session
 from app.http.current import application
 
 EVENT = "auth.bot.failure"
-# Of one address so many prefixes have windows of their own in a minute, and so many keys in all;
-# further ones share one.
+# Limits of one minute: further prefixes of a network share a window, and so do further keys.
 MOST_PREFIXES = 10
 MOST_KEYS = 1000
-# Windows that are told of in one transaction.
+# Windows that are finished in one transaction.
 BATCH = 200
+# The key of ``app.extensions`` under which the process keeps its windows.
+EXTENSION = "docket_failure_windows"
+
+# A network and a token prefix.
+Key = tuple[str, str | None]
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What this process saw of a window since it began there."""
+    """A window as this process sees it: ``uncounted`` failures are not in its row yet."""
 
     began_at: int
     uncounted: int = 0
 
 
-Key = tuple[str, str | None]
-# Where the application keeps what this process saw.
-EXTENSION = "docket_failure_windows"
-
-
 class _Windows:
-    """The windows that this process saw failures in."""
+    """The windows in which this process saw failures."""
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
@@ -51,43 +51,42 @@ class _Windows:
         self.prefixes: Counter[str] = Counter()
 
     def key(self, network: str, prefix: str | None) -> Key:
-        """The window of this address and prefix, or one that it shares."""
+        """The key of this network and prefix, or a shared one beyond the limits."""
         if (network, prefix) not in self.seen and self.prefixes[network] >= MOST_PREFIXES:
             prefix = None
         if (network, prefix) not in self.seen and len(self.seen) >= MOST_KEYS:
             return "", None
         return network, prefix
 
-    def see(self, key: Key, moment: int) -> None:
-        """Note the window; it may be noted already."""
+    def add(self, key: Key, moment: int) -> None:
         with self.guard:
             if key not in self.seen:
                 self.seen[key] = _Seen(moment)
                 self.prefixes[key[0]] += 1
 
     def forget(self, moment: int) -> None:
-        """Let go of windows that are over and counted; those that are not wait for ``tell``."""
-        over = [
+        """Drop finished windows, except those with failures that ``record_finished`` must add."""
+        finished = [
             key
             for key, seen in self.seen.items()
             if not seen.began_at <= moment < seen.began_at + MINUTE_MS and not seen.uncounted
         ]
-        for key in over:
+        for key in finished:
             del self.seen[key]
             self.prefixes[key[0]] -= 1
         self.prefixes += Counter()
 
 
 def _windows() -> _Windows:
-    found: _Windows = application().extensions.setdefault(EXTENSION, _Windows())
-    return found
+    windows: _Windows = application().extensions.setdefault(EXTENSION, _Windows())
+    return windows
 
 
 def claim_of(network: str, prefix: str | None) -> Callable[[], bool] | None:
-    """For a failure: what says, in the transaction of its row, whether that is to be written.
+    """A function that decides, in the transaction of a failure's event, whether to write it.
 
-    None where this process knows that it is not; the failure is counted then. Until the window is
-    opened nothing is noted, as the request may be answered anew in another lane.
+    None where the process saw a failure of this window before; this one is then only counted. The
+    window is added by the function alone, as the request may run again in another lane.
     """
     windows = _windows()
     with windows.guard:
@@ -105,9 +104,9 @@ def _hashed(key: Key) -> str:
 
 
 def _claim(key: Key) -> bool:
-    """Open the window, unless another process has; that one's failure counts here."""
+    """Open the window and return True, or count the failure if another process opened it."""
     moment = now_ms()
-    _windows().see(key, moment)
+    _windows().add(key, moment)
     hashed = _hashed(key)
     dialect = postgresql if is_postgresql() else sqlite
     session.execute(
@@ -124,17 +123,13 @@ def _claim(key: Key) -> bool:
     if row.began_at <= moment < row.began_at + MINUTE_MS:
         session.execute(window.values(further=row.further + 1))
         return False
-    if row.further:
-        _tell(key[1], row.further)
+    _record(key[1], row.further)
     session.execute(window.values(began_at=moment, further=0))
     return True
 
 
-def tell() -> int:
-    """Add what this process counted, and write the row of each window that is over.
-
-    In a writing unit of work; at most BATCH windows at a time. Gives how many were told of.
-    """
+def record_finished() -> int:
+    """Add the counts of this process and record up to BATCH finished windows, in a write."""
     windows = _windows()
     with windows.guard:
         counted = [(key, seen.uncounted) for key, seen in windows.seen.items() if seen.uncounted]
@@ -146,22 +141,22 @@ def tell() -> int:
             .where(FailureWindow.key_hash == _hashed(key))
             .values(further=FailureWindow.further + number)
         )
-    over = session.execute(
+    finished = session.execute(
         select(FailureWindow.key_hash, FailureWindow.token_prefix, FailureWindow.further)
         .where(FailureWindow.began_at <= now_ms() - MINUTE_MS)
         .limit(BATCH)
         .with_for_update(skip_locked=True)
     ).all()
-    for row in over:
-        if row.further:
-            _tell(row.token_prefix, row.further)
+    for row in finished:
+        _record(row.token_prefix, row.further)
     session.execute(
         delete(FailureWindow)
-        .where(FailureWindow.key_hash.in_([row.key_hash for row in over]))
+        .where(FailureWindow.key_hash.in_([row.key_hash for row in finished]))
         .execution_options(synchronize_session=False)
     )
-    return len(over)
+    return len(finished)
 
 
-def _tell(prefix: str | None, count: int) -> None:
-    record(ANONYMOUS, EVENT, Target("user"), token_prefix=prefix, count=count)
+def _record(prefix: str | None, further: int) -> None:
+    if further:
+        record(ANONYMOUS, EVENT, Target("user"), token_prefix=prefix, count=further)

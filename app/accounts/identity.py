@@ -1,8 +1,8 @@
-"""From the credentials of a request to its actor.
+"""Resolving the credentials of a request to its actor.
 
-``resolve`` runs in the unit of work of the request, so a credential that was revoked is dead at
-once, in every process. What a resolved credential leaves behind (last use, ``auth.bot.success``, an
-expired session) is written afterwards by ``app.accounts.last_used``.
+``resolve`` runs in the unit of work of the request, so a revoked credential is dead at once, in
+every process. ``app.accounts.last_used`` writes the traces of a credential afterwards: its last
+use, ``auth.bot.success``, an expired session.
 """
 
 import ipaddress
@@ -15,7 +15,7 @@ from sqlalchemy import bindparam, select
 
 from app.accounts import credential_lock, failure_windows, throttle, tokens
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
-from app.config import Settings, settings_at_hand
+from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials
@@ -36,8 +36,6 @@ PROXY_HEADERS = (
 )
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-
-# Run for every request, so made once.
 _OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
 _BOT = select(
     BotToken.id.label("token_id"),
@@ -55,7 +53,7 @@ _BOT = select(
     select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
 ).join(User, User.id == BotToken.bot_user_id)
 _BY_TOKEN = Prepared(_BOT.where(BotToken.prefix == bindparam("prefix")))
-# A bot always has had a token.
+# Every bot has at least one token, active or not.
 _NEWEST_TOKEN = Prepared(
     _BOT.where(User.id == bindparam("user_id")).order_by(BotToken.id.desc()).limit(1)
 )
@@ -77,7 +75,7 @@ _BY_SESSION = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class BotSeen:
-    """A bot token that was accepted, and when its traces were last written."""
+    """An accepted bot token, and when its traces were last written."""
 
     actor: Actor
     token_id: str
@@ -88,7 +86,7 @@ class BotSeen:
 
 @dataclass(frozen=True, slots=True)
 class SessionSeen:
-    """A session that was presented; ``expired`` says why it is over, if it is."""
+    """A presented session; ``expired`` says why it is over, if it is."""
 
     session_id: str
     user_id: str
@@ -98,15 +96,12 @@ class SessionSeen:
 
 
 def presented(request: Request) -> bool:
-    """Whether the request carries a credential, good or bad."""
+    """Whether the request carries a credential, valid or not."""
     return KEY_HEADER in request.headers or COOKIE in request.cookies
 
 
 def precheck(request: Request) -> None:
-    """Refuse two credentials at once, and a state-changing request from another site.
-
-    Raises AmbiguousCredentials or Forbidden ``cross_site_request``.
-    """
+    """Raise AmbiguousCredentials for two credentials, or Forbidden ``cross_site_request``."""
     if COOKIE not in request.cookies:
         return
     if KEY_HEADER in request.headers:
@@ -116,7 +111,7 @@ def precheck(request: Request) -> None:
 
 
 def is_cross_site(request: Request) -> bool:
-    """Whether the browser says that another site caused this request."""
+    """Whether the browser says that another site sent this request."""
     fetch_site = request.headers.get("Sec-Fetch-Site")
     if fetch_site is not None:
         return fetch_site not in ("same-origin", "none")
@@ -125,14 +120,13 @@ def is_cross_site(request: Request) -> bool:
 
 
 def client(request: Request) -> Caller:
-    """The peer behind the trusted proxies; X-Forwarded-For counts only as far as it is trusted."""
-    forwarded = _forwarded(request, "X-Forwarded-For")
-    address = (_as_address(forwarded) if forwarded else None) or request.remote_addr or ""
+    """The peer behind the trusted proxies; X-Forwarded-For is read only as far as they wrote it."""
+    address = _forwarded_address(request) or request.remote_addr or ""
     return Caller(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
 
 
 def _is_local(request: Request) -> bool:
-    """Whether the request comes from this machine, and no proxy says that it passed it on."""
+    """Whether the request comes from this machine and no proxy forwarded it."""
     if any(name in request.headers for name in PROXY_HEADERS):
         return False
     try:
@@ -141,28 +135,24 @@ def _is_local(request: Request) -> bool:
         return False
 
 
-def _forwarded(request: Request, header: str) -> str:
-    """What the outermost trusted proxy says in this header; nothing where none is trusted."""
-    settings = settings_at_hand()
-    if not settings.trusted_proxies:
-        return ""
-    hops = ",".join(request.headers.getlist(header)).split(",")
-    return hops[-settings.trusted_proxies :][0].strip()
-
-
-def _as_address(text: str) -> str | None:
-    """The address in an entry of X-Forwarded-For, which some proxies follow by a port."""
-    with_port = _WITH_PORT.fullmatch(text)
+def _forwarded_address(request: Request) -> str | None:
+    """The address, without a port, that the outermost trusted proxy wrote, if one is trusted."""
+    trusted_proxies = settings_at_hand().trusted_proxies
+    if not trusted_proxies:
+        return None
+    hops = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
+    hop = hops[-trusted_proxies:][0].strip()
+    with_port = _WITH_PORT.fullmatch(hop)
     if with_port is not None:
-        text = with_port["v6"] or with_port["v4"]
+        hop = with_port["v6"] or with_port["v4"]
     try:
-        return str(ipaddress.ip_address(text))
+        return str(ipaddress.ip_address(hop))
     except ValueError:
         return None
 
 
 def resolve(request: Request) -> Actor:
-    """The actor of this request; anonymous without a credential that lives.
+    """The actor of this request; anonymous without a valid credential.
 
     Raises InvalidCredentials for a bad API key, on public routes too.
     """
@@ -176,59 +166,54 @@ def resolve(request: Request) -> Actor:
 def resolve_token(token: str) -> Actor:
     """The bot of this token; raises InvalidCredentials, audited as ``auth.bot.failure``."""
     prefix = tokens.lookup_prefix(token)
-    found: Any = None
+    row: Any = None
     if prefix is not None:
         credential_lock.lock_shared(_OWNERS_OF_TOKEN, prefix=prefix)
         rows = _BY_TOKEN.all(prefix=prefix)
-        found = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
-    if found is None or not found.token_active or not found.user_active:
-        raise _refusal(prefix, found)
-    actor = _bot(found)
+        row = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
+    if row is None or not row.token_active or not row.user_active:
+        raise _refusal(prefix, row)
+    actor = _bot(row)
     current_g().bot_seen = BotSeen(
-        actor, found.token_id, prefix or "", found.last_used_at, found.audited_at
+        actor, row.token_id, prefix or "", row.last_used_at, row.audited_at
     )
     return actor
 
 
-def _bot(found: Any) -> Actor:
+def _bot(row: Any) -> Actor:
     return Actor(
         kind=ActorKind.BOT,
-        user_id=found.user_id,
-        username=found.username,
-        display_name=found.display_name,
-        may_write=found.bot_mode == BotMode.WRITE,
-        allowlist=frozenset(found.project_ids or ()),
-        can_edit_global_wiki=bool(found.can_edit_global_wiki),
-        token_id=found.token_id,
-        is_paused=found.paused_at is not None,
+        user_id=row.user_id,
+        username=row.username,
+        display_name=row.display_name,
+        may_write=row.bot_mode == BotMode.WRITE,
+        allowlist=frozenset(row.project_ids or ()),
+        can_edit_global_wiki=bool(row.can_edit_global_wiki),
+        token_id=row.token_id,
+        is_paused=row.paused_at is not None,
     )
 
 
 def bot_as_actor(user_id: str) -> tuple[Actor, bool]:
-    """A bot as it would act now, and whether its token would let it in; for people who ask."""
-    (found,) = _NEWEST_TOKEN.all(user_id=user_id)
-    return _bot(found), bool(found.token_active and found.user_active)
+    """A bot as the actor of a request, and whether its newest token would be accepted."""
+    (row,) = _NEWEST_TOKEN.all(user_id=user_id)
+    return _bot(row), bool(row.token_active and row.user_active)
 
 
-def _refusal(prefix: str | None, found: Any) -> InvalidCredentials:
+def _refusal(prefix: str | None, row: Any) -> InvalidCredentials:
     error = InvalidCredentials()
     network = throttle.network_of(client(current_request()).address)
     error.audit_if = failure_windows.claim_of(network, prefix)
     if error.audit_if is not None:
         error.audit_event = failure_windows.EVENT
         error.audit_payload = {"token_prefix": prefix}
-    if found is not None:
-        current_g().actor = Actor(
-            kind=ActorKind.BOT, user_id=found.user_id, username=found.username
-        )
+    if row is not None:
+        current_g().actor = Actor(kind=ActorKind.BOT, user_id=row.user_id, username=row.username)
     return error
 
 
 def resolve_session(cookie: str) -> Actor:
-    """The human of this session, or anonymous where it is unknown, ended or expired.
-
-    A dead cookie is cleared on the answer.
-    """
+    """The human of this session; otherwise anonymous, and the response clears the cookie."""
     hashed = tokens.hashed(cookie)
     credential_lock.lock_shared(_OWNERS_OF_SESSION, hash=hashed)
     row = _BY_SESSION.first(hash=hashed)
@@ -251,16 +236,10 @@ def resolve_session(cookie: str) -> Actor:
     )
 
 
-def noted_every_ms(settings: Settings) -> int:
-    """How late a session's last use may be noted: a minute, or a tenth of what may pass idle."""
-    return min(MINUTE_MS, settings.session_idle_minutes * MINUTE_MS // 10)
-
-
 def _expired(last_seen_at: int, expires_at: int) -> str | None:
     """``absolute`` or ``idle`` for a session that is over."""
-    settings = settings_at_hand()
     moment = now_ms()
     if moment >= expires_at:
         return "absolute"
-    idle_end = last_seen_at + settings.session_idle_minutes * MINUTE_MS
+    idle_end = last_seen_at + settings_at_hand().session_idle_minutes * MINUTE_MS
     return "idle" if moment >= idle_end else None

@@ -1,9 +1,7 @@
-"""What a resolved credential leaves behind, written once the answer of the request stands.
+"""The traces of a resolved credential, written after the response of the request is ready.
 
 Reads by bots must not become writes: ``last_used_at`` is at most a minute late, and
-``auth.bot.success`` is written at first use and then at most once in BOT_AUTH_AUDIT_MINUTES. A
-session's last use is at most a minute late too, and less where a session may be idle for a few
-minutes only.
+``auth.bot.success`` is written at first use and then at most once in BOT_AUTH_AUDIT_MINUTES.
 """
 
 import logging
@@ -11,7 +9,7 @@ import logging
 from flask import Response
 from sqlalchemy import delete, literal, or_, update
 
-from app.accounts.identity import COOKIE, BotSeen, SessionSeen, noted_every_ms
+from app.accounts.identity import COOKIE, BotSeen, SessionSeen
 from app.accounts.models import BotToken, UserSession
 from app.audit.service import Target, record
 from app.config import Settings, settings_at_hand
@@ -27,15 +25,15 @@ log = logging.getLogger(__name__)
 def record_use(response: Response) -> Response:
     """Write the traces of this request's credential and clear a dead cookie."""
     settings = settings_at_hand()
-    noted = current_g()
+    context = current_g()
     try:
-        _bot_trace(noted.pop("bot_seen", None), settings)
-        _session_trace(noted.pop("session_seen", None), settings)
+        _bot_trace(context.pop("bot_seen", None), settings)
+        _session_trace(context.pop("session_seen", None), settings)
     except Unavailable:
         log.warning("traces of a credential were not written: the database is unavailable")
     except Exception:
         log.exception("traces of a credential were not written")
-    if noted.get("dead_cookie") and not noted.get("fresh_cookie"):
+    if context.get("dead_cookie") and not context.get("fresh_cookie"):
         response.delete_cookie(COOKIE, httponly=True, secure=settings.cookie_secure, samesite="Lax")
     return response
 
@@ -52,25 +50,25 @@ def _bot_trace(seen: BotSeen | None, settings: Settings) -> None:
 
 
 def _write_bot_trace(seen: BotSeen, moment: int, interval: int | None) -> None:
-    """Mark the use; record the success unless another request of the token just did."""
+    """Write the use; record the success unless another request of the token did so first."""
     session.execute(
         update(BotToken).where(BotToken.id == seen.token_id).values(last_used_at=moment)
     )
     if interval is None:
         return
-    # Zero minutes: every request, those of the same millisecond too.
+    # An interval of zero records every request, also several of the same millisecond.
     due = or_(
         BotToken.audited_at.is_(None),
         BotToken.audited_at <= moment - interval,
         literal(interval == 0),
     )
-    won = session.execute(
+    claimed = session.execute(
         update(BotToken)
         .where(BotToken.id == seen.token_id, due)
         .values(audited_at=moment)
         .returning(BotToken.id)
     ).first()
-    if won is not None:
+    if claimed is not None:
         record(
             seen.actor,
             "auth.bot.success",
@@ -82,9 +80,11 @@ def _write_bot_trace(seen: BotSeen, moment: int, interval: int | None) -> None:
 def _session_trace(seen: SessionSeen | None, settings: Settings) -> None:
     if seen is None:
         return
+    idle_ms = settings.session_idle_minutes * MINUTE_MS
     if seen.expired is not None:
         run_write(lambda: _end_expired(seen, seen.expired or ""))
-    elif now_ms() - seen.last_seen_at >= noted_every_ms(settings):
+    # A last use is at most a minute late, or a tenth of a shorter idle time.
+    elif now_ms() - seen.last_seen_at >= min(MINUTE_MS, idle_ms // 10):
         run_write(
             lambda: session.execute(
                 update(UserSession)
@@ -95,7 +95,7 @@ def _session_trace(seen: SessionSeen | None, settings: Settings) -> None:
 
 
 def _end_expired(seen: SessionSeen, reason: str) -> None:
-    """Remove the session; whoever removes it records the event, so it is recorded once."""
+    """Delete the session; only the request that deletes it records the event."""
     removed = session.execute(
         delete(UserSession).where(UserSession.id == seen.session_id).returning(UserSession.id)
     ).first()

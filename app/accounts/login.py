@@ -1,8 +1,8 @@
 """Logging in and out.
 
-Three short steps around the slow one: a place in the login windows is reserved, the password is
-judged outside any unit of work, and the session is opened in the transaction that gives the place
-back. All failures look and last the same; only the audit log tells them apart.
+A login reserves an attempt in the login windows, verifies the password outside any unit of work,
+and opens the session in the transaction that refunds the attempt. All failures look and take the
+same; only the audit log tells them apart.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
 from app.core.actor import ANONYMOUS, Access, Actor, ActorKind, operation
-from app.core.errors import InvalidCredentials, Unavailable
+from app.core.errors import InvalidCredentials
 from app.database.session import reading, run_write, session
 
-# How often a login is judged anew because the user's password changed while it was.
-JUDGEMENTS = 3
+# How often a password is verified again because the user's hash changed meanwhile.
+VERIFICATIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Verdict:
     """The verdict on a username and a password, and a new hash where the old one is outdated."""
 
     user_id: str | None
@@ -35,7 +35,6 @@ class _Judged:
 
 
 def human_actor(user: User, session_id: str | None = None) -> Actor:
-    """The human as an actor."""
     return Actor(ActorKind.HUMAN, user_id=user.id, username=user.username, session_id=session_id)
 
 
@@ -43,66 +42,63 @@ def human_actor(user: User, session_id: str | None = None) -> Actor:
 def log_in(
     actor: Actor, *, username: str, password: str, peer: Peer, settings: Settings
 ) -> OpenedSession:
-    """Exchange a username and password for a new session; any old one of the browser ends.
+    """Exchange a username and password for a new session; the browser's old session ends.
 
-    Raises InvalidCredentials, RateLimited, or InvalidField for what can be no credential. Opens
-    its own units of work.
+    Opens its own units of work. Raises InvalidCredentials, RateLimited, or InvalidField for text
+    that no username or password can be.
     """
     text.checked(username, "username", names.USERNAME_LENGTH)
     passwords.check_form(password, "password")
     name = names.looked_up(username)[: names.USERNAME_LENGTH]
-    buckets = throttle.buckets_of(settings.secret_key, peer.address, name)
-    attempt = throttle.reserve(buckets, name)
-    for _ in range(JUDGEMENTS):
-        judged = _judge(name, password, attempt, settings)
-        if judged.failure is not None:
+    attempt = throttle.reserve(settings.secret_key, peer.address, name)
+    for _ in range(VERIFICATIONS):
+        verdict = _verify(name, password, attempt, settings)
+        if verdict.failure is not None:
             break
-        opened = run_write(partial(_open, actor, judged, attempt, peer, settings))
+        opened = run_write(partial(_open, actor, verdict, attempt, peer, settings))
         if opened is not None:
             return opened
-    _record_failure(name, judged)
+    _record_failure(name, verdict)
     raise InvalidCredentials("The username or the password is wrong.")
 
 
-def _judge(name: str, password: str, attempt: throttle.LoginAttempt, settings: Settings) -> _Judged:
-    """Verify the password; a human who is unknown or inactive, or a bot, costs the same time."""
+def _verify(
+    name: str, password: str, attempt: throttle.LoginAttempt, settings: Settings
+) -> _Verdict:
+    """Verify the password, in the same time for bots and for unknown or inactive humans."""
     with reading():
         user = session.scalar(
             select(User).where(User.username == name, User.type == UserType.HUMAN)
         )
     stored = user.password_hash if user is not None and user.is_active else None
     cost = passwords.cost_of(settings)
-    try:
+    with throttle.refunded_if_unavailable(attempt):
         matches = passwords.verify(stored, password, cost)
         if user is None:
-            return _Judged(None, "user_not_found")
+            return _Verdict(None, "user_not_found")
         if stored is None:
-            return _Judged(user.id, "inactive")
+            return _Verdict(user.id, "inactive")
         if not matches:
-            return _Judged(user.id, "wrong_password")
+            return _Verdict(user.id, "wrong_password")
         outdated = passwords.is_outdated(stored, cost)
         rehashed = passwords.hash_new(password, cost) if outdated else None
-    except Unavailable:
-        # Nothing was judged, so nothing counts.
-        run_write(lambda: throttle.refund(attempt))
-        raise
-    return _Judged(user.id, None, stored, rehashed)
+        return _Verdict(user.id, None, stored, rehashed)
 
 
 def _open(
-    actor: Actor, judged: _Judged, attempt: throttle.LoginAttempt, peer: Peer, settings: Settings
+    actor: Actor, verdict: _Verdict, attempt: throttle.LoginAttempt, peer: Peer, settings: Settings
 ) -> OpenedSession | None:
-    """Open the session, unless the user was changed since the verdict."""
+    """Open the session; None where the user changed after the verdict."""
     user = session.scalar(
-        select(User).where(User.id == judged.user_id).with_for_update(key_share=True)
+        select(User).where(User.id == verdict.user_id).with_for_update(key_share=True)
     )
-    if user is None or not user.is_active or user.password_hash != judged.hash:
+    if user is None or not user.is_active or user.password_hash != verdict.hash:
         return None
     throttle.refund(attempt)
-    if judged.rehashed is not None:
-        # Not a change that anyone sees, so the row's version stays.
+    if verdict.rehashed is not None:
+        # Clients see no difference, so the row's version stays.
         session.execute(
-            update(User).where(User.id == user.id).values(password_hash=judged.rehashed)
+            update(User).where(User.id == user.id).values(password_hash=verdict.rehashed)
         )
     if actor.session_id is not None:
         sessions.end(actor.session_id)
@@ -110,27 +106,26 @@ def _open(
 
 
 def start_session(user: User, peer: Peer, settings: Settings) -> OpenedSession:
-    """Open a session for a user whose login was judged good, and record it."""
+    """Open a session for an authenticated user and record the login."""
     opened = sessions.open_session(user, peer.user_agent, settings.session_absolute_days)
     record(human_actor(user), "auth.login.success", Target("user", user.id), username=user.username)
     return opened
 
 
-def _record_failure(name: str, judged: _Judged) -> None:
-    known = judged.user_id is not None
+def _record_failure(name: str, verdict: _Verdict) -> None:
+    known = verdict.user_id is not None
     record_separately(
-        Actor(ActorKind.HUMAN, user_id=judged.user_id, username=name) if known else ANONYMOUS,
+        Actor(ActorKind.HUMAN, user_id=verdict.user_id, username=name) if known else ANONYMOUS,
         "auth.login.failure",
-        Target("user", judged.user_id),
+        Target("user", verdict.user_id),
         username=names.as_logged(name),
-        reason=judged.failure or "wrong_password",
+        reason=verdict.failure or "wrong_password",
     )
 
 
 @operation(Access.HUMAN)
 def log_out(actor: Actor) -> None:
-    """End the session of this request."""
     credential_lock.lock_exclusive(actor.id)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
-    record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)
+    sessions.record_logout(actor)

@@ -1,4 +1,4 @@
-"""Users of both kinds, sessions, bot tokens and the login windows."""
+"""Users of both kinds, their credentials and sessions, the login windows, and preferences."""
 
 from enum import StrEnum
 
@@ -10,21 +10,17 @@ from app.database.session import Base
 
 
 class UserType(StrEnum):
-    """The two kinds of user."""
-
     HUMAN = "human"
     BOT = "bot"
 
 
 class BotMode(StrEnum):
-    """What a bot may do."""
-
     READ = "read"
     WRITE = "write"
 
 
 class User(Base):
-    """A human or a bot. The bot columns are null for humans; humans alone have a password."""
+    """A human or a bot. The bot columns are null for humans; only humans have a password."""
 
     __tablename__ = "users"
     __table_args__ = (
@@ -42,8 +38,8 @@ class User(Base):
     is_active: Mapped[bool] = mapped_column(default=True)
     password_hash: Mapped[str | None] = mapped_column(short_text(255))
     bot_mode: Mapped[str | None] = mapped_column(short_text(8))
-    # The allowlist; an empty one admits every project. Deleted projects stay in it, so that it
-    # never becomes empty, and so unlimited, by itself.
+    # The allowlist; an empty one admits every project. Deleted projects stay in it, as a deletion
+    # must not empty the list.
     project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     can_edit_global_wiki: Mapped[bool | None]
     rate_limit_per_minute: Mapped[int | None]
@@ -55,7 +51,6 @@ class User(Base):
 
     @property
     def is_bot(self) -> bool:
-        """Whether this user is a bot."""
         return self.type == UserType.BOT
 
 
@@ -112,7 +107,7 @@ class FailureWindow(Base):
     key_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
     token_prefix: Mapped[str | None] = mapped_column(short_text(8))
     began_at: Mapped[int] = mapped_column(Moment)
-    # Failures after the first, which has a row of its own in the audit log.
+    # Failures after the first, which is an event of its own.
     further: Mapped[int]
 
 
@@ -131,7 +126,7 @@ class LoginBucket(Base):
 
 
 class Workspace(Base):
-    """What holds for the whole installation; without its row, nothing is set."""
+    """Settings of the whole installation, in at most one row; without it, none is set."""
 
     __tablename__ = "workspaces"
 
@@ -142,7 +137,7 @@ class Workspace(Base):
 
 
 class ReadMarker(Base):
-    """How far a person has read: the last event of a subject, such as ``home`` or ``bot:<id>``."""
+    """The last event of a subject that a person has read; a subject is e.g. ``bot:<id>``."""
 
     __tablename__ = "read_markers"
 
@@ -153,7 +148,7 @@ class ReadMarker(Base):
 
 
 class Preferences(Base):
-    """What a person chose for the pages; a name that is missing means its default."""
+    """A person's choices about pages; a name that is missing has its default."""
 
     __tablename__ = "preferences"
 

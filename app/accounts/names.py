@@ -21,16 +21,21 @@ USERNAME_HINT = (
 
 
 def new_username(value: str) -> str:
-    """A username as it may be created (bots and humans alike); raises InvalidField."""
+    """The username of a new human or bot, checked; raises InvalidField."""
     text.checked(value, "username", USERNAME_LENGTH)
-    found = text.matching(value, "username", USERNAME_PATTERN, USERNAME_HINT)
-    if found in RESERVED:
-        raise InvalidField("username", "reserved", f"{found} is a reserved word.")
-    return found
+    username = text.matching(value, "username", USERNAME_PATTERN, USERNAME_HINT)
+    if username in RESERVED:
+        raise InvalidField("username", "reserved", f"{username} is a reserved word.")
+    return username
+
+
+def new_display_name(value: str | None, username: str) -> str:
+    """The display name of a new user, by default the username; raises InvalidField."""
+    return text.line(value, "display_name") if value is not None else username
 
 
 def as_logged(name: str) -> str:
-    """What may be written down of a typed username: people type their password there, too."""
+    """A typed username for the audit log, redacted where it may be a mistyped password."""
     return name if USERNAME_PATTERN.fullmatch(name) else REDACTED
 
 
@@ -42,12 +47,17 @@ def looked_up(value: str) -> str:
     return unicodedata.normalize("NFKC", value).casefold().strip()
 
 
-def taken(username: str) -> Conflict:
-    """The refusal of a username that is, or ever was, in use."""
-    return Conflict("duplicate_key", f"The username {username} is in use.", field="username")
+def is_taken(username: str) -> bool:
+    """Whether a user of either kind has this username; deactivated users keep theirs."""
+    return session.scalar(select(User.id).where(User.username == username)) is not None
+
+
+def in_use(username: str) -> str:
+    """The message that refuses a username that is taken."""
+    return f"The username {username} is in use."
 
 
 def check_free(username: str) -> None:
-    """Raise Conflict ``duplicate_key`` where a user of either kind has this username."""
-    if session.scalar(select(User.id).where(User.username == username)) is not None:
-        raise taken(username)
+    """Raise Conflict ``duplicate_key`` where the username is taken."""
+    if is_taken(username):
+        raise Conflict("duplicate_key", in_use(username), field="username")

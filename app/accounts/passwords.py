@@ -1,7 +1,7 @@
 """Passwords: which are refused, hashing with Argon2id, and verifying in constant time.
 
-Hashing is slow on purpose, so it runs outside every unit of work, and at most two at once: more
-would only take memory and processors from everyone else.
+Hashing is slow on purpose. It runs outside every unit of work, at most twice at once, so that it
+leaves memory and processors to other requests.
 """
 
 import base64
@@ -22,12 +22,35 @@ from app.core.errors import InvalidField, PasswordTooCommon, PasswordTooShort, U
 from app.core.lanes import Lane, require
 from app.core.text import checked
 
-# A shorter word is part of too many good passwords.
+SHORTEST = 12
+LONGEST = 1024
+# Shorter words are part of too many good passwords.
 SHORTEST_WORD = 4
-# So much at the end of a common password makes it no better.
+# A common password followed by up to this many digits and signs is still common.
 LONGEST_TAIL = 6
+# A password that repeats a unit of up to this length is common, whatever the unit.
 LONGEST_UNIT = 4
 RUNS = ("0123456789" * 12, string.ascii_lowercase * 4, "qwertyuiopasdfghjklzxcvbnm" * 4)
+
+AT_ONCE = 2
+WAIT_SECONDS = 2.0
+SALT_BYTES = 16
+HASH_BYTES = 32
+
+_slots = threading.BoundedSemaphore(AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    time: int
+    memory_kib: int
+    parallelism: int
+
+
+def cost_of(settings: Settings) -> Cost:
+    return Cost(
+        settings.password_time_cost, settings.password_memory_kib, settings.password_parallelism
+    )
 
 
 def is_common(password: str, words: Iterable[str] = ()) -> bool:
@@ -54,37 +77,8 @@ def _common() -> frozenset[str]:
     return frozenset(FREQUENCY_LISTS["passwords"])
 
 
-SHORTEST = 12
-LONGEST = 1024
-AT_ONCE = 2
-WAIT_SECONDS = 2.0
-SALT_BYTES = 16
-HASH_BYTES = 32
-
-_lanes = threading.BoundedSemaphore(AT_ONCE)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one Argon2id hash costs."""
-
-    time: int
-    memory_kib: int
-    parallelism: int
-
-
-def cost_of(settings: Settings) -> Cost:
-    """The cost that the settings ask for."""
-    return Cost(
-        settings.password_time_cost, settings.password_memory_kib, settings.password_parallelism
-    )
-
-
 def check_form(password: str, field: str) -> None:
-    """Refuse what no password can be: NUL, lone surrogates, over 1,024 characters.
-
-    Raises InvalidField.
-    """
+    """Raise InvalidField for NUL, lone surrogates or more than 1,024 characters."""
     checked(password, field, LONGEST)
     try:
         password.encode()
@@ -93,10 +87,7 @@ def check_form(password: str, field: str) -> None:
 
 
 def check_new(password: str, username: str, app_name: str, field: str = "password") -> None:
-    """The rules of a new password.
-
-    Raises PasswordTooShort or PasswordTooCommon (400), or InvalidField (422).
-    """
+    """Check a new password; raises PasswordTooShort, PasswordTooCommon or InvalidField."""
     check_form(password, field)
     if len(password) < SHORTEST:
         raise PasswordTooShort
@@ -105,19 +96,18 @@ def check_new(password: str, username: str, app_name: str, field: str = "passwor
 
 
 def hash_new(password: str, cost: Cost) -> str:
-    """The hash to store, parameters and salt included; raises Unavailable when too busy."""
-    with _lane():
+    """The hash to store, with its parameters and salt; raises Unavailable when too busy."""
+    with _slot():
         return _hasher(cost).hash(password)
 
 
 def verify(stored: str | None, password: str, cost: Cost) -> bool:
     """Whether this is the password of the stored hash; raises Unavailable when too busy.
 
-    Without a stored hash (unknown user, bot, inactive) a dummy is verified, so that the answer
-    takes as long as any other.
+    Without a stored hash, a dummy is verified, so that the answer takes the same time.
     """
     hasher = _hasher(cost)
-    with _lane():
+    with _slot():
         try:
             matches: bool = hasher.verify(stored or _dummy(cost), password)
         except (Argon2Error, InvalidHashError):
@@ -126,7 +116,7 @@ def verify(stored: str | None, password: str, cost: Cost) -> bool:
 
 
 def is_outdated(stored: str, cost: Cost) -> bool:
-    """Whether the hash was made at another cost than today's."""
+    """Whether the hash has another cost than this."""
     return _hasher(cost).check_needs_rehash(stored)
 
 
@@ -143,7 +133,7 @@ def _hasher(cost: Cost) -> PasswordHasher:
 
 @lru_cache(maxsize=8)
 def _dummy(cost: Cost) -> str:
-    """A hash of this cost that no password is known for: its digest is random."""
+    """A hash of this cost with a random digest, which matches no known password."""
     salt, digest = (
         base64.b64encode(os.urandom(size)).rstrip(b"=").decode()
         for size in (SALT_BYTES, HASH_BYTES)
@@ -152,12 +142,12 @@ def _dummy(cost: Cost) -> str:
 
 
 @contextmanager
-def _lane() -> Iterator[None]:
-    """One of the few places in which a hash may run; raises Unavailable after two seconds."""
+def _slot() -> Iterator[None]:
+    """Wait for one of the slots for hashing; raises Unavailable after two seconds."""
     require(Lane.POOL)
-    if not _lanes.acquire(timeout=WAIT_SECONDS):
+    if not _slots.acquire(timeout=WAIT_SECONDS):
         raise Unavailable
     try:
         yield
     finally:
-        _lanes.release()
+        _slots.release()

@@ -21,13 +21,9 @@ class UserSummaryOut(Schema):
     display_name = Text(required=True, metadata=like("Ada"))
 
 
-class HumanOut(Schema):
+class HumanOut(UserSummaryOut):
     """A human user."""
 
-    id = Identifier(required=True, metadata=like(examples.ADA))
-    type = Choice(UserType, required=True, metadata=like(UserType.HUMAN))
-    username = Text(required=True, metadata=like("ada"))
-    display_name = Text(required=True, metadata=like("Ada"))
     is_active = Flag(required=True, metadata=like(True))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)

@@ -15,59 +15,16 @@ from app.core.errors import NotFound, Unauthenticated
 from app.core.ids import as_uuid
 from app.database.session import session
 
-
-@operation(Access.HUMAN)
-def list_own(actor: Actor) -> Sequence[UserSession]:
-    """The person's sessions that are not past their end, the one used last first."""
-    statement = select(UserSession).where(
-        UserSession.user_id == actor.id, UserSession.expires_at > now_ms()
-    )
-    return session.scalars(statement.order_by(UserSession.last_seen_at.desc())).all()
-
-
-@operation(Access.HUMAN)
-def end_own(actor: Actor, session_id: str) -> None:
-    """End one of one's own sessions, recorded as the logout that it is; raises NotFound."""
-    identifier = as_uuid(session_id)
-    credential_lock.lock_exclusive(actor.id)
-    ended = session.scalars(
-        delete(UserSession)
-        .where(UserSession.id == identifier, UserSession.user_id == actor.id)
-        .returning(UserSession.id)
-    ).all()
-    if not ended:
-        raise NotFound("session", session_id)
-    _record(actor)
-
-
-@operation(Access.HUMAN)
-def end_others(actor: Actor) -> int:
-    """End all of one's own sessions but this one; how many there were."""
-    credential_lock.lock_exclusive(actor.id)
-    ended = session.scalars(
-        delete(UserSession)
-        .where(UserSession.user_id == actor.id, UserSession.id != actor.session_id)
-        .returning(UserSession.id)
-    ).all()
-    for _ in ended:
-        _record(actor)
-    return len(ended)
-
-
-def _record(actor: Actor) -> None:
-    record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)
-
-
 USER_AGENT_LENGTH = 200
 
-_ITSELF = select(User.id).where(User.id == bindparam("user_id"))
+_USER = select(User.id).where(User.id == bindparam("user_id"))
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a login: the address that counts, and the user agent.
+    """The other end of a login: its address behind the trusted proxies, and its user agent.
 
-    One that is local is on this machine, with nothing in between.
+    A local peer is on this machine, with no proxy in between.
     """
 
     address: str
@@ -77,7 +34,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session just opened; ``token`` goes into the cookie and is known nowhere else."""
+    """A new session; the plaintext ``token`` goes into the cookie and is stored nowhere."""
 
     user: User
     id: str
@@ -87,12 +44,50 @@ class OpenedSession:
 
     @property
     def max_age(self) -> int:
-        """For how many seconds the cookie lives."""
+        """The lifetime of the cookie, in seconds."""
         return (self.expires_at - self.created_at) // 1000
 
 
+@operation(Access.HUMAN)
+def list_own(actor: Actor) -> Sequence[UserSession]:
+    """The person's unexpired sessions, the last used first."""
+    statement = select(UserSession).where(
+        UserSession.user_id == actor.id, UserSession.expires_at > now_ms()
+    )
+    return session.scalars(statement.order_by(UserSession.last_seen_at.desc())).all()
+
+
+@operation(Access.HUMAN)
+def end_own(actor: Actor, session_id: str) -> None:
+    """End one of one's own sessions, recorded as a logout; raises NotFound."""
+    identifier = as_uuid(session_id)
+    credential_lock.lock_exclusive(actor.id)
+    ended = session.scalars(
+        delete(UserSession)
+        .where(UserSession.id == identifier, UserSession.user_id == actor.id)
+        .returning(UserSession.id)
+    ).all()
+    if not ended:
+        raise NotFound("session", session_id)
+    record_logout(actor)
+
+
+@operation(Access.HUMAN)
+def end_others(actor: Actor) -> int:
+    """End all of one's own sessions but this one; returns their number."""
+    credential_lock.lock_exclusive(actor.id)
+    ended = end_all(actor.id, but=actor.session_id)
+    for _ in range(ended):
+        record_logout(actor)
+    return ended
+
+
+def record_logout(actor: Actor) -> None:
+    record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)
+
+
 def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSession:
-    """Open a session under a new token, whatever token the browser came with (no fixation)."""
+    """Open a session under a new token; the browser's old token is never reused (no fixation)."""
     identifier = ids.new_id()
     created_at = now_ms()
     token = tokens.new_session_token()
@@ -112,12 +107,11 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
 
 
 def end(session_id: str) -> None:
-    """End one session."""
     session.execute(delete(UserSession).where(UserSession.id == session_id))
 
 
 def end_all(user_id: str, *, but: str | None = None) -> int:
-    """End all sessions of a user, except possibly one; how many there were."""
+    """End all sessions of a user, except possibly one; returns their number."""
     statement = delete(UserSession).where(UserSession.user_id == user_id)
     if but is not None:
         statement = statement.where(UserSession.id != but)
@@ -125,15 +119,15 @@ def end_all(user_id: str, *, but: str | None = None) -> int:
 
 
 def confirm(actor: Actor) -> None:
-    """Judge the actor again in the transaction at hand; raises Unauthenticated.
+    """Check in the current transaction that the actor may still act; raises Unauthenticated.
 
     For verbs that hash a password between resolving the credential and writing: a session that was
     ended meanwhile must not write.
     """
     if actor.kind is ActorKind.SYSTEM:
-        # A command of whoever runs the server.
+        # A command of the operator, who needs no credential.
         return
-    credential_lock.lock_shared(_ITSELF, user_id=actor.user_id)
+    credential_lock.lock_shared(_USER, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)
     if actor.session_id is not None:
         statement = statement.join(UserSession, UserSession.user_id == User.id).where(

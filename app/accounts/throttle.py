@@ -1,15 +1,15 @@
 """The login limit: 5 attempts per 15 minutes per address and, separately, per username.
 
-An address of IPv6 counts as its /64, and its /48 has 20 attempts: a customer often has a whole one.
-
-The windows slide exactly and live in the database, so they hold across threads, processes and
-hosts. An attempt is reserved before its password is hashed; a refused
-one is not added, so hammering prolongs nothing; a success gives its own attempt back.
+An IPv6 address counts as its /64; its /48, which one customer often owns, has 20 attempts.
+The sliding windows are rows, so they hold across processes and hosts. An attempt is reserved
+before its password is hashed; a refused one is not added, and a success refunds its own.
 """
 
 import hashlib
 import hmac
 import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,10 +26,10 @@ from app.core.errors import RateLimited, Unavailable
 from app.database.session import is_postgresql, run_write, session
 
 LIMIT = 5
-# Of all the /64 in a /48 of IPv6.
+# For all the /64 networks of one IPv6 /48 together.
 SITE_LIMIT = 20
 WINDOW_MS = 15 * MINUTE_MS
-# A row that retention deletes between being found and being locked is made again.
+# Retention may delete a row between its insert and its lock; it is then inserted again.
 LOCK_ATTEMPTS = 5
 
 Kind = Literal["address", "username"]
@@ -38,7 +38,7 @@ Hit = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One window: of an address, of the site that it belongs to, or of a username."""
+    """One window: of an address, of its site, or of a username."""
 
     kind: Kind
     key_hash: str
@@ -47,7 +47,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class LoginAttempt:
-    """A reserved place in all of its windows."""
+    """An attempt that is reserved in all of its windows."""
 
     id: str
     buckets: tuple[Bucket, ...]
@@ -55,16 +55,16 @@ class LoginAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """Why an attempt was refused, and which full windows are not on record yet."""
+    """A refused attempt, and the full windows that are not in the audit log yet."""
 
     retry_after_seconds: int
     unrecorded: tuple[Bucket, ...]
 
 
 def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ...]:
-    """The windows of an attempt, in the order in which everyone locks them: the widest first.
+    """The windows of an attempt, in the order in which all lock them: the widest first.
 
-    ``username`` is in its looked-up form. The keys are HMACs: the table names nobody.
+    ``username`` is in its looked-up form. The keys are HMACs, so the table names nobody.
     """
     network, site = network_of(address), site_of(address)
     windows = [
@@ -77,27 +77,27 @@ def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ..
 
 
 def network_of(address: str) -> str:
-    """The address that counts: IPv4 as it is (mapped or not), of IPv6 the /64."""
-    found = _parsed(address)
-    if found is None:
+    """The network that is counted: an IPv4 address itself, also a mapped one, or an IPv6 /64."""
+    parsed = _parsed(address)
+    if parsed is None:
         return address
-    return _prefix(found, 64) if isinstance(found, ipaddress.IPv6Address) else str(found)
+    return _prefix(parsed, 64) if isinstance(parsed, ipaddress.IPv6Address) else str(parsed)
 
 
 def site_of(address: str) -> str | None:
     """The /48 of an IPv6 address; None for any other."""
-    found = _parsed(address)
-    return _prefix(found, 48) if isinstance(found, ipaddress.IPv6Address) else None
+    parsed = _parsed(address)
+    return _prefix(parsed, 48) if isinstance(parsed, ipaddress.IPv6Address) else None
 
 
 def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address, IPv4 where it is one that was mapped; None where it is none."""
+    """The parsed address, a mapped one as IPv4; None where the text is no address."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return mapped or found
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return mapped or parsed
 
 
 def _prefix(address: ipaddress.IPv6Address, length: int) -> str:
@@ -110,11 +110,9 @@ def _keyed(secret_key: str, kind: Kind, value: str) -> str:
     return hmac.new(secret_key.encode(), message, hashlib.sha256).hexdigest()
 
 
-def reserve(buckets: tuple[Bucket, ...], username: str) -> LoginAttempt:
-    """Take a place in all windows, in a short transaction of its own.
-
-    Raises RateLimited, audited once per full window. ``username`` is for that event.
-    """
+def reserve(secret_key: str, address: str, username: str) -> LoginAttempt:
+    """Add an attempt to its windows; raises RateLimited, audited once per full window."""
+    buckets = buckets_of(secret_key, address, username)
     outcome = run_write(lambda: _reserve(buckets))
     if isinstance(outcome, LoginAttempt):
         return outcome
@@ -124,11 +122,21 @@ def reserve(buckets: tuple[Bucket, ...], username: str) -> LoginAttempt:
 
 
 def refund(attempt: LoginAttempt) -> None:
-    """Remove this one attempt from its windows, in the transaction at hand."""
+    """Remove this one attempt from its windows, in the current transaction."""
     for bucket in attempt.buckets:
         row = _lock(bucket)
         if row is not None:
             _store(bucket, [hit for hit in row.hits if hit[1] != attempt.id])
+
+
+@contextmanager
+def refunded_if_unavailable(attempt: LoginAttempt) -> Iterator[None]:
+    """Refund the attempt where verifying its password raises Unavailable: nothing was verified."""
+    try:
+        yield
+    except Unavailable:
+        run_write(lambda: refund(attempt))
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +150,8 @@ def _reserve(buckets: tuple[Bucket, ...]) -> LoginAttempt | Exhausted:
     rows: dict[Bucket, _Locked] = {}
     full: dict[Bucket, list[Hit]] = {}
     for bucket in buckets:
-        # A full address makes no further rows, so one host cannot grow the table at will.
-        row = _lock(bucket) if full else _lock_or_make(bucket)
+        # A full address adds no further rows, so one host cannot grow the table at will.
+        row = _lock(bucket) if full else _lock_or_insert(bucket)
         if row is None:
             continue
         rows[bucket] = row
@@ -151,8 +159,8 @@ def _reserve(buckets: tuple[Bucket, ...]) -> LoginAttempt | Exhausted:
         if len(hits) >= bucket.limit:
             full[bucket] = hits
     if full:
-        _set_back(rows, moment)
-        latest = max(hits[-one.limit][0] for one, hits in full.items()) + WINDOW_MS
+        _clamp(rows, moment)
+        latest = max(hits[-bucket.limit][0] for bucket, hits in full.items()) + WINDOW_MS
         unrecorded = tuple(bucket for bucket in full if _is_unrecorded(rows[bucket], moment))
         return Exhausted(max(1, -((moment - latest) // 1000)), unrecorded)
     attempt = LoginAttempt(ids.new_id(), buckets)
@@ -161,16 +169,16 @@ def _reserve(buckets: tuple[Bucket, ...]) -> LoginAttempt | Exhausted:
     return attempt
 
 
-def _set_back(rows: dict[Bucket, _Locked], moment: int) -> None:
-    """Keep what the clock was set back to, or a refusal would last until it caught up."""
+def _clamp(rows: dict[Bucket, _Locked], moment: int) -> None:
+    """Store no hit in the future; after the clock is set back, it would refuse until it passes."""
     for bucket, row in rows.items():
-        if any(at > moment for at, _ in row.hits):
+        if any(hit_at > moment for hit_at, _ in row.hits):
             _store(bucket, _within(row.hits, moment))
 
 
 def _within(hits: list[Hit], moment: int) -> list[Hit]:
-    """The hits of the window that ends now; where the clock was set back, none lies ahead."""
-    clamped = [(min(at, moment), attempt) for at, attempt in hits]
+    """The hits of the window that ends at ``moment``, those in the future moved to it."""
+    clamped = [(min(hit_at, moment), attempt) for hit_at, attempt in hits]
     return [hit for hit in clamped if hit[0] > moment - WINDOW_MS]
 
 
@@ -178,8 +186,8 @@ def _is_unrecorded(row: _Locked, moment: int) -> bool:
     return row.audited_at is None or row.audited_at <= moment - WINDOW_MS
 
 
-def _lock_or_make(bucket: Bucket) -> _Locked:
-    """Lock the window's row, making it where there is none (PostgreSQL; SQLite has one writer)."""
+def _lock_or_insert(bucket: Bucket) -> _Locked:
+    """Lock the row of a window, inserted if missing; raises Unavailable."""
     for _ in range(LOCK_ATTEMPTS):
         dialect = postgresql if is_postgresql() else sqlite
         session.execute(
@@ -201,7 +209,7 @@ def _lock(bucket: Bucket) -> _Locked | None:
     ).first()
     if row is None:
         return None
-    return _Locked([(int(at), str(attempt)) for at, attempt in row.hits], row.audited_at)
+    return _Locked([(int(hit_at), str(attempt)) for hit_at, attempt in row.hits], row.audited_at)
 
 
 def _store(bucket: Bucket, hits: list[Hit]) -> None:
@@ -213,10 +221,10 @@ def _store(bucket: Bucket, hits: list[Hit]) -> None:
 
 
 def _record(outcome: Exhausted, username: str) -> None:
-    """Record each full window unless another request just did."""
+    """Record each full window, unless another request did so first."""
     moment = now_ms()
     for bucket in outcome.unrecorded:
-        won = session.execute(
+        claimed = session.execute(
             update(LoginBucket)
             .where(
                 LoginBucket.key_hash == bucket.key_hash,
@@ -228,7 +236,7 @@ def _record(outcome: Exhausted, username: str) -> None:
             .values(audited_at=moment)
             .returning(LoginBucket.key_hash)
         ).first()
-        if won is not None:
+        if claimed is not None:
             record(
                 ANONYMOUS,
                 "auth.login.rate_limited",

@@ -1,6 +1,6 @@
-"""Bot tokens and session tokens: making, recognising and hashing them.
+"""Bot tokens and session tokens: generating, recognising and hashing them.
 
-A bot token has 160 random bits, so a fast hash is safe, and a slow one would only invite floods.
+A bot token has 160 random bits, so a fast hash is safe; a slow one would only invite floods.
 """
 
 import base64
@@ -21,22 +21,21 @@ def new_bot_token() -> str:
 
 
 def lookup_prefix(token: str) -> str | None:
-    """The eight characters a token is looked up by; None unless it is well-formed."""
+    """The eight characters that a token is looked up by; None for a malformed token."""
     if not PATTERN.fullmatch(token):
         return None
     return token[len(PREFIX) : len(PREFIX) + LOOKUP_LENGTH]
 
 
 def new_session_token() -> str:
-    """256 random bits for a session cookie."""
+    """256 random bits, for a session cookie."""
     return secrets.token_urlsafe(32)
 
 
 def hashed(token: str) -> str:
-    """What the database keeps of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def is_hash_of(token_hash: str, token: str) -> bool:
-    """Whether this is the token's hash, in constant time."""
+    """Whether this is the token's hash; compares in constant time."""
     return hmac.compare_digest(token_hash, hashed(token))

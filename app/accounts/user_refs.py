@@ -13,12 +13,12 @@ from app.database.session import by_id, session
 
 
 def find(user_id: str) -> User | None:
-    """The user of this id, of any kind and state."""
+    """The user of this id, of any kind and state; None also for text that is no id."""
     return by_id(User, user_id)
 
 
 def active_human(user_id: str, field: str) -> User:
-    """An active human that a body names; raises InvalidField."""
+    """The active human that a request names in ``field``; raises InvalidField."""
     user = find(user_id)
     if user is None or user.is_bot or not user.is_active:
         raise InvalidField(field, "not_found", f"{field} must be an active human.")
@@ -26,10 +26,7 @@ def active_human(user_id: str, field: str) -> User:
 
 
 def active_in_project(user_id: str, project_id: str, field: str) -> User:
-    """An active user who may see the project; raises InvalidField.
-
-    A bot must have the project in its allowlist.
-    """
+    """An active user, named by a request, who may see the project; raises InvalidField."""
     user = find(user_id)
     if user is None or not user.is_active:
         raise InvalidField(field, "not_found", f"{field} must be an active user.")
@@ -39,45 +36,52 @@ def active_in_project(user_id: str, project_id: str, field: str) -> User:
 
 
 def summaries(user_ids: Iterable[str | None]) -> dict[str, UserSummary]:
-    """The summary of each of these users, by id, in one query."""
-    wanted = {user_id for user_id in user_ids if user_id is not None}
-    if not wanted:
+    """The summaries of these users, by id, in one query."""
+    known = {user_id for user_id in user_ids if user_id is not None}
+    if not known:
         return {}
     rows = session.execute(
-        select(User.id, User.type, User.username, User.display_name).where(User.id.in_(wanted))
+        select(User.id, User.type, User.username, User.display_name).where(User.id.in_(known))
     )
     return {row.id: user_summary(row.id, row.type, row.username, row.display_name) for row in rows}
 
 
 def active_tokens(bot_ids: Iterable[str]) -> dict[str, BotToken]:
-    """The active token of each of these bots that has one, by the bot's id, in one query."""
-    wanted = set(bot_ids)
-    if not wanted:
+    """The active tokens of these bots, by the bot's id, in one query."""
+    known = set(bot_ids)
+    if not known:
         return {}
     rows = session.scalars(
-        select(BotToken).where(BotToken.bot_user_id.in_(wanted), BotToken.is_active)
+        select(BotToken).where(BotToken.bot_user_id.in_(known), BotToken.is_active)
     )
     return {token.bot_user_id: token for token in rows}
 
 
+def active_token(user: User) -> BotToken | None:
+    """The active token of a bot; None for a human too."""
+    return active_tokens([user.id]).get(user.id)
+
+
 def named_like(typed: str, project_id: str, most: int) -> list[dict[str, Any]]:
-    """Active users who may see the project, whose names begin so or hold it: people first."""
-    wanted = typed.strip().lower()
-    name = func.lower(User.display_name)
+    """Active users who may see the project and whose username or display name contains the text.
+
+    Usernames that begin with it come first, then people before bots.
+    """
+    query = typed.strip().lower()
     rows = session.execute(
         select(User.username, User.display_name, User.type, User.project_ids)
         .where(
             User.is_active,
             or_(
-                User.username.contains(wanted, autoescape=True),
-                name.contains(wanted, autoescape=True),
+                User.username.contains(query, autoescape=True),
+                func.lower(User.display_name).contains(query, autoescape=True),
             ),
         )
-        .order_by(User.username.startswith(wanted, autoescape=True).desc())
+        .order_by(User.username.startswith(query, autoescape=True).desc())
         .order_by(User.type.desc(), User.username)
     )
-    found = (row for row in rows if not row.project_ids or project_id in row.project_ids)
+    allowed = (row for row in rows if not row.project_ids or project_id in row.project_ids)
     return [
         {"username": row.username, "display_name": row.display_name, "type": row.type}
-        for row in islice(found, most)
+        for row in islice(allowed, most)
     ]

@@ -1,5 +1,7 @@
-"""Users as people manage them: who there is, new humans, changes, and one's own password."""
+"""Verbs of users: listing them, creating and changing humans, changing one's own password."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import exists, select
@@ -11,27 +13,19 @@ from app.accounts.models import BotToken, User, UserType
 from app.accounts.sessions import Peer
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.errors import (
-    Conflict,
-    CurrentPasswordInvalid,
-    NotFound,
-    PasswordUnchanged,
-    Unavailable,
-)
-from app.core.ids import as_uuid
+from app.core.errors import Conflict, CurrentPasswordInvalid, NotFound, PasswordUnchanged
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import reading, run_write, session
-from app.database.versions import apply_changes, duplicate_is_conflict, touch
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
 
 
 @operation(Access.READ)
 def current_user(actor: Actor) -> tuple[User, BotToken | None]:
-    """The acting user, and a bot's active token."""
     user = session.get_one(User, actor.id)
-    return user, user_refs.active_tokens([user.id]).get(user.id)
+    return user, user_refs.active_token(user)
 
 
 @operation(Access.HUMAN)
@@ -47,45 +41,75 @@ def list_users(actor: Actor, *, limit: int, cursor: str | None, humans_only: boo
         id_column=User.id,
         limit=limit,
         cursor=cursor,
-        build=lambda rows: with_tokens([row.User for row in rows]),
+        build=lambda rows: with_tokens(row.User for row in rows),
     )
 
 
-def with_tokens(users: list[User]) -> list[dict[str, Any]]:
+def with_tokens(users: Iterable[User]) -> list[dict[str, Any]]:
     """The JSON of these users, bots with the metadata of their active tokens."""
+    users = list(users)
     tokens = user_refs.active_tokens(user.id for user in users if user.is_bot)
     return [user_json(user, tokens.get(user.id)) for user in users]
 
 
-def add_human(actor: Actor | None, username: str, display_name: str, password_hash: str) -> User:
-    """Insert a human; without an actor it is the new human who made the account.
+@dataclass(frozen=True, slots=True)
+class NewHuman:
+    """A human to create, with all fields checked and the password hashed."""
 
-    Raises Conflict ``duplicate_key`` for a username that is or ever was in use.
+    username: str
+    display_name: str
+    password_hash: str
+
+
+def prepare_human(
+    username: str, password: str, display_name: str | None, settings: Settings
+) -> NewHuman:
+    """Check and hash what a new human needs; runs outside every unit of work.
+
+    Raises InvalidField, PasswordTooShort, PasswordTooCommon, Conflict ``duplicate_key`` and
+    Unavailable.
     """
-    names.check_free(username)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    user = User(
-        id=identifier,
-        type=UserType.HUMAN.value,
-        username=username,
-        display_name=display_name,
-        is_active=True,
-        password_hash=password_hash,
+    username = names.new_username(username)
+    display_name = names.new_display_name(display_name, username)
+    passwords.check_new(password, username, settings.app_name)
+    with reading():
+        names.check_free(username)
+    hashed = passwords.hash_new(password, passwords.cost_of(settings))
+    return NewHuman(username, display_name, hashed)
+
+
+def add_human(actor: Actor | None, new: NewHuman) -> User:
+    """Insert a human and record it, without an actor as done by the new human."""
+    user = insert_user(
+        UserType.HUMAN,
+        new.username,
+        new.display_name,
+        password_hash=new.password_hash,
         created_by_user_id=actor.user_id if actor is not None else None,
-        created_at=created_at,
-        updated_at=created_at,
     )
-    session.add(user)
-    with duplicate_is_conflict("username", f"The username {username} is in use."):
-        session.flush()
     record(
         actor or human_actor(user),
         "user.created",
         Target("user", user.id),
+        username=new.username,
+        display_name=new.display_name,
+    )
+    return user
+
+
+def insert_user(kind: UserType, username: str, display_name: str, **columns: Any) -> User:
+    """Insert an active user of either kind; raises Conflict ``duplicate_key``."""
+    names.check_free(username)
+    user = add_versioned(
+        User,
+        type=kind.value,
         username=username,
         display_name=display_name,
+        is_active=True,
+        **columns,
     )
+    with duplicate_is_conflict("username", names.in_use(username)):
+        session.flush()
     return user
 
 
@@ -98,20 +122,12 @@ def create_user(
     display_name: str | None = None,
     settings: Settings,
 ) -> User:
-    """Create a human; opens its own units of work.
-
-    Raises InvalidField, PasswordTooShort, Conflict ``duplicate_key``.
-    """
-    username = names.new_username(username)
-    shown = text.line(display_name, "display_name") if display_name is not None else username
-    passwords.check_new(password, username, settings.app_name)
-    with reading():
-        names.check_free(username)
-    hashed = passwords.hash_new(password, passwords.cost_of(settings))
+    """Create a human; opens its own units of work and raises what ``prepare_human`` raises."""
+    new = prepare_human(username, password, display_name, settings)
 
     def work() -> User:
         sessions.confirm(actor)
-        return add_human(actor, username, shown, hashed)
+        return add_human(actor, new)
 
     return run_write(work)
 
@@ -124,13 +140,13 @@ def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: 
     InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human.
     """
     with reading():
-        known_as = _human(user_id).username
+        username = _human(user_id).username
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     password = fields.pop("password", None)
     hashed = None
     if password is not None:
-        passwords.check_new(password, known_as, settings.app_name)
+        passwords.check_new(password, username, settings.app_name)
         hashed = passwords.hash_new(password, passwords.cost_of(settings))
     return run_write(lambda: _update(actor, user_id, fields, hashed))
 
@@ -138,7 +154,7 @@ def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: 
 def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | None) -> User:
     deactivates = fields.get("is_active") is False
     if deactivates:
-        # Two who deactivate each other take turns.
+        # Two humans who deactivate each other take turns.
         acquire(Lock.LAST_ACTIVE_HUMAN)
     user = _human(user_id)
     credential_lock.lock_exclusive(user.id)
@@ -166,8 +182,7 @@ def _another_is_active(user_id: str) -> bool:
 
 
 def _human(user_id: str) -> User:
-    canonical = as_uuid(user_id)
-    user = user_refs.find(canonical) if canonical else None
+    user = user_refs.find(user_id)
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
     return user
@@ -182,9 +197,9 @@ def _set_password(user: User, hashed: str) -> None:
 def change_password(
     actor: Actor, *, current_password: str, new_password: str, peer: Peer, settings: Settings
 ) -> int:
-    """Change one's own password; this session stays, all others end: how many is returned.
+    """Change one's own password; ends all other sessions and returns their number.
 
-    The current password is judged first, and wrong ones count like logins. Raises RateLimited,
+    The current password is verified first, and wrong ones count like logins. Raises RateLimited,
     CurrentPasswordInvalid, PasswordTooShort, PasswordTooCommon, InvalidField, PasswordUnchanged.
     Opens its own units of work.
     """
@@ -192,20 +207,15 @@ def change_password(
     passwords.check_form(current_password, "current_password")
     with reading():
         stored = session.scalar(select(User.password_hash).where(User.id == actor.id))
-    name = actor.username or ""
-    buckets = throttle.buckets_of(settings.secret_key, peer.address, name)
-    attempt = throttle.reserve(buckets, name)
-    try:
+    attempt = throttle.reserve(settings.secret_key, peer.address, actor.username)
+    with throttle.refunded_if_unavailable(attempt):
         is_right = passwords.verify(stored, current_password, cost)
-    except Unavailable:
-        # Nothing was judged, so nothing counts.
-        run_write(lambda: throttle.refund(attempt))
-        raise
     if not is_right:
-        record_separately(actor, "auth.password.failure", Target("user", actor.id), username=name)
+        target = Target("user", actor.id)
+        record_separately(actor, "auth.password.failure", target, username=actor.username)
         raise CurrentPasswordInvalid
     run_write(lambda: throttle.refund(attempt))
-    passwords.check_new(new_password, name, settings.app_name, "new_password")
+    passwords.check_new(new_password, actor.username, settings.app_name, "new_password")
     if new_password == current_password:
         raise PasswordUnchanged
     hashed = passwords.hash_new(new_password, cost)
@@ -217,7 +227,7 @@ def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
     sessions.confirm(actor)
     user = session.get_one(User, actor.id)
     if user.password_hash != stored:
-        # Someone else set another one meanwhile.
+        # Someone else changed the password while this one was verified.
         raise CurrentPasswordInvalid
     _set_password(user, hashed)
     session.flush()

@@ -1,1 +1,1 @@
-"""The read side of the audit log: the log itself, and the activity of a ticket or project."""
+"""Reading the audit log and the tool log: feeds, reviews of bots, and the overview of a project."""

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 from marshmallow import Schema
 
 from app.accounts.schemas import UserSummaryOut
-from app.activity import service, tool_log
-from app.activity.tool_log import ERROR, OK
+from app.activity import service
+from app.activity.service import ERROR, OK
 from app.audit.catalogue import EVENTS, Category
 from app.core.actor import ActorKind
 from app.rest import examples
@@ -16,8 +16,6 @@ from app.rest.fields import Choice, Identifier, PageQuery, QueryMoment, Text, Wh
 from app.rest.routing import Api, Call
 
 KINDS = [kind.value for kind in ActorKind if kind is not ActorKind.ANONYMOUS]
-
-
 MOVED = {
     "from_state_id": examples.STATE,
     "from_state_name": "In progress",
@@ -32,7 +30,7 @@ class AuditEventOut(Schema):
     The form of `payload` follows from `event_type`.
     """
 
-    # Generators of clients take a union right in an allOf for the whole of the event.
+    # Client generators take a union directly in an allOf for the whole event.
     refined: ClassVar[dict[str, Any]] = {
         "allOf": [{"anyOf": [{"$ref": "#/components/schemas/AuditEventPayload"}]}]
     }
@@ -84,7 +82,7 @@ class ToolInvocationOut(Schema):
     created_at = Stamp(required=True)
 
 
-# ``from`` is no name in Python.
+# ``from`` is a keyword of Python, so this class has no statement.
 ToolQuery = PageQuery.from_dict(
     {
         "bot_id": Identifier(metadata={"description": "Calls by this bot."}),
@@ -126,14 +124,14 @@ def list_events(call: Call) -> Answer:
     "GET",
     "/audit/tools",
     "audit.tools.list",
-    calls=tool_log.list_invocations,
+    calls=service.list_invocations,
     query=ToolQuery,
     returns=ToolInvocationOut,
     paginated=True,
 )
 def list_invocations(call: Call) -> Answer:
     """List the tool calls of bots, newest first."""
-    return Answer(tool_log.list_invocations(call.actor, **call.query).envelope)
+    return Answer(service.list_invocations(call.actor, **call.query).envelope)
 
 
 @api.route("GET", "/audit/<event_id>", "audit.get", calls=service.get_event, returns=AuditEventOut)

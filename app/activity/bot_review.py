@@ -1,127 +1,111 @@
-"""What a bot did since a person last looked, request by request."""
+"""The review of a bot: its events since a person's read marker, and what they refer to."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import ColumnElement, func, or_, select, union_all
 
-from app.accounts import read_markers
-from app.accounts.models import User, UserType
+from app.accounts import personal
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User
+from app.activity.bot_activity import bot_named
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, now_ms
-from app.core.errors import InvalidField, NotFound
-from app.core.ids import as_uuid
-from app.database.session import session
+from app.core.errors import InvalidField
+from app.database.session import by_id, session
 from app.projects.models import Label, Project
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage, WikiRevision
 
-# Without a marker, the review goes back so far.
+# The period of a review without a marker.
 FIRST_LOOK_DAYS = 7
-# Events on one page; what comes after them is the next page, once these look good.
+# Events on one page; the next page follows once these are marked as reviewed.
 EVENTS_SHOWN = 100
-# What is undone of things that lie in a project beside tickets and pages, or are one's own.
-OF_PROJECTS = sorted(
-    one for one in REVERSIBLE if one.startswith(("label.", "workflow_state.", "sticky_note."))
-)
-OF_PAGES = sorted(one for one in REVERSIBLE if one.startswith("wiki."))
-# What is left is counted up to here.
+# Further events are counted up to this number.
 COUNTED = 1000
+# Reversible events whose target is part of a project, or a personal note.
+OF_PROJECTS = sorted(
+    name for name in REVERSIBLE if name.startswith(("label.", "workflow_state.", "sticky_note."))
+)
+OF_PAGES = sorted(name for name in REVERSIBLE if name.startswith("wiki."))
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """A wiki page that an event is about."""
-
     title: str
     slug: str
     key: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What the events refer to, by id."""
+class References:
+    """What the events of a review refer to, by id."""
 
+    # Display id and title.
     tickets: dict[str, tuple[str, str]] = field(default_factory=dict)
     pages: dict[str, ReviewPage] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    # The name of the called tool, by request id.
     tools: dict[str, str] = field(default_factory=dict)
     # The bodies of wiki revisions, by page and number.
     bodies: dict[tuple[str, int], str] = field(default_factory=dict)
+    # The ids of events that were undone.
     undone: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The bot, since when, its events in the order of what happened, and how many there are."""
+    """The events of a bot since a person's marker, oldest first, and what they refer to."""
 
-    bot: dict[str, Any]
-    # When the person last said that it looks good; None: never.
+    bot: UserSummary
+    # When the person last marked the bot as reviewed; None: never.
     looked_at: int | None
     since: int
     events: Sequence[AuditEvent]
-    around: Around
+    references: References
+    # The number of further events, up to COUNTED.
     left: int
 
 
-def subject_of(bot_id: str) -> str:
-    """The subject of the marker."""
-    return f"bot:{bot_id}"
+def _subject(bot: User) -> str:
+    return f"bot:{bot.id}"
 
 
-def _bot(username: str) -> User:
-    found = session.scalar(
-        select(User).where(User.username == username.lower(), User.type == UserType.BOT.value)
-    )
-    if found is None:
-        raise NotFound("bot", username)
-    return found
-
-
-def _done_by(bot: User, after: str | None, since: int) -> list[ColumnElement[bool]]:
-    """The changes of a bot after an event, or since a time; both are a range of an index."""
+@operation(Access.HUMAN)
+def review(actor: Actor, username: str) -> Review:
+    """The events of a bot since this person's marker; raises NotFound."""
+    bot = bot_named(actor, username)
+    marker = personal.marker(actor, _subject(bot))
+    after = marker.event_id if marker else None
+    since = ids.created_ms(after) if after else now_ms() - FIRST_LOOK_DAYS * DAY_MS
+    # All conditions together select one range of an index.
     conditions = [
         AuditEvent.actor_user_id == bot.id,
         AuditEvent.category == Category.ACTIVITY.value,
         AuditEvent.created_at >= since,
     ]
-    return [*conditions, AuditEvent.id > after] if after else conditions
-
-
-@operation(Access.HUMAN)
-def review(actor: Actor, username: str) -> Review:
-    """What the bot did since this person's marker, the oldest first; raises NotFound."""
-    bot = _bot(username)
-    marker = read_markers.marker(actor, subject_of(bot.id))
-    after = marker.event_id if marker else None
-    since = ids.created_ms(after) if after else now_ms() - FIRST_LOOK_DAYS * DAY_MS
-    wanted = _done_by(bot, after, since)
-    found = session.scalars(
+    if after:
+        conditions.append(AuditEvent.id > after)
+    events = session.scalars(
         select(AuditEvent)
-        .where(*wanted)
+        .where(*conditions)
         .order_by(AuditEvent.created_at, AuditEvent.id)
         .limit(EVENTS_SHOWN)
     ).all()
     left = 0
-    if len(found) == EVENTS_SHOWN:
-        counted = select(AuditEvent.id).where(*wanted).limit(COUNTED + EVENTS_SHOWN).subquery()
+    if len(events) == EVENTS_SHOWN:
+        counted = select(AuditEvent.id).where(*conditions).limit(COUNTED + EVENTS_SHOWN).subquery()
         total = session.scalar(select(func.count()).select_from(counted)) or 0
-        left = total - len(found)
+        left = total - len(events)
     return Review(
-        bot={
-            "id": bot.id,
-            "type": bot.type,
-            "username": bot.username,
-            "display_name": bot.display_name,
-        },
+        bot=user_summary(bot.id, bot.type, bot.username, bot.display_name),
         looked_at=marker.updated_at if marker else None,
         since=since,
-        events=found,
-        around=_around(found) if found else Around(),
+        events=events,
+        references=_references(events) if events else References(),
         left=left,
     )
 
@@ -129,32 +113,30 @@ def review(actor: Actor, username: str) -> Review:
 @operation(Access.HUMAN)
 def mark_reviewed(actor: Actor, username: str, event_id: str) -> None:
     """Move the person's marker to an event of the bot; raises NotFound, InvalidField."""
-    bot = _bot(username)
-    canonical = as_uuid(event_id)
-    event = session.get(AuditEvent, canonical) if canonical else None
+    bot = bot_named(actor, username)
+    event = by_id(AuditEvent, event_id)
     if event is None or event.actor_user_id != bot.id:
         raise InvalidField("event_id", "not_found", "This bot has no such event.")
-    read_markers.move_marker(actor, subject_of(bot.id), event.id)
+    personal.move_marker(actor, _subject(bot), event.id)
 
 
-def _around(events: Sequence[AuditEvent]) -> Around:
-    """What the events refer to, in a statement for each kind."""
-    tickets = {one.ticket_id for one in events if one.ticket_id}
-    requests = {one.request_id for one in events if one.request_id}
-    named: dict[str, tuple[str, str]] = {}
-    if tickets:
+def _references(events: Sequence[AuditEvent]) -> References:
+    """Read what the events refer to, with one statement for each kind."""
+    ticket_ids = {event.ticket_id for event in events if event.ticket_id}
+    tickets: dict[str, tuple[str, str]] = {}
+    if ticket_ids:
         rows = session.execute(
-            select(Ticket.id, Ticket.display_id, Ticket.title).where(Ticket.id.in_(tickets))
+            select(Ticket.id, Ticket.display_id, Ticket.title).where(Ticket.id.in_(ticket_ids))
         )
-        named = {row.id: (row.display_id, row.title) for row in rows}
+        tickets = {row.id: (row.display_id, row.title) for row in rows}
     calls = session.execute(
         select(ToolInvocation.request_id, ToolInvocation.tool_name).where(
-            ToolInvocation.request_id.in_(requests)
+            ToolInvocation.request_id.in_({event.request_id for event in events} - {None})
         )
     )
-    return Around(
-        tickets=named,
-        pages=_pages({one.target_id for one in events if one.target_kind == "wiki_page"}),
+    return References(
+        tickets=tickets,
+        pages=_pages(_page_ids(events)),
         labels=_labels(events),
         tools={row.request_id: row.tool_name for row in calls},
         bodies=_bodies(events),
@@ -162,43 +144,48 @@ def _around(events: Sequence[AuditEvent]) -> Around:
     )
 
 
-def _pages(wanted: set[str | None]) -> dict[str, ReviewPage]:
-    if not wanted:
+def _page_ids(events: Iterable[AuditEvent]) -> set[str | None]:
+    return {event.target_id for event in events if event.target_kind == "wiki_page"}
+
+
+def _pages(page_ids: set[str | None]) -> dict[str, ReviewPage]:
+    if not page_ids:
         return {}
     rows = session.execute(
         select(WikiPage.id, WikiPage.title, WikiPage.slug, Project.key)
         .outerjoin(Project, Project.id == WikiPage.project_id)
-        .where(WikiPage.id.in_(wanted))
+        .where(WikiPage.id.in_(page_ids))
     )
     return {row.id: ReviewPage(row.title, row.slug, row.key) for row in rows}
 
 
 def _labels(events: Iterable[AuditEvent]) -> dict[str, str]:
-    wanted: set[str] = set()
+    """The names of the labels that were added to or removed from tickets."""
+    label_ids: set[str] = set()
     for event in events:
         change = event.payload.get("changes", {}).get("label_ids", {})
-        wanted.update(change.get("from") or (), change.get("to") or ())
-    if not wanted:
+        label_ids.update(change.get("from") or (), change.get("to") or ())
+    if not label_ids:
         return {}
-    rows = session.execute(select(Label.id, Label.name).where(Label.id.in_(wanted)))
+    rows = session.execute(select(Label.id, Label.name).where(Label.id.in_(label_ids)))
     return {row.id: row.name for row in rows}
 
 
 def _bodies(events: Iterable[AuditEvent]) -> dict[tuple[str, int], str]:
-    """The texts before and after each save of a page."""
-    wanted: dict[str, set[int]] = {}
+    """The bodies before and after each save of a page."""
+    numbers_by_page: dict[str, set[int]] = {}
     for event in events:
         if event.event_type == "wiki.updated" and event.payload["body_changed"]:
             number = event.payload["revision_number"]
-            wanted.setdefault(event.target_id or "", set()).update((number - 1, number))
-    if not wanted:
+            numbers_by_page.setdefault(event.target_id or "", set()).update((number - 1, number))
+    if not numbers_by_page:
         return {}
     rows = session.execute(
         select(WikiRevision.page_id, WikiRevision.revision_number, WikiRevision.body).where(
             or_(
                 *(
                     (WikiRevision.page_id == page_id) & WikiRevision.revision_number.in_(numbers)
-                    for page_id, numbers in wanted.items()
+                    for page_id, numbers in numbers_by_page.items()
                 )
             )
         )
@@ -207,33 +194,28 @@ def _bodies(events: Iterable[AuditEvent]) -> dict[tuple[str, int], str]:
 
 
 def undone_of(events: Sequence[AuditEvent]) -> frozenset[str]:
-    """Those of the events that were undone, and not again since, by anyone."""
-    since = events[0].created_at
-    of = AuditEvent.payload[UNDO_OF].as_string()
-    undoing = select(AuditEvent.id, of.label("of")).where(
-        AuditEvent.created_at >= since, of.is_not(None)
+    """The ids of the events that anyone undid, unless that undo was undone itself."""
+    undoes = AuditEvent.payload[UNDO_OF].as_string()
+    undoing = select(AuditEvent.id, undoes.label("of")).where(
+        AuditEvent.created_at >= events[0].created_at, undoes.is_not(None)
     )
-    tickets = {one.ticket_id for one in events if one.ticket_id}
-    pages = {one.target_id for one in events if one.target_kind == "wiki_page"}
-    projects = {one.project_id for one in events if one.event_type in OF_PROJECTS}
-    in_them = or_(
-        AuditEvent.project_id.in_(projects - {None}),
-        *([AuditEvent.project_id.is_(None)] if None in projects else []),
-    )
-    asked = [
-        *([undoing.where(AuditEvent.ticket_id.in_(tickets))] if tickets else []),
-        *([undoing.where(AuditEvent.event_type.in_(OF_PAGES), _among(pages))] if pages else []),
-        *([undoing.where(AuditEvent.event_type.in_(OF_PROJECTS), in_them)] if projects else []),
-    ]
-    if not asked:
+    # One statement per subject, so that each can use an index.
+    statements = []
+    if ticket_ids := {event.ticket_id for event in events if event.ticket_id}:
+        statements.append(undoing.where(AuditEvent.ticket_id.in_(ticket_ids)))
+    if page_ids := _page_ids(events):
+        in_pages = AuditEvent.target_id.in_(page_ids)
+        statements.append(undoing.where(AuditEvent.event_type.in_(OF_PAGES), in_pages))
+    if project_ids := {event.project_id for event in events if event.event_type in OF_PROJECTS}:
+        in_projects: ColumnElement[bool] = AuditEvent.project_id.in_(project_ids - {None})
+        if None in project_ids:
+            in_projects = or_(in_projects, AuditEvent.project_id.is_(None))
+        statements.append(undoing.where(AuditEvent.event_type.in_(OF_PROJECTS), in_projects))
+    if not statements:
         return frozenset()
-    rows = session.execute(union_all(*asked)).all()
     undone: set[str] = set()
-    for identifier, undoes in sorted(rows, reverse=True):
+    # Newest first: an undo that is undone itself has no effect.
+    for identifier, undone_id in sorted(session.execute(union_all(*statements)), reverse=True):
         if identifier not in undone:
-            undone.add(undoes)
+            undone.add(undone_id)
     return frozenset(undone)
-
-
-def _among(page_ids: set[str | None]) -> ColumnElement[bool]:
-    return AuditEvent.target_id.in_(page_ids)

@@ -1,9 +1,9 @@
-"""What each event says to people, as the rest of a sentence that begins with who did it."""
+"""The sentence of each event, without its subject: who did it stands in front."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# In braces stand keys of the payload; ``{target}`` is the display id of the event's ticket.
+# Braces enclose keys of the payload; ``{target}`` is the display id of the event's ticket.
 SENTENCES: dict[str, str] = {
     "auth.login.success": "logged in",
     "auth.password.failure": "gave a wrong current password as {username}",
@@ -73,23 +73,23 @@ SENTENCES: dict[str, str] = {
     "sticky_note.converted": "turned a note into {display_id}",
 }
 
-
 # An en dash.
 NOTHING_SAID = "\u2013"
 
 
-class _Said(dict[str, Any]):
-    """The payload; what it lacks is shown as a dash."""
+class _Values(dict[str, Any]):
+    """The payload, with a dash for a missing key."""
 
     def __missing__(self, key: str) -> str:
         return NOTHING_SAID
 
 
 def sentence(event_type: str, payload: Mapping[str, Any], target: str | None) -> str:
-    """What the event says, to stand behind the name of whoever did it."""
-    said = _Said({key: NOTHING_SAID if value is None else value for key, value in payload.items()})
-    said["target"] = target or "a ticket"
+    """The sentence of an event, to follow the name of its actor."""
+    values = _Values(
+        {key: NOTHING_SAID if value is None else value for key, value in payload.items()}
+    )
+    values["target"] = target or "a ticket"
     if payload.get("tool_name") == "":
-        # A call that named no tool.
-        said["tool_name"] = "(no name)"
-    return SENTENCES[event_type].format_map(said)
+        values["tool_name"] = "(no name)"
+    return SENTENCES[event_type].format_map(values)

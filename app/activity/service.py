@@ -1,28 +1,36 @@
-"""Reading the audit log: everything for people, the activity of visible things for everyone."""
+"""Reading the audit log and the tool log: all of both for people, visible activity for everyone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
 
 from app.accounts import user_refs
 from app.audit.catalogue import Category
-from app.audit.models import AuditEvent
+from app.audit.models import AuditEvent, ToolInvocation
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
 from app.core.errors import NotFound
-from app.core.ids import as_uuid
 from app.database.pagination import Page, page
-from app.database.session import AnyRow, AnySelect, session
+from app.database.session import AnyRow, AnySelect, by_id, session
 from app.projects import loaders as projects
 from app.tickets import loaders as tickets
 from app.tickets.models import Ticket
 
+EVENTS = select(AuditEvent, AuditEvent.id, AuditEvent.created_at)
+_ACTIVITY = EVENTS.where(AuditEvent.category == Category.ACTIVITY.value)
+# The filters of the audit log that compare a column with a value.
+EQUAL = ("actor_user_id", "event_type", "category", "project_id", "ticket_id", "request_id")
+# The ends of a relation, as payloads name them.
 ENDS = ("source", "target")
+# The status of a tool call; ``result_status`` has the code of the error instead.
+OK = "ok"
+ERROR = "error"
 
 
 def events_json(events: Sequence[AuditEvent], reader: Actor) -> list[dict[str, Any]]:
-    """Events with the summaries of their actors, as this reader may see them."""
+    """The JSON of events, without the ids of tickets that this reader may not see."""
     actors = user_refs.summaries(event.actor_user_id for event in events)
     hidden = _hidden_tickets(events, reader)
     return [
@@ -52,28 +60,22 @@ def of_rows(rows: Sequence[AnyRow], reader: Actor) -> list[dict[str, Any]]:
     return events_json([row.AuditEvent for row in rows], reader)
 
 
-def _ends(event: AuditEvent) -> Iterable[str]:
-    """The tickets that a relation event names."""
-    return (event.payload[f"{end}_ticket_id"] for end in ENDS if _names_end(event, end))
-
-
-def _names_end(event: AuditEvent, end: str) -> bool:
-    return event.payload.get(f"{end}_ticket_id") is not None
-
-
 def _hidden_tickets(events: Sequence[AuditEvent], reader: Actor) -> set[str]:
-    """The tickets of relations whose project the reader's allowlist leaves out.
+    """The ids of related tickets in projects outside the reader's allowlist.
 
-    A relation may lead into any project; a feed must not tell a bot what lies in those it cannot
-    see, nor that something there blocks what it sees.
+    A relation may lead into any project; a feed must not show a bot what is in a project that it
+    cannot see, nor that something there blocks a ticket it sees.
     """
     if not reader.allowlist:
         return set()
-    named = {ticket_id for event in events for ticket_id in _ends(event)}
-    if not named:
+    named = (event.payload.get(f"{end}_ticket_id") for event in events for end in ENDS)
+    related: set[str] = {ticket_id for ticket_id in named if ticket_id is not None}
+    if not related:
         return set()
-    seen = select(Ticket.id).where(Ticket.id.in_(named), Ticket.project_id.in_(reader.allowlist))
-    return named - set(session.scalars(seen))
+    visible = select(Ticket.id).where(
+        Ticket.id.in_(related), Ticket.project_id.in_(reader.allowlist)
+    )
+    return related - set(session.scalars(visible))
 
 
 def _payload(event: AuditEvent, hidden: set[str]) -> dict[str, Any]:
@@ -85,12 +87,8 @@ def _payload(event: AuditEvent, hidden: set[str]) -> dict[str, Any]:
     return payload
 
 
-EVENTS = select(AuditEvent, AuditEvent.id, AuditEvent.created_at)
-EQUAL = ("actor_user_id", "event_type", "category", "project_id", "ticket_id", "request_id")
-
-
 def _page(actor: Actor, statement: AnySelect, *, limit: int, cursor: str | None) -> Page:
-    """A page of events, newest first; all lists of events share their cursors."""
+    """A page of events, newest first; a cursor is valid in all lists of events."""
     return page(
         statement,
         kind="audit_event",
@@ -114,10 +112,7 @@ def list_events(
     event_types: Sequence[str] | None = None,
     **equal: str | None,
 ) -> Page:
-    """The audit log, newest first, narrowed by a time span and by equality of columns.
-
-    ``event_types`` are any of several, which pages know.
-    """
+    """The audit log, newest first, filtered by milliseconds, event types and equal columns."""
     statement = EVENTS
     if since is not None:
         statement = statement.where(AuditEvent.created_at >= since)
@@ -134,8 +129,7 @@ def list_events(
 @operation(Access.HUMAN)
 def get_event(actor: Actor, event_id: str) -> dict[str, Any]:
     """One event; raises NotFound."""
-    canonical = as_uuid(event_id)
-    event = session.get(AuditEvent, canonical) if canonical else None
+    event = by_id(AuditEvent, event_id)
     if event is None:
         raise NotFound("audit_event", event_id)
     return events_json([event], actor)[0]
@@ -143,19 +137,74 @@ def get_event(actor: Actor, event_id: str) -> dict[str, Any]:
 
 @operation(Access.READ)
 def list_ticket_activity(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
-    """What happened to a ticket, newest first; raises NotFound or Gone."""
+    """The activity of a ticket, newest first; raises NotFound or Gone."""
     ticket = tickets.visible(actor, reference)
-    statement = EVENTS.where(
-        AuditEvent.ticket_id == ticket.id, AuditEvent.category == Category.ACTIVITY.value
-    )
+    statement = _ACTIVITY.where(AuditEvent.ticket_id == ticket.id)
     return _page(actor, statement, limit=limit, cursor=cursor)
 
 
 @operation(Access.READ)
 def list_project_activity(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
-    """What happened in a project, newest first; raises NotFound or Gone."""
+    """The activity of a project, newest first; raises NotFound or Gone."""
     project = projects.visible(actor, project_id)
-    statement = EVENTS.where(
-        AuditEvent.project_id == project.id, AuditEvent.category == Category.ACTIVITY.value
-    )
+    statement = _ACTIVITY.where(AuditEvent.project_id == project.id)
     return _page(actor, statement, limit=limit, cursor=cursor)
+
+
+def invocation_json(row: ToolInvocation) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "bot_user_id": row.bot_user_id,
+        "tool_name": row.tool_name,
+        "arguments": row.arguments,
+        "status": OK if row.result_status == OK else ERROR,
+        "result_status": row.result_status,
+        "error_message": row.error_message,
+        "duration_ms": row.duration_ms,
+        "request_id": row.request_id,
+        "created_at": iso(row.created_at),
+    }
+
+
+@operation(Access.HUMAN)
+def list_invocations(
+    actor: Actor,
+    /,
+    *,
+    limit: int,
+    cursor: str | None,
+    bot_id: str | None = None,
+    tool_name: str | None = None,
+    since: int | None = None,
+    until: int | None = None,
+    status: str | None = None,
+    request_id: str | None = None,
+) -> Page:
+    """The tool log, newest first; times are in milliseconds. Raises InvalidField."""
+    if tool_name is not None:
+        text.checked(tool_name, "tool_name", len(tool_name))
+    statement = select(ToolInvocation, ToolInvocation.id, ToolInvocation.created_at)
+    equal = {
+        ToolInvocation.bot_user_id: bot_id,
+        ToolInvocation.tool_name: tool_name,
+        ToolInvocation.request_id: request_id,
+    }
+    for column, value in equal.items():
+        if value is not None:
+            statement = statement.where(column == value)
+    if since is not None:
+        statement = statement.where(ToolInvocation.created_at >= since)
+    if until is not None:
+        statement = statement.where(ToolInvocation.created_at <= until)
+    if status is not None:
+        is_ok = ToolInvocation.result_status == OK
+        statement = statement.where(is_ok if status == OK else ~is_ok)
+    return page(
+        statement,
+        kind="tool_invocation",
+        sort=ToolInvocation.created_at,
+        id_column=ToolInvocation.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [invocation_json(row.ToolInvocation) for row in rows],
+    )

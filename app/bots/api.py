@@ -16,10 +16,7 @@ BOT = "/bots/<bot_id>"
 
 
 def _with_token(issued: service.IssuedBot) -> dict[str, object]:
-    return {
-        "bot": bot_json(issued.user, issued.token),
-        "plaintext_token": issued.plaintext,
-    }
+    return {"bot": bot_json(issued.user, issued.token), "plaintext_token": issued.plaintext}
 
 
 @api.route(

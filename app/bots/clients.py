@@ -1,35 +1,34 @@
-"""The ready configurations of MCP clients: one list for all pages and the bot guide."""
+"""Configurations of MCP clients, for the pages and the bot guide."""
 
 from dataclasses import dataclass
 
 import orjson
 
-# What the forms below hold in the place of the address and of the name that a client shows.
+# Placeholders of the MCP address and of the name that a client shows.
 _ADDRESS = "ADDRESS"
 _NAME = "NAME"
 
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """A client, the file that it reads (or what runs the text), and what goes there."""
+    """A client, the place of its configuration, and the template of that."""
 
     key: str
     name: str
     place: str
-    form: str
-    # Stands open beside a new token; the others can be opened.
+    template: str
+    # Shown beside a new token; the others are in a closed section.
     is_common: bool = False
 
     @property
     def label(self) -> str:
-        """What the form is for."""
         return f"{self.name}, {self.place}"
 
     def text(self, address: str, server: str) -> str:
-        """The form for this address, under this name."""
-        # TOML takes a dot for a table in a table.
+        """The configuration of a server at this address, under this name."""
+        # In TOML, an unquoted dot separates the names of nested tables.
         name = f'"{server}"' if "." in server and self.place.endswith(".toml") else server
-        return self.form.replace(_NAME, name).replace(_ADDRESS, orjson.dumps(address).decode())
+        return self.template.replace(_NAME, name).replace(_ADDRESS, orjson.dumps(address).decode())
 
 
 def _json(outer: str, *fields: str) -> str:

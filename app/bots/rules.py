@@ -1,6 +1,7 @@
-"""What a bot's allowlist and rate limit may be, and the words for what a bot may do."""
+"""The rules of a bot's allowlist and rate limit, and the words for what a bot may do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import select
 
@@ -10,12 +11,16 @@ from app.core.errors import InvalidField
 from app.database.session import session
 from app.projects.models import Project
 
+LOWEST_RATE = 1
+HIGHEST_RATE = 1_000_000
+LONGEST_ALLOWLIST = 500
 
-def may_do(username: str, mode: str, places: Sequence[str], *, global_wiki: bool) -> str:
-    """Two sentences; without places, it is every project."""
+
+def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki: bool) -> str:
+    """What a bot may do, in two sentences; no keys mean every project."""
     writes = mode == BotMode.WRITE
     verb = "read and write" if writes else "read"
-    where = ", ".join(places) if places else "every project, also future ones"
+    where = ", ".join(project_keys) if project_keys else "every project, also future ones"
     wiki = "may" if writes and global_wiki else "may not"
     return (
         f"{username} may {verb} tickets, comments, wiki pages and notes in {where}. "
@@ -23,46 +28,45 @@ def may_do(username: str, mode: str, places: Sequence[str], *, global_wiki: bool
     )
 
 
-LOWEST_RATE = 1
-HIGHEST_RATE = 1_000_000
-LONGEST_ALLOWLIST = 500
+def keys_of(project_ids: Iterable[str], projects: Iterable[dict[str, Any]]) -> list[str]:
+    """The keys of an allowlist, by the JSON of the live projects; deleted ones stay listed."""
+    keys = {project["id"]: project["key"] for project in projects}
+    return [keys.get(project_id, "a deleted project") for project_id in project_ids]
 
 
-def rate(value: int) -> int:
-    """The rate limit, if it is within bounds; raises InvalidField."""
+def check_rate(value: int) -> None:
+    """Raise InvalidField for a rate limit out of bounds."""
     if not LOWEST_RATE <= value <= HIGHEST_RATE:
         raise InvalidField(
             "rate_limit_per_minute",
             "out_of_range",
             f"rate_limit_per_minute is {LOWEST_RATE} to {HIGHEST_RATE}.",
         )
-    return value
 
 
 def new_allowlist(user: User, project_ids: list[str]) -> list[str]:
-    """The allowlist a PATCH asks for; the one there is, where only the order differs."""
+    """The allowlist of a PATCH, checked; the current one, where only the order differs."""
     current = user.project_ids or []
-    wanted = allowlist(project_ids, already=current)
-    return current if set(wanted) == set(current) else wanted
+    new = allowlist(project_ids, already=current)
+    return current if set(new) == set(current) else new
 
 
 def allowlist(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:
     """The projects, each once; raises InvalidField where one does not exist.
 
-    A deleted project counts as missing unless the list holds it already: lists keep those, so that
-    none becomes empty, and so unlimited, by itself.
+    A deleted project counts as missing unless it is ``already`` listed: a list keeps those, as a
+    deletion must not empty it.
     """
-    wanted = text.unique(project_ids)
-    if len(wanted) > LONGEST_ALLOWLIST:
+    unique = text.unique(project_ids)
+    if len(unique) > LONGEST_ALLOWLIST:
         raise InvalidField(
             "project_ids", "too_long", f"project_ids has at most {LONGEST_ALLOWLIST} entries."
         )
-    if not wanted:
+    if not unique:
         return []
     live = session.scalars(
-        select(Project.id).where(Project.id.in_(wanted), Project.deleted_at.is_(None))
+        select(Project.id).where(Project.id.in_(unique), Project.deleted_at.is_(None))
     )
-    unknown = set(wanted) - set(live) - set(already)
-    if unknown:
+    if set(unique) - set(live) - set(already):
         raise InvalidField("project_ids", "not_found", "project_ids names an unknown project.")
-    return wanted
+    return unique

@@ -1,7 +1,7 @@
-"""Bot verbs: creating, changing and deactivating bots, and issuing and revoking their tokens.
+"""Verbs of bots: their rights, their allowlists, their tokens, and pausing all of them.
 
-Before a bot or its token changes, the writes it is making are waited for; later ones are judged
-after the change (``accounts/credential_lock.py``).
+A change of a bot or its token waits for the bot's current writes; later writes resolve the
+changed credential (``accounts/credential_lock.py``).
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import select
 
 from app.accounts import credential_lock, names, tokens, user_refs
-from app.accounts.builders import UserSummary, bot_json
+from app.accounts.builders import UserSummary
 from app.accounts.models import BotToken, User, UserType, Workspace
+from app.accounts.users import insert_user, with_tokens
 from app.audit.service import WORKSPACE_ID, Target, record
 from app.bots import rules
 from app.config import Settings
@@ -19,15 +20,34 @@ from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.errors import Conflict, NotFound
-from app.core.ids import as_uuid
 from app.database.pagination import Page, page
 from app.database.session import session
-from app.database.versions import apply_changes, duplicate_is_conflict
+from app.database.versions import apply_changes
+from app.projects import loaders
+
+# The API's names of columns that have other names.
+COLUMNS = {"mode": "bot_mode"}
+API_NAMES = {column: name for name, column in COLUMNS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    user: User
+    token: BotToken | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedBot:
+    """A bot with a new token; the plaintext is stored nowhere."""
+
+    user: User
+    token: BotToken
+    plaintext: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Since when bots are paused, in milliseconds, and by whom (nobody: from the command line)."""
+    """Since when bots are paused, in milliseconds, and by whom (None: from the command line)."""
 
     since: int
     by: UserSummary | None
@@ -35,7 +55,7 @@ class Pause:
 
 @operation(Access.HUMAN)
 def current_pause(actor: Actor) -> Pause | None:
-    """The pause that lasts, if there is one."""
+    """The pause of all bots, if they are paused."""
     row = session.execute(
         select(Workspace.bots_paused_at, Workspace.bots_paused_by_user_id)
     ).first()
@@ -47,17 +67,17 @@ def current_pause(actor: Actor) -> Pause | None:
 
 @operation(Access.HUMAN)
 def pause_bots(actor: Actor) -> None:
-    """Refuse every bot's writes from now on; paused already is no error."""
-    _set(actor, now_ms(), "workspace.bots_paused")
+    """Refuse every bot's writes; already paused is no error."""
+    _set_pause(actor, now_ms(), "workspace.bots_paused")
 
 
 @operation(Access.HUMAN)
 def resume_bots(actor: Actor) -> None:
     """Let bots write again as their modes allow; not paused is no error."""
-    _set(actor, None, "workspace.bots_resumed")
+    _set_pause(actor, None, "workspace.bots_resumed")
 
 
-def _set(actor: Actor, since: int | None, event: str) -> None:
+def _set_pause(actor: Actor, since: int | None, event: str) -> None:
     for bot_id in session.scalars(
         select(User.id).where(User.type == UserType.BOT.value).order_by(User.id)
     ):
@@ -74,36 +94,9 @@ def _set(actor: Actor, since: int | None, event: str) -> None:
     record(actor, event, Target("workspace", WORKSPACE_ID))
 
 
-# The names of the API, where the columns are called otherwise.
-COLUMNS = {"mode": "bot_mode"}
-API_NAMES = {column: name for name, column in COLUMNS.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Bot:
-    """A bot and its active token, if it has one."""
-
-    user: User
-    token: BotToken | None
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedBot:
-    """A bot with a token just issued; the plaintext is known nowhere else."""
-
-    user: User
-    token: BotToken
-    plaintext: str
-
-
 @operation(Access.HUMAN)
 def list_bots(actor: Actor, *, limit: int, cursor: str | None) -> Page:
     """All bots, newest first, with the metadata of their active tokens."""
-
-    def build(rows: Any) -> list[dict[str, Any]]:
-        active = user_refs.active_tokens(row.User.id for row in rows)
-        return [bot_json(row.User, active.get(row.User.id)) for row in rows]
-
     return page(
         select(User, User.id, User.created_at).where(User.type == UserType.BOT),
         kind="bot",
@@ -111,15 +104,15 @@ def list_bots(actor: Actor, *, limit: int, cursor: str | None) -> Page:
         id_column=User.id,
         limit=limit,
         cursor=cursor,
-        build=build,
+        build=lambda rows: with_tokens(row.User for row in rows),
     )
 
 
 @operation(Access.HUMAN)
 def get_bot(actor: Actor, bot_id: str) -> Bot:
     """One bot; raises NotFound, for a human's id too."""
-    user = _of_path(bot_id)
-    return Bot(user, _active_token(user))
+    user = _find(bot_id)
+    return Bot(user, user_refs.active_token(user))
 
 
 @operation(Access.HUMAN)
@@ -134,93 +127,108 @@ def create_bot(
     can_edit_global_wiki: bool | None = None,
     rate_limit_per_minute: int | None = None,
 ) -> IssuedBot:
-    """Create a bot with its first token; what is left out comes from the settings of today.
+    """Create a bot with its first token; absent arguments have defaults from the settings.
 
-    Raises InvalidField, and Conflict ``duplicate_key`` for a username that is or ever was in use.
+    Raises InvalidField, and Conflict ``duplicate_key`` for a username that is taken.
     """
     username = names.new_username(username)
-    shown = text.line(display_name, "display_name") if display_name is not None else username
+    display_name = names.new_display_name(display_name, username)
     allowlist = rules.allowlist(project_ids or [])
-    rate = settings.default_rate_limit_per_minute
-    if rate_limit_per_minute is not None:
-        rate = rules.rate(rate_limit_per_minute)
-    global_wiki = settings.bot_can_edit_global_wiki_default
-    if can_edit_global_wiki is not None:
-        global_wiki = can_edit_global_wiki
-    names.check_free(username)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    user = User(
-        id=identifier,
-        type=UserType.BOT.value,
-        username=username,
-        display_name=shown,
-        is_active=True,
+    if rate_limit_per_minute is None:
+        rate_limit_per_minute = settings.default_rate_limit_per_minute
+    else:
+        rules.check_rate(rate_limit_per_minute)
+    if can_edit_global_wiki is None:
+        can_edit_global_wiki = settings.bot_can_edit_global_wiki_default
+    user = insert_user(
+        UserType.BOT,
+        username,
+        display_name,
         bot_mode=mode,
         project_ids=allowlist,
-        can_edit_global_wiki=global_wiki,
-        rate_limit_per_minute=rate,
+        can_edit_global_wiki=can_edit_global_wiki,
+        rate_limit_per_minute=rate_limit_per_minute,
         created_by_user_id=actor.id,
-        created_at=created_at,
-        updated_at=created_at,
     )
-    session.add(user)
-    with duplicate_is_conflict("username", f"The username {username} is in use."):
-        session.flush()
     record(
         actor,
         "bot.created",
         _target(user),
         username=username,
-        display_name=shown,
+        display_name=display_name,
         mode=mode,
         project_ids=allowlist,
-        can_edit_global_wiki=global_wiki,
+        can_edit_global_wiki=can_edit_global_wiki,
     )
     token, plaintext = _issue(user)
-    record(
-        actor,
-        "bot.token.created",
-        _target(user),
-        token_id=token.id,
-        token_prefix=token.prefix,
-    )
+    record(actor, "bot.token.created", _target(user), token_id=token.id, token_prefix=token.prefix)
     return IssuedBot(user, token, plaintext)
 
 
 @operation(Access.HUMAN)
 def is_taken(actor: Actor, username: str) -> bool:
-    """Whether a username is or ever was somebody's."""
-    return session.scalar(select(User.id).where(User.username == username)) is not None
+    """Whether a user of either kind has this username; deactivated users keep theirs."""
+    return names.is_taken(username)
 
 
 @operation(Access.HUMAN)
 def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
-    """Change a bot; a new allowlist, mode or activity counts at once. Raises InvalidField."""
-    user = _to_change(bot_id)
+    """Change a bot; a new allowlist, mode or activity is effective at once. Raises InvalidField."""
+    user = _lock(bot_id)
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     if "project_ids" in fields:
         fields["project_ids"] = rules.new_allowlist(user, fields["project_ids"])
     if "rate_limit_per_minute" in fields:
-        rules.rate(fields["rate_limit_per_minute"])
+        rules.check_rate(fields["rate_limit_per_minute"])
     changed = apply_changes(
         user, {COLUMNS.get(name, name): value for name, value in fields.items()}
     )
     if changed:
         session.flush()
-        shown = {API_NAMES.get(column, column): diff for column, diff in changed.items()}
-        record(actor, "bot.updated", _target(user), changes=shown)
+        changes = {API_NAMES.get(column, column): diff for column, diff in changed.items()}
+        record(actor, "bot.updated", _target(user), changes=changes)
     if "is_active" in changed:
         event = "bot.enabled" if user.is_active else "bot.disabled"
         record(actor, event, _target(user), username=user.username)
-    return Bot(user, _active_token(user))
+    return Bot(user, user_refs.active_token(user))
+
+
+@operation(Access.HUMAN)
+def let_in(actor: Actor, bot_id: str, project_id: str) -> None:
+    """Add a project to a bot's allowlist; an empty one admits every project and stays empty.
+
+    Raises NotFound, Gone, and InvalidField where the list is full.
+    """
+    project = loaders.visible(actor, project_id)
+    allowlist = _lock(bot_id).project_ids
+    if allowlist:
+        update_bot(actor, bot_id, project_ids=[*allowlist, project.id])
+
+
+@operation(Access.HUMAN)
+def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
+    """Take a project off a bot's allowlist; doing so again is no error.
+
+    An empty list admits every project, so the last one stays: raises Conflict
+    ``invariant_violation``, also for a bot with an empty list. Raises NotFound and Gone.
+    """
+    project = loaders.visible(actor, project_id)
+    allowlist = _lock(bot_id).project_ids or []
+    remaining = [listed_id for listed_id in allowlist if listed_id != project.id]
+    if not remaining:
+        raise Conflict(
+            "invariant_violation",
+            "Without this project its list would be empty, which means every project. "
+            "Let it into another one first, or deactivate it.",
+        )
+    update_bot(actor, bot_id, project_ids=remaining)
 
 
 @operation(Access.HUMAN)
 def delete_bot(actor: Actor, bot_id: str) -> None:
-    """Deactivate a bot; its history and username stay. Again is no error."""
-    user = _to_change(bot_id)
+    """Deactivate a bot; its history and username stay. Doing so again is no error."""
+    user = _lock(bot_id)
     if apply_changes(user, {"is_active": False}):
         session.flush()
         record(actor, "bot.disabled", _target(user), username=user.username)
@@ -228,13 +236,13 @@ def delete_bot(actor: Actor, bot_id: str) -> None:
 
 @operation(Access.HUMAN)
 def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
-    """Issue a new token; the old one, if any, is dead at once. For an inactive bot too."""
-    user = _to_change(bot_id)
-    old = _active_token(user)
+    """Issue a new token, also to an inactive bot; the old one, if any, is dead at once."""
+    user = _lock(bot_id)
+    old = user_refs.active_token(user)
     if old is not None:
         old.is_active = False
         old.rotated_at = now_ms()
-        # Before the insert: a bot has one active token.
+        # A unique index allows one active token, so this comes before the insert.
         session.flush()
     token, plaintext = _issue(user)
     record(
@@ -251,44 +259,33 @@ def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
 @operation(Access.HUMAN)
 def revoke_token(actor: Actor, bot_id: str) -> None:
     """Revoke the active token and issue none; raises Conflict ``invariant_violation``."""
-    user = _to_change(bot_id)
-    token = _active_token(user)
+    user = _lock(bot_id)
+    token = user_refs.active_token(user)
     if token is None:
         raise Conflict("invariant_violation", "The bot has no active token.")
     token.is_active = False
     token.revoked_at = now_ms()
     session.flush()
-    record(
-        actor,
-        "bot.token.revoked",
-        _target(user),
-        token_id=token.id,
-        token_prefix=token.prefix,
-    )
+    record(actor, "bot.token.revoked", _target(user), token_id=token.id, token_prefix=token.prefix)
 
 
 def _target(user: User) -> Target:
     return Target("bot", user.id)
 
 
-def _of_path(bot_id: str) -> User:
-    canonical = as_uuid(bot_id)
-    user = user_refs.find(canonical) if canonical else None
+def _find(bot_id: str) -> User:
+    user = user_refs.find(bot_id)
     if user is None or not user.is_bot:
         raise NotFound("bot", bot_id)
     return user
 
 
-def _to_change(bot_id: str) -> User:
-    """The bot, once the writes that it is making are done; new ones wait for this change."""
-    user = _of_path(bot_id)
+def _lock(bot_id: str) -> User:
+    """The bot, once its current writes are done; new ones wait for this transaction."""
+    user = _find(bot_id)
     credential_lock.lock_exclusive(user.id)
     session.refresh(user)
     return user
-
-
-def _active_token(user: User) -> BotToken | None:
-    return user_refs.active_tokens([user.id]).get(user.id)
 
 
 def _issue(user: User) -> tuple[BotToken, str]:

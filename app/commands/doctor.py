@@ -92,7 +92,7 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
     headers = {
         "X-Forwarded-For": FORGED,
         "X_Forwarded_For": FORGED_BY_LOOKALIKE,
-        arrival.ASKED: arrival.signed(settings),
+        arrival.PROBE: arrival.signed(settings),
     }
     try:
         with requests.Session() as client:
@@ -105,7 +105,7 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
         remedy = "Start the server, and let this machine reach that address, to have it looked at."
         yield Finding("proxies", message, remedy, is_note=True)
         return
-    arrived = response.headers.get(arrival.TOLD)
+    arrived = response.headers.get(arrival.ARRIVED)
     if arrived is None:
         message = f"what answers at {settings.base_url} is no server with this SECRET_KEY"
         remedy = "Correct BASE_URL or SECRET_KEY, or where the proxy leads."

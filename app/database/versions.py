@@ -6,14 +6,18 @@ StaleDataError and the unit of work runs again, so no update is lost.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
+from app.core import ids
 from app.core.clock import next_version
 from app.core.errors import Conflict
 from app.core.text import changes
 from app.database.failures import is_unique_violation
+from app.database.session import Base, session
+
+Model = TypeVar("Model", bound=Base)
 
 
 @contextmanager
@@ -25,6 +29,15 @@ def duplicate_is_conflict(field: str, message: str) -> Iterator[None]:
         if not is_unique_violation(error):
             raise
         raise Conflict("duplicate_key", message, field=field) from error
+
+
+def add_versioned(model: type[Model], **columns: Any) -> Model:
+    """Add a row with a new id, whose time is also the row's ``created_at`` and first version."""
+    identifier = ids.new_id()
+    created_at = ids.created_ms(identifier)
+    row = model(id=identifier, created_at=created_at, updated_at=created_at, **columns)
+    session.add(row)
+    return row
 
 
 class Versioned(Protocol):

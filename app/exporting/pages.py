@@ -20,7 +20,7 @@ from app.core.lanes import Lane, require
 from app.database.session import reading, session
 from app.exporting.markdown import ExportScope, files
 from app.projects.loaders import visible_by_key
-from app.projects.pages.blueprint import project_options
+from app.projects.pages import project_options
 from app.web.downloads import streamed
 from app.web.guard import actor
 from app.web.render import page

@@ -17,7 +17,7 @@ from app.importing.issues import TooMuch
 from app.importing.planning import Planned, plan
 from app.importing.report import ImportReport, SoFar
 from app.importing.running import DryRun, Importer
-from app.projects.pages.blueprint import project_options
+from app.projects.pages import project_options
 from app.web.downloads import line
 from app.web.forms import Form
 from app.web.guard import actor, write

@@ -6,9 +6,8 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import select
 
-from app.accounts import read_markers
-from app.activity.pages.blueprint import ROWS, address
-from app.activity.pages.log import rows
+from app.accounts import personal
+from app.activity.pages.log import ROWS, address, rows
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.text import unified
@@ -157,7 +156,7 @@ def all_seen() -> Response:
     """Move the person's read marker to the newest event."""
 
     def work(present: Actor) -> None:
-        read_markers.move_marker(present, home_verbs.SUBJECT, home_verbs.newest_event(present))
+        personal.move_marker(present, home_verbs.SUBJECT, home_verbs.newest_event(present))
 
     write(work)
     return go("/")

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import aliased
 
-from app.accounts import read_markers
+from app.accounts import personal
 from app.accounts.models import BotToken, ReadMarker
 from app.activity.service import of_rows
 from app.audit.catalogue import Category
@@ -70,7 +70,7 @@ class _Read:
 
 
 def _read(actor: Actor) -> _Read:
-    marker = read_markers.marker(actor, SUBJECT)
+    marker = personal.marker(actor, SUBJECT)
     oldest = now_ms() - DAYS * DAY_MS
     if marker is None:
         return _Read(oldest, BEFORE_ALL)
@@ -152,7 +152,7 @@ def standing(actor: Actor) -> Standing:
 @operation(Access.HUMAN)
 def mark_read(actor: Actor, event_id: str) -> None:
     """Mark everything up to this event as read; raises InvalidField if there is no such event."""
-    read_markers.move_marker(actor, SUBJECT, _event(event_id).id)
+    personal.move_marker(actor, SUBJECT, _event(event_id).id)
 
 
 @operation(Access.HUMAN)
@@ -161,7 +161,7 @@ def mark_ticket_read(actor: Actor, reference: str, event_id: str) -> None:
     ticket = tickets.find(reference)
     if ticket is None:
         raise NotFound("ticket", reference)
-    read_markers.move_marker(actor, f"{OF_TICKET}{ticket.id}", _event(event_id).id)
+    personal.move_marker(actor, f"{OF_TICKET}{ticket.id}", _event(event_id).id)
 
 
 def _event(event_id: str) -> AuditEvent:

@@ -73,7 +73,7 @@ class Jobs:
         with self._app.app_context():
             request_id.set(None)
             try:
-                run_write(failure_windows.tell)
+                run_write(failure_windows.record_finished)
             except Unavailable:
                 log.warning("failed credentials were not counted: the database is unavailable")
 

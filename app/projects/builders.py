@@ -8,7 +8,6 @@ from app.projects.models import Label, Project, WorkflowState
 
 
 def project_json(project: Project | SeenProject) -> dict[str, Any]:
-    """A project."""
     return {
         "id": project.id,
         "key": project.key,
@@ -22,7 +21,6 @@ def project_json(project: Project | SeenProject) -> dict[str, Any]:
 
 
 def state_json(state: WorkflowState) -> dict[str, Any]:
-    """A workflow state."""
     return {
         "id": state.id,
         "project_id": state.project_id,
@@ -35,7 +33,6 @@ def state_json(state: WorkflowState) -> dict[str, Any]:
 
 
 def label_json(label: Label) -> dict[str, Any]:
-    """A label."""
     return {
         "id": label.id,
         "project_id": label.project_id,

@@ -1,10 +1,11 @@
-"""What several commands ask for: a human, a project by its key, peace for webhooks."""
+"""Options and arguments that several commands share: an acting human, a project, webhooks."""
 
 import click
 from sqlalchemy import select
 
+from app.accounts.login import human_actor
 from app.accounts.models import User, UserType
-from app.core.actor import Actor, ActorKind
+from app.core.actor import Actor
 from app.database.session import session
 from app.projects.models import Project
 
@@ -16,19 +17,19 @@ WITHOUT_WEBHOOKS = click.option(
 
 
 def acting_human(username: str | None) -> Actor:
-    """The human that a command acts as: the one named, else the only one there is.
+    """The human that a command acts as: the named one, else the only one.
 
-    Raises ClickException where there is none, or several and none is named.
+    Raises ClickException where there is none, or where several exist and none is named.
     """
     statement = select(User).where(User.type == UserType.HUMAN.value, User.is_active)
     if username is not None:
         statement = statement.where(User.username == username)
-    found = session.scalars(statement.limit(2)).all()
-    if not found:
+    humans = session.scalars(statement.limit(2)).all()
+    if not humans:
         raise click.ClickException("There is no such active human; run 'flask setup-admin' first.")
-    if len(found) > 1:
+    if len(humans) > 1:
         raise click.ClickException("There are several humans; say as whom with --as USERNAME.")
-    return Actor(kind=ActorKind.HUMAN, user_id=found[0].id, username=found[0].username)
+    return human_actor(humans[0])
 
 
 def live_project_id(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Labels: a project's tags."""
+"""Verbs of labels, a project's tags."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,22 +7,21 @@ from sqlalchemy import select
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.errors import InvalidField
 from app.core.ids import as_uuid
 from app.database.pagination import Page, page
-from app.database.session import by_id, session
-from app.database.versions import apply_changes, duplicate_is_conflict
+from app.database.session import session
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
 from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
-from app.projects.loaders import SeenProject
 from app.projects.models import Label
 
 DEFAULT_COLOR = "#64748b"
-# Tickets that the event of a deletion names: as many as can be undone at once.
+# Tickets that the event of a deletion names: as many as one undo can change.
 MOST_NAMED = UNDONE_AT_ONCE
-# Of one ticket: far more than anyone reads, and no more than a statement takes as parameters.
+# Labels of one ticket; a statement takes all of them as parameters.
 MOST_CARRIED = 1000
 
 
@@ -30,45 +29,27 @@ def _target(label: Label) -> Target:
     return Target("label", label.id, project_id=label.project_id)
 
 
-def _of_path(project: SeenProject, label_id: str) -> Label:
-    label = by_id(Label, label_id)
-    if label is None or label.project_id != project.id:
-        raise NotFound("label", label_id)
-    return label
-
-
-def _check_free(project: SeenProject, name: str, *, but: str | None = None) -> None:
-    taken = session.scalar(
-        select(Label.id).where(
-            Label.project_id == project.id, Label.name_key == text.same_name(name)
-        )
-    )
-    if taken is not None and taken != but:
-        raise Conflict("duplicate_key", f"A label named {name} exists.", field="name")
-
-
 def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
-    """The labels of this project that a body names, each once; raises InvalidField."""
-    wanted = text.unique(label_ids)
-    if len(wanted) > MOST_CARRIED:
+    """The labels of this project that a request names, each once; raises InvalidField."""
+    unique = text.unique(label_ids)
+    if len(unique) > MOST_CARRIED:
         raise InvalidField("label_ids", "too_many", f"A ticket has at most {MOST_CARRIED} labels.")
-    if not wanted:
+    if not unique:
         return []
-    known = [label_id for label_id in wanted if as_uuid(label_id) == label_id]
-    statement = select(Label).where(Label.id.in_(known), Label.project_id == project_id)
-    found = {label.id: label for label in session.scalars(statement)}
-    if len(found) != len(wanted):
+    canonical = [label_id for label_id in unique if as_uuid(label_id) == label_id]
+    statement = select(Label).where(Label.id.in_(canonical), Label.project_id == project_id)
+    labels = {label.id: label for label in session.scalars(statement)}
+    if len(labels) != len(unique):
         raise InvalidField("label_ids", "not_found", "label_ids are labels of this project.")
-    return [found[label_id] for label_id in wanted]
+    return [labels[label_id] for label_id in unique]
 
 
 def lock_label(label: Label) -> None:
-    """Let no other ticket get the label until this transaction ends."""
+    """Lock the label, so that no other ticket gets it until this transaction ends."""
     session.execute(select(Label.id).where(Label.id == label.id).with_for_update())
 
 
 def by_name(project_id: str) -> Sequence[Label]:
-    """The project's labels in the order of their names."""
     statement = select(Label).where(Label.project_id == project_id)
     return session.scalars(statement.order_by(Label.name_key, Label.id)).all()
 
@@ -94,20 +75,11 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str = DEFAU
     project = loaders.writable(actor, project_id)
     name = text.line(name, "name")
     text.color(color)
-    _check_free(project, name)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    label = Label(
-        id=identifier,
-        project_id=project.id,
-        name=name,
-        name_key=text.same_name(name),
-        color=color,
-        created_at=created_at,
-        updated_at=created_at,
+    loaders.check_name_free(Label, project, name, "label")
+    label = add_versioned(
+        Label, project_id=project.id, name=name, name_key=text.same_name(name), color=color
     )
-    session.add(label)
-    with duplicate_is_conflict("name", f"A label named {name} exists."):
+    with duplicate_is_conflict("name", loaders.name_in_use("label", name)):
         session.flush()
     record(actor, "label.created", _target(label), label_id=label.id, name=name, color=color)
     return label
@@ -115,18 +87,18 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str = DEFAU
 
 @operation(Access.HUMAN)
 def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any) -> Label:
-    """Rename or recolor a label."""
+    """Rename or recolor a label; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id)
-    label = _of_path(project, label_id)
+    label = loaders.part_of(Label, project, label_id, "label")
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
-        _check_free(project, fields["name"], but=label.id)
+        loaders.check_name_free(Label, project, fields["name"], "label", but=label.id)
     if "color" in fields:
         text.color(fields["color"])
     changed = apply_changes(label, fields)
     if changed:
         label.name_key = text.same_name(label.name)
-        with duplicate_is_conflict("name", f"A label named {label.name} exists."):
+        with duplicate_is_conflict("name", loaders.name_in_use("label", label.name)):
             session.flush()
         record(actor, "label.updated", _target(label), label_id=label.id, changes=changed)
     return label
@@ -134,13 +106,13 @@ def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any)
 
 @operation(Access.HUMAN)
 def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
-    """Delete a label; it comes off its tickets.
+    """Delete a label, also from its tickets; returns whether the event names all of those.
 
-    Whether that can be undone: the event names the tickets unless they are more than MOST_NAMED.
+    Only then the deletion can be undone.
     """
     project = loaders.writable(actor, project_id)
-    label = _of_path(project, label_id)
-    # Waits for tickets that are just given the label, and has others wait that want it.
+    label = loaders.part_of(Label, project, label_id, "label")
+    # Waits for transactions that give the label to a ticket, and blocks new ones.
     session.refresh(label, with_for_update=True)
     ticket_rows.touch_labelled(label.id)
     carried = ticket_rows.labelled(label.id, MOST_NAMED + 1)

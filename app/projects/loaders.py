@@ -1,24 +1,28 @@
-"""Finding projects: everything in a project goes through these three loaders.
+"""Finding projects and their parts: access to all content of a project goes through these.
 
-``visible`` and ``visible_by_key`` say what an actor can see (404, 410), ``writable`` what it may
-write in (403 too).
+``visible`` and ``visible_by_key`` check what an actor may see (404, 410), ``writable`` what it may
+write in (also 403).
 """
 
 from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from sqlalchemy import bindparam, select
 
 from app.audit.service import Target
+from app.core import text
 from app.core.actor import Actor
-from app.core.errors import Gone, NotFound, OutsideAllowlist
+from app.core.errors import Conflict, Gone, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
-from app.database.session import Prepared
-from app.projects.models import Project
+from app.database.session import Prepared, by_id, session
+from app.projects.models import Label, Project, WorkflowState
+
+Part = TypeVar("Part", WorkflowState, Label)
 
 
 @dataclass(frozen=True, slots=True)
 class SeenProject:
-    """A project as it was read."""
+    """A project as a read-only value."""
 
     id: str
     key: str
@@ -30,7 +34,7 @@ class SeenProject:
     deleted_at: int | None = None
 
 
-_PROJECTS = select(*(Project.__table__.c[one.name] for one in fields(SeenProject)))
+_PROJECTS = select(*(Project.__table__.c[field.name] for field in fields(SeenProject)))
 _OF_ID = _PROJECTS.where(Project.id == bindparam("project_id"))
 _BY_ID = Prepared(_OF_ID)
 _BY_KEY = Prepared(_PROJECTS.where(Project.key == bindparam("key")))
@@ -62,30 +66,28 @@ def _checked(
 
 def visible(actor: Actor, project_id: str, *, include_deleted: bool = False) -> SeenProject:
     """The project of an id, if the actor can see it; raises NotFound or Gone."""
-    found = _by_id(project_id)
-    return _checked(actor, found, project_id, include_deleted=include_deleted)
+    return _checked(actor, _by_id(project_id), project_id, include_deleted=include_deleted)
 
 
 def visible_by_key(actor: Actor, key: str, *, include_deleted: bool = False) -> SeenProject:
-    """The project of a key, as pages name it; raises NotFound or Gone."""
+    """The project of a key, if the actor can see it; raises NotFound or Gone."""
     return _checked(actor, _by_key(key), key, include_deleted=include_deleted)
 
 
 def writable(
     actor: Actor, reference: str | SeenProject, *, by_key: bool = False, lock: bool = False
 ) -> SeenProject:
-    """The project of an id or key, if the actor may write in it; ``lock`` keeps others off it.
+    """The project of an id or key, if the actor may write in it; ``lock`` locks its row.
 
-    One that was read in this unit of work is judged as it is. Raises NotFound, OutsideAllowlist or
-    Gone.
+    A project that this unit of work has read is not read again. Raises NotFound, OutsideAllowlist
+    or Gone.
     """
     if isinstance(reference, SeenProject):
-        project = reference
+        project: SeenProject | None = reference
     else:
-        found = _by_key(reference) if by_key else _by_id(reference, lock=lock)
-        if found is None:
-            raise NotFound("project", reference)
-        project = found
+        project = _by_key(reference) if by_key else _by_id(reference, lock=lock)
+    if project is None:
+        raise NotFound("project", str(reference))
     if not actor.sees_project(project.id):
         raise OutsideAllowlist(project.id)
     if project.deleted_at is not None:
@@ -94,5 +96,30 @@ def writable(
 
 
 def target(project: SeenProject | Project) -> Target:
-    """The project as an event's target."""
     return Target("project", project.id, project_id=project.id)
+
+
+def part_of(model: type[Part], project: SeenProject, identifier: str, kind: str) -> Part:
+    """The state or label of a project that an address names; raises NotFound."""
+    row = by_id(model, identifier)
+    if row is None or row.project_id != project.id:
+        raise NotFound(kind, identifier)
+    return row
+
+
+def check_name_free(
+    model: type[Part], project: SeenProject, name: str, noun: str, *, but: str | None = None
+) -> None:
+    """Raise Conflict ``duplicate_key`` where another part has this name, in any case."""
+    taken = session.scalar(
+        select(model.id).where(
+            model.project_id == project.id, model.name_key == text.same_name(name)
+        )
+    )
+    if taken is not None and taken != but:
+        raise Conflict("duplicate_key", name_in_use(noun, name), field="name")
+
+
+def name_in_use(noun: str, name: str) -> str:
+    """The message that refuses the name of a state or label."""
+    return f"A {noun} named {name} exists."

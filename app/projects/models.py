@@ -10,8 +10,6 @@ from app.database.session import Base
 
 
 class StateCategory(StrEnum):
-    """What a workflow state means for the work."""
-
     BACKLOG = "backlog"
     ACTIVE = "active"
     DONE = "done"
@@ -28,7 +26,7 @@ class Project(Base):
     name: Mapped[str] = mapped_column(short_text())
     description: Mapped[str] = mapped_column(Text)
     owner_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
-    # The number of the newest ticket; only create_ticket raises it, in one statement.
+    # The number of the newest ticket; create_ticket alone increments it, in one statement.
     ticket_counter: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
@@ -40,12 +38,11 @@ class Project(Base):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the project was deleted."""
         return self.deleted_at is not None
 
 
 class WorkflowState(Base):
-    """A column of a project's board. Positions are 0, 1, 2... without holes."""
+    """A column of a project's board. Positions are 0, 1, 2... without gaps."""
 
     __tablename__ = "workflow_states"
     __table_args__ = (
@@ -57,7 +54,7 @@ class WorkflowState(Base):
     id: Mapped[str] = id_key()
     project_id: Mapped[str] = mapped_column(Id, ForeignKey("projects.id"))
     name: Mapped[str] = mapped_column(short_text())
-    # The casefolded name, by which names are unique. Casefolding can triple the length.
+    # The casefolded name, which is unique. Casefolding can triple the length.
     name_key: Mapped[str] = mapped_column(short_text(600))
     position: Mapped[int]
     category: Mapped[str] = mapped_column(short_text(16))
@@ -68,8 +65,6 @@ class WorkflowState(Base):
 
 
 class Label(Base):
-    """A project's tag with a color."""
-
     __tablename__ = "labels"
     __table_args__ = (
         UniqueConstraint("project_id", "name_key"),

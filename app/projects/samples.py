@@ -1,4 +1,4 @@
-"""Which project is the sample, the one that explains Docket by example (``app/welcome``)."""
+"""Finding the sample project, which explains Docket by example (``app/sample``)."""
 
 from sqlalchemy import select
 
@@ -9,7 +9,7 @@ from app.database.session import session
 from app.projects.models import Project
 
 KEY = "SAMPLE"
-# The event of its creation holds this for ever; by it the project is known, whatever it is called.
+# The event of its creation holds this text, which identifies the project whatever its name is.
 DESCRIPTION = (
     "A project to look around in: it explains Docket by example. Nothing here matters, so try"
     " everything; one button removes it."
@@ -18,7 +18,6 @@ DESCRIPTION = (
 
 @operation(Access.HUMAN)
 def live_sample(actor: Actor) -> Project | None:
-    """The sample project, if there is one."""
     rows = session.execute(
         select(Project, AuditEvent.payload)
         .join(AuditEvent, AuditEvent.project_id == Project.id)

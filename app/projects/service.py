@@ -1,4 +1,4 @@
-"""Project verbs."""
+"""Verbs of projects."""
 
 import re
 from typing import Any
@@ -7,12 +7,12 @@ from sqlalchemy import select
 
 from app.accounts import user_refs
 from app.audit.service import record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict
 from app.database.pagination import Page, page
 from app.database.session import session
-from app.database.versions import apply_changes, duplicate_is_conflict, touch
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
 from app.projects import states
 from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
@@ -44,7 +44,7 @@ def list_projects(
 
 @operation(Access.READ)
 def get_project(actor: Actor, project_id: str, *, include_deleted: bool = False) -> SeenProject:
-    """One project."""
+    """One project; raises NotFound or Gone."""
     return visible(actor, project_id, include_deleted=include_deleted)
 
 
@@ -59,28 +59,24 @@ def create_project(
 ) -> Project:
     """Create a project with the default workflow states.
 
-    Raises InvalidField, and Conflict ``duplicate_key`` for a key that is or ever was in use.
+    Raises InvalidField, and Conflict ``duplicate_key``; deleted projects keep their keys.
     """
     text.matching(key, "key", KEY_PATTERN, "key is 2 to 10 of A-Z and 0-9, a letter first.")
     name = text.line(name, "name")
     description = text.body(description, "description", text.DESCRIPTION_LENGTH)
     owner = user_refs.active_human(owner_user_id or actor.id, "owner_user_id")
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    project = Project(
-        id=identifier,
+    in_use = f"The key {key} is in use."
+    if session.scalar(select(Project.id).where(Project.key == key)) is not None:
+        raise Conflict("duplicate_key", in_use, field="key")
+    project = add_versioned(
+        Project,
         key=key,
         name=name,
         description=description,
         owner_user_id=owner.id,
         ticket_counter=0,
-        created_at=created_at,
-        updated_at=created_at,
     )
-    if session.scalar(select(Project.id).where(Project.key == key)) is not None:
-        raise Conflict("duplicate_key", f"The key {key} is in use.", field="key")
-    session.add(project)
-    with duplicate_is_conflict("key", f"The key {key} is in use."):
+    with duplicate_is_conflict("key", in_use):
         session.flush()
     record(
         actor,
@@ -96,7 +92,7 @@ def create_project(
 
 
 def _locked(actor: Actor, project_id: str) -> Project:
-    """The project, to be changed; raises NotFound, OutsideAllowlist or Gone."""
+    """The project, locked for a change; raises NotFound, OutsideAllowlist or Gone."""
     return session.get_one(Project, writable(actor, project_id, lock=True).id)
 
 
@@ -119,7 +115,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
 
 @operation(Access.HUMAN)
 def delete_project(actor: Actor, project_id: str) -> None:
-    """Soft-delete a project; what it holds answers 410 from then on, its key stays reserved."""
+    """Soft-delete a project; requests for its content are answered 410, its key stays reserved."""
     project = _locked(actor, project_id)
     touch(project)
     project.deleted_at = project.updated_at

@@ -1,6 +1,6 @@
-"""Workflow states: the columns of a project's board, in positions 0, 1, 2... without holes.
+"""Verbs of workflow states, the columns of a project's board.
 
-Every change of a project's states locks the project first, so positions stay whole.
+Positions are 0, 1, 2... without gaps: every change of a project's states locks the project first.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from sqlalchemy import bindparam, select
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
 from app.database.session import Prepared, by_id, session
-from app.database.versions import apply_changes, duplicate_is_conflict
+from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
 from app.projects import loaders, ticket_rows
 from app.projects.builders import state_json
 from app.projects.loaders import SeenProject
@@ -28,13 +28,18 @@ SEEDED = (
     ("In review", StateCategory.ACTIVE),
     ("Done", StateCategory.DONE),
 )
-# Tickets that are moved out of a state so that it can be deleted: each writes an event, and the
-# deletion one more, and no more than these are undone at once.
+# Tickets that a replaced state may hold: each move is an event, the deletion is one more, and one
+# undo covers UNDONE_AT_ONCE events.
 MOST_MOVED = UNDONE_AT_ONCE - 1
+
+_FIRST = Prepared(
+    select(WorkflowState.id).where(
+        WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
+    )
+)
 
 
 def seed(actor: Actor, project: Project) -> None:
-    """Give a new project its default states."""
     for position, (name, category) in enumerate(SEEDED):
         _add(actor, project, name, category, position)
 
@@ -42,20 +47,15 @@ def seed(actor: Actor, project: Project) -> None:
 def _add(
     actor: Actor, project: Project | SeenProject, name: str, category: str, position: int
 ) -> WorkflowState:
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    state = WorkflowState(
-        id=identifier,
+    state = add_versioned(
+        WorkflowState,
         project_id=project.id,
         name=name,
         name_key=text.same_name(name),
         position=position,
         category=str(category),
-        created_at=created_at,
-        updated_at=created_at,
     )
-    session.add(state)
-    with duplicate_is_conflict("name", f"A state named {name} exists."):
+    with duplicate_is_conflict("name", loaders.name_in_use("state", name)):
         session.flush()
     record(
         actor,
@@ -79,49 +79,22 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
     return session.scalars(statement.order_by(WorkflowState.position)).all()
 
 
-# Positions start at 0 and have no holes.
-_FIRST = Prepared(
-    select(WorkflowState.id).where(
-        WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
-    )
-)
-
-
 def first_id(project_id: str) -> str:
-    """The state that new tickets start in."""
-    (found,) = _FIRST.all(project_id=project_id)
-    return str(found.id)
+    """The id of the state that new tickets start in."""
+    (row,) = _FIRST.all(project_id=project_id)
+    return str(row.id)
 
 
 def named_in_body(project_id: str, state_id: str) -> WorkflowState:
-    """The state of this project that a body names; raises InvalidField ``state_id``."""
+    """The state of this project that a request names; raises InvalidField ``state_id``."""
     state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project_id:
         raise InvalidField("state_id", "not_found", "state_id is not a state of this project.")
     return state
 
 
-def _of_path(project: SeenProject, state_id: str) -> WorkflowState:
-    state = by_id(WorkflowState, state_id)
-    if state is None or state.project_id != project.id:
-        raise NotFound("workflow_state", state_id)
-    return state
-
-
-def _check_free(project: SeenProject, name: str, *, but: str | None = None) -> None:
-    taken = session.scalar(
-        select(WorkflowState.id).where(
-            WorkflowState.project_id == project.id,
-            WorkflowState.name_key == text.same_name(name),
-        )
-    )
-    if taken is not None and taken != but:
-        raise Conflict("duplicate_key", f"A state named {name} exists.", field="name")
-
-
 @operation(Access.READ)
 def list_states(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
-    """The project's states by position."""
     project = loaders.visible(actor, project_id)
     return page(
         select(WorkflowState, WorkflowState.id, WorkflowState.position).where(
@@ -142,18 +115,18 @@ def create_state(actor: Actor, project_id: str, *, name: str, category: str) -> 
     """Add a state at the end; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id, lock=True)
     name = text.line(name, "name")
-    _check_free(project, name)
+    loaders.check_name_free(WorkflowState, project, name, "state")
     return _add(actor, project, name, category, len(ordered(project.id)))
 
 
 @operation(Access.HUMAN)
 def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any) -> WorkflowState:
-    """Rename or recategorize a state."""
+    """Rename or recategorize a state; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id, lock=True)
-    state = _of_path(project, state_id)
+    state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
-        _check_free(project, fields["name"], but=state.id)
+        loaders.check_name_free(WorkflowState, project, fields["name"], "state", but=state.id)
     changed = apply_changes(state, fields)
     if changed:
         state.name_key = text.same_name(state.name)
@@ -163,20 +136,17 @@ def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any)
 
 
 def keep(state_id: str) -> bool:
-    """Whether the state is there; if so, it cannot be deleted until this transaction ends."""
+    """Whether the state exists; if so, it cannot be deleted until this transaction ends."""
     statement = select(WorkflowState.id).where(WorkflowState.id == state_id)
     return session.scalar(statement.with_for_update(read=True, key_share=True)) is not None
 
 
 @operation(Access.HUMAN)
 def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
-    """Delete a state that no live ticket uses and that is not the last one.
-
-    Raises Conflict ``state_in_use`` or ``invariant_violation``.
-    """
+    """Delete a state; raises Conflict ``state_in_use``, or ``invariant_violation`` for the last."""
     project = loaders.writable(actor, project_id, lock=True)
-    state = _of_path(project, state_id)
-    # Waits for tickets that are moving here right now, so that the count below sees them.
+    state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
+    # Waits for transactions that move tickets here, so that the count below includes them.
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = ticket_rows.live_in_state(state.id)
     if in_use:
@@ -206,7 +176,7 @@ def _renumber(states: Sequence[WorkflowState]) -> None:
 
 @operation(Access.HUMAN)
 def reorder_states(actor: Actor, project_id: str, *, state_ids: list[str]) -> None:
-    """Put the states into this order; it must name exactly the project's states."""
+    """Reorder the states; raises InvalidField unless ``state_ids`` names each of them once."""
     project = loaders.writable(actor, project_id, lock=True)
     states = ordered(project.id)
     current = [state.id for state in states]

@@ -1,4 +1,4 @@
-"""Turning a sticky note into a ticket, once."""
+"""Converting a sticky note to a ticket, once; its first line is the default title."""
 
 import re
 from typing import Any
@@ -18,23 +18,23 @@ from app.tickets.creating import CreatedTicket
 
 ELLIPSIS = "…"
 
-# What may stand before the words of a line: quotes, headings, list markers, task boxes.
+# The markers before the words of a line: quotes, headings, list items, task boxes.
 _LEADING = re.compile(
     r"(?:>|#{1,6}(?=\s|$)|[-*+](?=\s)|[0-9]{1,9}[.)](?=\s)|\[[ xX]\](?=\s|$)|\s)+"
 )
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\S*\s*")
 _CLOSING = re.compile(r"(?:^|\s)#+\s*$")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
-# A sign that stands for itself, and code, in which all do.
+# Escaped signs, and code, whose signs are all literal.
 _LITERAL = re.compile(
     r"\\(?P<sign>[!-/:-@\[-`{-~])|(?:(?<!`)|(?<=\\`))(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
 )
-# What stands for one of those meanwhile; no text has NUL.
-_HELD = re.compile("\x00([0-9]+)\x00")
+# The placeholder of a literal while emphasis is removed; no text has NUL.
+_PLACEHOLDER = re.compile("\x00([0-9]+)\x00")
 
 
 def default_title(body: str) -> str:
-    """The first line that says something, its Markdown markers taken off, cut at 200."""
+    """The first line with words, without Markdown markers, cut to 200 characters."""
     for line in filter(str.strip, body.splitlines()):
         title = _plain(line)
         if title:
@@ -45,7 +45,7 @@ def default_title(body: str) -> str:
 
 
 def _plain(line: str) -> str:
-    # Longer lines could only be cut anyway; this bounds the work on hostile ones.
+    # A title is shorter anyway; the limit bounds the work on hostile lines.
     line = line[:2000]
     if _FENCE.fullmatch(line):
         return ""
@@ -53,16 +53,16 @@ def _plain(line: str) -> str:
         line = line[leading.end() :]
         if "#" in leading[0]:
             line = _CLOSING.sub("", line)
-    literal: list[str] = []
+    literals: list[str] = []
 
-    def set_aside(found: re.Match[str]) -> str:
-        literal.append(found["sign"] or found["code"].strip() or found["code"])
-        return f"\x00{len(literal) - 1}\x00"
+    def set_aside(match: re.Match[str]) -> str:
+        literals.append(match["sign"] or match["code"].strip() or match["code"])
+        return f"\x00{len(literals) - 1}\x00"
 
     line = _LITERAL.sub(set_aside, line)
     for _ in range(3):
         line = _EMPHASIS.sub(r"\2", line)
-    return _HELD.sub(lambda found: literal[int(found[1])], line).strip()
+    return _PLACEHOLDER.sub(lambda match: literals[int(match[1])], line).strip()
 
 
 @operation(Access.WRITE)
@@ -75,10 +75,10 @@ def convert_note(
     title: str | None = None,
     **fields: Any,
 ) -> CreatedTicket:
-    """Create a ticket from the note; the note stays and names it.
+    """Create a ticket from the note; the note stays and refers to it.
 
     A personal note needs ``project_id``; a project's note allows only its own. Raises Conflict
-    ``already_converted``, InvalidField, and what creating a ticket raises.
+    ``already_converted``, InvalidField, and what ``create_ticket`` raises.
     """
     note = writable(actor, note_id)
     if note.converted_to_ticket_id is not None:
@@ -87,10 +87,10 @@ def convert_note(
             "This note became a ticket already.",
             ticket_id=note.converted_to_ticket_id,
         )
-    into = _project_of(actor, note, project_id)
+    project = _project_of(actor, note, project_id)
     if title is None:
         title = default_title(note.body) or note.body.strip()[: text.NAME_LENGTH]
-    ticket = tickets.create_ticket(actor, into, title=title, body=note.body, **fields)
+    ticket = tickets.create_ticket(actor, project, title=title, body=note.body, **fields)
     apply_changes(note, {"converted_to_ticket_id": ticket.id})
     session.flush()
     record(

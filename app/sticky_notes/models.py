@@ -29,5 +29,4 @@ class StickyNote(Base):
 
     @property
     def is_personal(self) -> bool:
-        """Whether only its creator sees it."""
         return self.project_id is None

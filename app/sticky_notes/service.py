@@ -1,11 +1,11 @@
-"""Sticky note verbs. Another person's personal note is not there, for reads and writes alike."""
+"""Verbs of sticky notes. Another person's personal note counts as missing for every verb."""
 
 from typing import Any
 
 from sqlalchemy import select
 
 from app.audit.service import Target, record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
 from app.core.errors import NotFound
@@ -13,13 +13,12 @@ from app.core.ids import as_uuid
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
 from app.database.session import session
-from app.database.versions import apply_changes
+from app.database.versions import add_versioned, apply_changes
 from app.projects import loaders as projects
 from app.sticky_notes.models import StickyNote
 
 
 def note_json(note: StickyNote) -> dict[str, Any]:
-    """A sticky note."""
     return {
         "id": note.id,
         "body": note.body,
@@ -33,7 +32,7 @@ def note_json(note: StickyNote) -> dict[str, Any]:
 
 
 def writable(actor: Actor, note_id: str) -> StickyNote:
-    """The note, locked, if the actor may change it; raises NotFound, OutsideAllowlist or Gone."""
+    """The note, locked for a change; raises NotFound, OutsideAllowlist or Gone."""
     identifier = as_uuid(note_id)
     note = None
     if identifier is not None:
@@ -46,8 +45,7 @@ def writable(actor: Actor, note_id: str) -> StickyNote:
     return note
 
 
-def target(note: StickyNote) -> Target:
-    """The note as an event's target."""
+def _target(note: StickyNote) -> Target:
     return Target("sticky_note", note.id, project_id=note.project_id, is_personal=note.is_personal)
 
 
@@ -101,31 +99,22 @@ def _create(actor: Actor, project_id: str | None, body: str, color: str | None) 
     text.filled_body(body)
     if color is not None:
         text.color(color)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    note = StickyNote(
-        id=identifier,
-        project_id=project_id,
-        body=body,
-        color=color,
-        created_by_user_id=actor.id,
-        created_at=created_at,
-        updated_at=created_at,
+    note = add_versioned(
+        StickyNote, project_id=project_id, body=body, color=color, created_by_user_id=actor.id
     )
-    session.add(note)
     session.flush()
-    record(actor, "sticky_note.created", target(note), **_contents(note))
+    record(actor, "sticky_note.created", _target(note), **_contents(note))
     return note
 
 
 def _contents(note: StickyNote) -> dict[str, Any]:
-    """What an event says of the note: of a personal one nothing, since all humans read events."""
+    """The payload of an event; empty for a personal note, as all humans read events."""
     return {} if note.is_personal else {"body": note.body, "color": note.color}
 
 
 @operation(Access.WRITE)
 def update_note(actor: Actor, note_id: str, /, **fields: Any) -> StickyNote:
-    """Change body or color; a change of nothing records nothing. Raises InvalidField."""
+    """Change body or color; without a difference, no event is recorded. Raises InvalidField."""
     note = writable(actor, note_id)
     if "body" in fields:
         text.filled_body(fields["body"])
@@ -134,17 +123,16 @@ def update_note(actor: Actor, note_id: str, /, **fields: Any) -> StickyNote:
     changed = apply_changes(note, fields)
     if changed:
         session.flush()
-        said: dict[str, Any] = {"fields": sorted(changed)}
+        payload: dict[str, Any] = {"fields": sorted(changed)}
         if not note.is_personal:
-            said["changes"] = changed
-        record(actor, "sticky_note.updated", target(note), **said)
+            payload["changes"] = changed
+        record(actor, "sticky_note.updated", _target(note), **payload)
     return note
 
 
 @operation(Access.WRITE)
 def delete_note(actor: Actor, note_id: str) -> None:
-    """Delete a note for good."""
     note = writable(actor, note_id)
     session.delete(note)
     session.flush()
-    record(actor, "sticky_note.deleted", target(note), **_contents(note))
+    record(actor, "sticky_note.deleted", _target(note), **_contents(note))

@@ -1,6 +1,6 @@
 """A person's choices of how pages look and behave, in cookies.
 
-Pages read the cookies, so none asks the database. ``accounts/preferences.py`` keeps the same
+Pages read the cookies, so none asks the database. ``accounts/personal.py`` keeps the same
 choices for the next browser.
 """
 

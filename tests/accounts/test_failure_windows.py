@@ -28,7 +28,7 @@ def a_minute_later(app, monkeypatch):
     later = now_ms() + MINUTE_MS
     monkeypatch.setattr(failure_windows, "now_ms", lambda: later)
     with app.app_context():
-        return run_write(failure_windows.tell)
+        return run_write(failure_windows.record_finished)
 
 
 def test_the_first_is_written_at_once_and_the_rest_of_its_minute_as_one(app, client, monkeypatch):
@@ -38,7 +38,7 @@ def test_the_first_is_written_at_once_and_the_rest_of_its_minute_as_one(app, cli
     assert a_minute_later(app, monkeypatch) == 1
     assert [payload.get("count") for payload in written(app)] == [None, 19]
     with app.app_context():
-        assert run_write(failure_windows.tell) == 0
+        assert run_write(failure_windows.record_finished) == 0
     fail(client)
     assert [payload.get("count") for payload in written(app)] == [None, 19, None]
 

@@ -106,6 +106,6 @@ def test_at_most_two_hashes_run_at_once(monkeypatch):
 
 def test_waiting_too_long_is_unavailable(monkeypatch):
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
-    with passwords._lane(), passwords._lane(), pytest.raises(Unavailable):
+    with passwords._slot(), passwords._slot(), pytest.raises(Unavailable):
         passwords.hash_new("a" * 12, CHEAP)
     assert passwords.hash_new("a" * 12, CHEAP)

@@ -101,10 +101,10 @@ def test_where_nobody_answers_it_is_only_noted(tmp_path):
 def test_nobody_without_the_secret_key_is_told(app, client, spoiled, monkeypatch):
     settings: Settings = app.config["SETTINGS"]
     probe = arrival.signed(settings)
-    assert arrival.TOLD in client.get("/healthz", headers={arrival.ASKED: probe}).headers
+    assert arrival.ARRIVED in client.get("/healthz", headers={arrival.PROBE: probe}).headers
     # Nor anywhere else.
-    assert arrival.TOLD not in client.get("/login", headers={arrival.ASKED: probe}).headers
+    assert arrival.ARRIVED not in client.get("/login", headers={arrival.PROBE: probe}).headers
     monkeypatch.setattr(arrival, "now_ms", lambda: int(probe.partition(".")[0]) - 100_000)
     sent = spoiled.format(old=arrival.signed(settings), other=probe[:-1] + "g")
     monkeypatch.undo()
-    assert arrival.TOLD not in client.get("/healthz", headers={arrival.ASKED: sent}).headers
+    assert arrival.ARRIVED not in client.get("/healthz", headers={arrival.PROBE: sent}).headers

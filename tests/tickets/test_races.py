@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from app.bots.pages import bots
+from app.bots import pages as bots
 from app.core.actor import Actor, ActorKind
 from app.core.errors import DomainError
 from app.database import compiled_statements

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.bots.pages import bots
+from app.bots import pages as bots
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
 from app.tickets import stalled_bots
 from tests.support.agent import Agent

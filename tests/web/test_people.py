@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from app.accounts.pages import people
-from app.bots.pages import bots
+from app.accounts import pages as people
+from app.bots import pages as bots
 
 
 def older(page) -> str | None:

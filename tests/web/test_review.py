@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.accounts.read_markers import marker, move_marker
+from app.accounts.personal import marker, move_marker
 from app.activity import bot_review
 from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS

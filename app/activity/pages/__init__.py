@@ -1,6 +1,6 @@
-"""The pages of the audit log, the tool log, and the review of a bot."""
+"""The pages of the audit log, the tool log, bots and their reviews, and a project's overview."""
 
-from app.activity.pages import bot, bot_review, log, project, tools
-from app.activity.pages.blueprint import pages
+from app.activity.pages import bot, bot_review, log, project
+from app.activity.pages.log import pages
 
-__all__ = ["bot", "bot_review", "log", "pages", "project", "tools"]
+__all__ = ["bot", "bot_review", "log", "pages", "project"]

@@ -1,4 +1,4 @@
-"""The review of a bot: all that it did since one last looked, to take back or to find good."""
+"""The page on which a person reviews what a bot did, undoes it, or marks it as reviewed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from typing import Any
 from flask import Response, request
 
 from app.activity import bot_review
-from app.activity.bot_review import Around, Review
-from app.activity.pages.blueprint import pages
+from app.activity.bot_review import References, Review
+from app.activity.pages.log import pages
 from app.activity.sentences import sentence
 from app.audit.catalogue import may_be_undone
 from app.audit.models import AuditEvent
@@ -21,13 +21,13 @@ from app.web.guard import actor, write
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of
 
-# Types whose sentence the page of a ticket says better.
+# Event types whose sentences come from the feed of a ticket.
 OF_TICKETS = ("ticket.", "comment.")
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedChange:
-    """One event: what it says, the text that it brought, and whether it can be taken back."""
+    """One event: its sentence, its new text, and whether it can be undone."""
 
     id: str
     at: int
@@ -40,7 +40,7 @@ class ReviewedChange:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedSubject:
-    """What several events of a request are about."""
+    """The ticket, page or other target of several events of a request."""
 
     name: str
     title: str
@@ -50,8 +50,6 @@ class ReviewedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedCall:
-    """One request of the bot."""
-
     request_id: str | None
     tool: str | None
     at: int
@@ -59,37 +57,38 @@ class ReviewedCall:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether undoing all of it is worth offering: more than one event has a way back."""
-        ways = [deed for one in self.subjects for deed in one.deeds if deed.may_be_undone]
-        return self.request_id is not None and len(ways) > 1
+        """Whether to offer undoing the whole request: more than one event can be undone."""
+        changes = [change for subject in self.subjects for change in subject.deeds]
+        undoable = [change for change in changes if change.may_be_undone]
+        return self.request_id is not None and len(undoable) > 1
 
 
 @pages.get("/bots/<username>/review")
 def review(username: str) -> Response:
-    """Show what the bot did since the reader last looked."""
     with reading():
-        found = bot_review.review(actor(), username)
-        names = stream_queries.names_of(feed.mentioned([_mapping(one) for one in found.events]))
-        calls = _calls(found, names | found.around.labels)
+        content = bot_review.review(actor(), username)
+        mentioned = feed.mentioned([_mapping(event) for event in content.events])
+        names = stream_queries.names_of(mentioned)
+        calls = _calls(content, names | content.references.labels)
     return page(
         "bots/review.html",
-        bot=found.bot,
-        looked_at=found.looked_at,
-        since=found.since,
+        bot=content.bot,
+        looked_at=content.looked_at,
+        since=content.since,
         days=bot_review.FIRST_LOOK_DAYS,
         calls=calls,
-        count=len(found.events),
-        left=found.left,
+        count=len(content.events),
+        left=content.left,
         counted=bot_review.COUNTED,
-        last=found.events[-1].id if found.events else "",
+        last=content.events[-1].id if content.events else "",
     )
 
 
 @pages.post("/bots/<username>/review")
 def approve(username: str) -> Response:
-    """Remember that the reader saw all up to an event and found it good."""
+    """Mark all events up to one as reviewed."""
     event_id = request.form.get("event_id", "")
-    write(lambda present: bot_review.mark_reviewed(present, username, event_id))
+    write(lambda person: bot_review.mark_reviewed(person, username, event_id))
     return go(f"/bots/{username}/review")
 
 
@@ -97,48 +96,48 @@ def _mapping(event: AuditEvent) -> dict[str, Any]:
     return {"event_type": event.event_type, "payload": event.payload, "actor": None}
 
 
-def _calls(found: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
-    """The events by request and, within one, by what they are about."""
-    made = []
-    for request_id, events in groupby(found.events, key=lambda one: one.request_id or one.id):
-        together = list(events)
+def _calls(content: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
+    """The events by request and, within a request, by subject."""
+    references = content.references
+    calls = []
+    for request_id, group in groupby(content.events, key=lambda one: one.request_id or one.id):
+        events = list(group)
         subjects: dict[str, ReviewedSubject] = {}
-        for event in together:
-            about = event.ticket_id or event.target_id or event.id
-            if about not in subjects:
-                subjects[about] = _subject(event, found.around)
-            subjects[about].deeds.append(_deed(event, found.around, names))
-        first = together[0]
-        made.append(
+        for event in events:
+            subject_id = event.ticket_id or event.target_id or event.id
+            if subject_id not in subjects:
+                subjects[subject_id] = _subject(event, references)
+            subjects[subject_id].deeds.append(_change(event, references, names))
+        calls.append(
             ReviewedCall(
-                request_id=first.request_id,
-                tool=found.around.tools.get(request_id),
-                at=first.created_at,
+                request_id=events[0].request_id,
+                tool=references.tools.get(request_id),
+                at=events[0].created_at,
                 subjects=list(subjects.values()),
             )
         )
-    return made
+    return calls
 
 
-def _subject(event: AuditEvent, around: Around) -> ReviewedSubject:
-    if event.ticket_id in around.tickets:
-        display_id, title = around.tickets[event.ticket_id]
+def _subject(event: AuditEvent, references: References) -> ReviewedSubject:
+    if event.ticket_id in references.tickets:
+        display_id, title = references.tickets[event.ticket_id]
         return ReviewedSubject(display_id, title, f"/tickets/{display_id}")
-    one = around.pages.get(event.target_id or "")
-    if one is not None:
-        return ReviewedSubject(
-            "Wiki", one.title, address_of(one.key, one.slug, event.target_id or "")
-        )
+    page_id = event.target_id or ""
+    wiki_page = references.pages.get(page_id)
+    if wiki_page is not None:
+        href = address_of(wiki_page.key, wiki_page.slug, page_id)
+        return ReviewedSubject("Wiki", wiki_page.title, href)
     return ReviewedSubject("", event.target_kind.replace("_", " ").capitalize(), "")
 
 
-def _deed(event: AuditEvent, around: Around, names: Mapping[str, str]) -> ReviewedChange:
+def _change(event: AuditEvent, references: References, names: Mapping[str, str]) -> ReviewedChange:
     if event.event_type.startswith(OF_TICKETS):
         words = feed.sentence(_mapping(event), event.ticket_id or "", names)
         words = words.replace("this ticket", "it").replace(" this ", " it ")
     else:
         words = sentence(event.event_type, event.payload, None)
-    is_undone = event.id in around.undone
+    is_undone = event.id in references.undone
     return ReviewedChange(
         id=event.id,
         at=event.created_at,
@@ -146,19 +145,19 @@ def _deed(event: AuditEvent, around: Around, names: Mapping[str, str]) -> Review
         is_undone=is_undone,
         may_be_undone=not is_undone
         and may_be_undone(event.event_type, event.actor_user_id, actor().user_id),
-        diff=_diff(event, around),
+        diff=_diff(event, references),
         said=event.payload.get("body") or "" if event.event_type == "comment.created" else "",
     )
 
 
-def _diff(event: AuditEvent, around: Around) -> Diff | None:
-    """What a text says now and did not before."""
+def _diff(event: AuditEvent, references: References) -> Diff | None:
+    """The difference between the old and the new text, if the event changed one."""
     if event.event_type == "comment.updated":
         return compare(event.payload["previous_body"], event.payload["body"])
     if event.event_type == "wiki.updated" and event.payload["body_changed"]:
         number, page_id = event.payload["revision_number"], event.target_id or ""
-        before, after = (around.bodies.get((page_id, at), "") for at in (number - 1, number))
-        return compare(before, after)
+        before = references.bodies.get((page_id, number - 1), "")
+        return compare(before, references.bodies.get((page_id, number), ""))
     change = event.payload.get("changes", {}).get("body")
     if event.event_type == "ticket.updated" and change:
         return compare(change["from"], change["to"])

@@ -17,9 +17,7 @@ from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.projects.pages.blueprint import project_of
-from app.projects.pages.settings import ADDRESS as LABELS_ADDRESS
-from app.projects.pages.settings import STATES_ADDRESS, labels_done, states_done
+from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, listing
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
@@ -194,7 +192,7 @@ def _why(skipped: Sequence[BulkOutcome]) -> str:
     return "; ".join(reasons)
 
 
-@pages.post(f"{STATES_ADDRESS}/<state_id>/replace")
+@pages.post(f"{STATES.rule}/<state_id>/replace")
 def replace_state(key: str, state_id: str) -> Response:
     project = project_of(key)
     # The rows of the list cannot show messages, so all are shown above the form.
@@ -206,10 +204,10 @@ def replace_state(key: str, state_id: str) -> Response:
     def work(present: Actor) -> None:
         bulk.replace_state(present, project.id, state_id, into_state_id=into)
 
-    return states_done(project, form, work, said="Tickets moved, state deleted")
+    return STATES.run(project, form, work, undo_text="Tickets moved, state deleted")
 
 
-@pages.post(f"{LABELS_ADDRESS}/merge")
+@pages.post(f"{LABELS.rule}/merge")
 def merge_labels(key: str) -> Response:
     project = project_of(key)
     fields = ("label_id", "into_label_id")
@@ -222,4 +220,4 @@ def merge_labels(key: str) -> Response:
         into = form.value("into_label_id")
         bulk.merge_label(present, project.id, form.value("label_id"), into_label_id=into)
 
-    return labels_done(project, form, work, said="Labels merged")
+    return LABELS.run(project, form, work, undo_text="Labels merged")

@@ -10,14 +10,14 @@ from flask import Response, request
 from sqlalchemy import ColumnElement
 from werkzeug.datastructures import MultiDict
 
-from app.accounts import preferences
+from app.accounts import personal
 from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
-from app.projects.pages.blueprint import project_of
+from app.projects.pages import project_of
 from app.tickets import board_sidebar, listing
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Row, Sort
@@ -271,7 +271,7 @@ def choose_columns() -> Response:
     shown = request.form.getlist("shown")
     hidden = choices.hiding(name for name in choices.COLUMNS if name not in shown)
     preference = {choices.HIDDEN: hidden}
-    write(lambda present: preferences.choose(present, preference))
+    write(lambda present: personal.choose(present, preference))
     back, query = request.form.get("back", ""), request.form.get("query", "")
     back = safe_next(f"{back}?{query}" if query else back)
     return choices.carry(go(back), preference)

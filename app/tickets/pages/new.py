@@ -11,7 +11,7 @@ from app.core.ids import is_display_id
 from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject
-from app.projects.pages.blueprint import project_of
+from app.projects.pages import project_of
 from app.tickets import creating, loaders, page_queries, quick
 from app.tickets.board_sidebar import all_users, board_sidebar
 from app.tickets.fields import UPDATED

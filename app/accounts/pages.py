@@ -1,0 +1,284 @@
+"""The pages of accounts: first-run setup, login, one's own profile, and people."""
+
+from flask import Blueprint, Response, g, request
+
+from app.accounts import login, personal, sessions, setup, users
+from app.accounts.builders import user_json
+from app.accounts.identity import COOKIE
+from app.accounts.schemas import ChangePasswordBody, LoginBody, SetupBody, UserCreate, UserPatch
+from app.accounts.sessions import OpenedSession, Peer
+from app.config import settings_at_hand
+from app.core.errors import Conflict, InvalidCredentials, InvalidField, NotFound, RateLimited
+from app.database.session import reading
+from app.web import choices, guard
+from app.web.forms import Form, attempt, load_form
+from app.web.guard import actor, public, safe_next, write
+from app.web.render import go, is_htmx, page, partial
+
+pages = Blueprint("accounts_pages", __name__)
+
+SESSIONS = "/profile/sessions"
+PEOPLE = "/people"
+# People on one page.
+SHOWN = 200
+
+
+def _peer() -> Peer:
+    """The client of this request, as login verbs take it."""
+    client = guard.client()
+    return Peer(client.address, client.user_agent, client.is_local)
+
+
+@pages.get("/setup")
+@public()
+def setup_page() -> Response:
+    return _show_setup(Form()) if _needs_setup() else go("/login")
+
+
+@pages.post("/setup")
+@public()
+def set_up() -> Response:
+    if not _needs_setup():
+        return go("/login")
+    form = load_form(SetupBody)
+    opened: list[OpenedSession] = []
+    is_done = attempt(
+        form,
+        lambda: opened.append(
+            setup.set_up_admin(actor(), **form.data, peer=_peer(), settings=settings_at_hand())
+        ),
+    )
+    # The first steps (``app/sample``) follow.
+    return _enter(opened[0], "/start") if is_done else _show_setup(form, status=422)
+
+
+def _show_setup(form: Form, status: int = 200) -> Response:
+    return page("accounts/setup.html", form=form, needs_code=not _peer().is_local, status=status)
+
+
+def _needs_setup() -> bool:
+    with reading():
+        return setup.setup_status(actor())
+
+
+@pages.get("/login")
+@public(wants_actor=True)
+def login_page() -> Response:
+    """Show the form; a person who is logged in goes on, and a new installation goes to setup."""
+    target = safe_next(request.args.get("next"))
+    if actor().is_human:
+        return go(target)
+    if _needs_setup():
+        return go("/setup")
+    return _show_login(Form(), target)
+
+
+@pages.post("/login")
+@public(wants_actor=True)
+def log_in() -> Response:
+    target = safe_next(request.form.get("next"))
+    form = load_form(LoginBody)
+    headers: dict[str, str] = {}
+    status, wait = 422, 0
+    if not form.errors:
+        try:
+            opened = login.log_in(actor(), **form.data, peer=_peer(), settings=settings_at_hand())
+            return _enter(opened, target)
+        except InvalidCredentials as error:
+            form.refuse("", error.message)
+        except RateLimited as error:
+            status, headers = error.status, error.headers
+            wait = int(headers["Retry-After"])
+            minutes = -(-wait // 60)
+            unit = "minute" if minutes == 1 else "minutes"
+            form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
+    response = _show_login(form, target, status, wait)
+    response.headers.update(headers)
+    return response
+
+
+def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
+    """The form, disabled for ``wait`` seconds.
+
+    It is a fragment where htmx asks, which it does on a page whose session ended.
+    """
+    if is_htmx():
+        return partial("accounts/again.html", form=form, status=status)
+    return page("accounts/login.html", form=form, next=target, wait=wait, status=status)
+
+
+def _enter(opened: OpenedSession, target: str) -> Response:
+    """Go to ``target`` with the cookies of the session and of the person's choices."""
+    with reading():
+        chosen = personal.choices_of(opened.user.id)
+    response = choices.carry(go(target), chosen)
+    g.fresh_cookie = True
+    # The attributes are those that REST sets.
+    response.set_cookie(
+        COOKIE,
+        opened.token,
+        max_age=opened.max_age,
+        httponly=True,
+        secure=settings_at_hand().cookie_secure,
+        samesite="Lax",
+    )
+    return response
+
+
+@pages.post("/logout")
+@public(wants_actor=True)
+def log_out() -> Response:
+    if actor().is_human:
+        write(login.log_out)
+    response = go("/login")
+    response.delete_cookie(
+        COOKIE, httponly=True, secure=settings_at_hand().cookie_secure, samesite="Lax"
+    )
+    # Text that scripts keep in the browser is cleared too.
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
+
+
+@pages.get("/profile")
+def profile() -> Response:
+    return _show_profile()
+
+
+def _show_profile(
+    *, name_form: Form | None = None, password_form: Form | None = None, status: int = 200
+) -> Response:
+    with reading():
+        user, _ = users.current_user(actor())
+        session_count = len(sessions.list_own(actor()))
+    ended = request.args.get("ended", "")
+    return page(
+        "accounts/profile.html",
+        user=user_json(user),
+        session_count=session_count,
+        name_form=name_form,
+        password_form=password_form,
+        saved=request.args.get("saved", ""),
+        ended=int(ended) if ended.isascii() and ended.isdigit() and len(ended) < 5 else 0,
+        status=status,
+    )
+
+
+@pages.post("/profile/preferences")
+def save_preferences() -> Response:
+    """Store the choices for the person, and set them as cookies of this browser."""
+    # Other pages change these two, so the form keeps them.
+    kept = {name: choices.chosen()[name] for name in (choices.PROJECT, choices.HIDDEN)}
+    sent = {"keys": "off"} | kept | request.form.to_dict()
+    if "forget_project" in sent:
+        sent[choices.PROJECT] = ""
+    chosen = choices.DEFAULTS | choices.cleaned(sent)
+    write(lambda person: personal.choose(person, chosen))
+    return choices.carry(go("/profile"), chosen)
+
+
+@pages.post("/profile/name")
+def save_name() -> Response:
+    form = load_form(UserPatch, keep_empty=True)
+    fields = {"display_name": form.data.get("display_name", "")}
+    is_done = attempt(
+        form, lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), **fields)
+    )
+    return go("/profile?saved=name") if is_done else _show_profile(name_form=form, status=422)
+
+
+@pages.get("/profile/password")
+def password() -> Response:
+    """Go to the profile, which has the form; a reload after a refusal requests this address."""
+    return go("/profile")
+
+
+@pages.post("/profile/password")
+def save_password() -> Response:
+    form = load_form(ChangePasswordBody)
+    ended: list[int] = []
+    is_done = attempt(
+        form,
+        lambda: ended.append(
+            users.change_password(actor(), **form.data, peer=_peer(), settings=settings_at_hand())
+        ),
+    )
+    if not is_done:
+        return _show_profile(password_form=form, status=422)
+    return go(f"/profile?saved=password&ended={ended[0]}")
+
+
+@pages.get(SESSIONS)
+def session_list() -> Response:
+    with reading():
+        own = sessions.list_own(actor())
+    shown = [
+        {
+            "id": row.id,
+            "user_agent": row.user_agent,
+            "created_at": row.created_at,
+            "last_seen_at": row.last_seen_at,
+            "is_current": row.id == actor().session_id,
+        }
+        for row in own
+    ]
+    shown.sort(key=lambda row: not row["is_current"])
+    return page("accounts/sessions.html", sessions=shown, ended="ended" in request.args)
+
+
+@pages.post(f"{SESSIONS}/end-others")
+def end_others() -> Response:
+    write(sessions.end_others)
+    return go(f"{SESSIONS}?ended")
+
+
+@pages.post(f"{SESSIONS}/<session_id>/end")
+def end(session_id: str) -> Response:
+    """End one session; a session that is gone already is no error."""
+    try:
+        write(lambda person: sessions.end_own(person, session_id))
+    except NotFound:
+        return go(SESSIONS)
+    return go(f"{SESSIONS}?ended")
+
+
+@pages.get(PEOPLE)
+def people() -> Response:
+    return _show_people(Form())
+
+
+@pages.post(PEOPLE)
+def add_person() -> Response:
+    form = load_form(UserCreate)
+    is_done = attempt(
+        form, lambda: users.create_user(actor(), **form.data, settings=settings_at_hand())
+    )
+    return go(PEOPLE) if is_done else _show_people(form, status=422)
+
+
+@pages.post("/people/<user_id>/active")
+def set_active(user_id: str) -> Response:
+    is_active = request.form.get("is_active") == "true"
+    try:
+        users.update_user(actor(), user_id, settings=settings_at_hand(), is_active=is_active)
+    except Conflict as error:
+        return _show_people(Form(), refused=error.message, status=409)
+    return go(safe_next(request.form.get("back", PEOPLE)))
+
+
+def _show_people(form: Form, *, refused: str = "", status: int = 200) -> Response:
+    cursor = request.args.get("cursor") or None
+    try:
+        with reading():
+            listed = users.list_users(actor(), limit=SHOWN, cursor=cursor, humans_only=True)
+    except InvalidField:
+        # The cursor is broken: start at the first page.
+        return go(PEOPLE)
+    return page(
+        "accounts/people.html",
+        people=listed.data,
+        here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
+        next_cursor=listed.next_cursor,
+        form=form,
+        refused=refused,
+        status=status,
+    )

@@ -1,0 +1,298 @@
+"""The pages of bots: all of them with their tokens, and which of them see a project."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Blueprint, Response, g, request
+from sqlalchemy import bindparam, case, func, select
+
+from app.accounts.builders import bot_json
+from app.audit.models import ToolInvocation
+from app.bots import service
+from app.bots.clients import CLIENTS
+from app.bots.rules import keys_of, may_do
+from app.bots.schemas import BotCreate
+from app.bots.service import IssuedBot
+from app.config import settings_at_hand
+from app.core.actor import Access, Actor, operation
+from app.core.clock import HOUR_MS, now_ms
+from app.core.errors import Conflict, Gone, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.database.session import Prepared, reading
+from app.projects.loaders import SeenProject
+from app.projects.pages import offered_projects, project_of
+from app.tickets import service as tickets_service
+from app.tickets import stalled_bots
+from app.tickets.models import Ticket
+from app.web.forms import Form, load_form, submit
+from app.web.guard import actor, safe_next, write
+from app.web.render import go, html, is_htmx, page, render
+
+pages = Blueprint("bots_pages", __name__)
+
+BOTS = "/bots"
+BOTS_OF_PROJECT = "/projects/<key>/settings/bots"
+# Bots that one page lists.
+SHOWN = 200
+# Tickets that one deactivation unassigns; each writes an event of its own.
+MOST_UNASSIGNED = 500
+
+# The histogram of calls: its hours, and the height of the busiest one.
+HOURS = 24
+HEIGHT = 20
+
+_hour = (ToolInvocation.created_at // HOUR_MS).label("hour")
+_CALLS = Prepared(
+    select(
+        ToolInvocation.bot_user_id,
+        _hour,
+        func.count().label("calls"),
+        func.sum(case((ToolInvocation.result_status == "ok", 0), else_=1)).label("errors"),
+    )
+    .where(ToolInvocation.created_at >= bindparam("since"))
+    .group_by(ToolInvocation.bot_user_id, _hour)
+)
+
+
+@dataclass(slots=True)
+class CallHistogram:
+    """The calls of one bot by hour, the current hour last, and how many of them failed."""
+
+    hours: list[int] = field(default_factory=lambda: [0] * HOURS)
+    errors: int = 0
+
+    @property
+    def calls(self) -> int:
+        return sum(self.hours)
+
+    @property
+    def bars(self) -> list[tuple[int, int]]:
+        """The hours with calls, each with the height of its bar."""
+        most = max(self.hours)
+        return [
+            (hour, max(2, round(calls * HEIGHT / most)))
+            for hour, calls in enumerate(self.hours)
+            if calls
+        ]
+
+
+@operation(Access.HUMAN)
+def call_histograms(actor: Actor) -> dict[str, CallHistogram]:
+    """The histogram of every bot that called within a day, by its id."""
+    last = now_ms() // HOUR_MS
+    first = last - HOURS + 1
+    histograms: dict[str, CallHistogram] = {}
+    for row in _CALLS.all(since=first * HOUR_MS):
+        histogram = histograms.setdefault(row.bot_user_id, CallHistogram())
+        # A call that arrives during this query can be of the next hour.
+        histogram.hours[min(row.hour, last) - first] += row.calls
+        histogram.errors += row.errors
+    return histograms
+
+
+@pages.get(BOTS)
+def index() -> Response:
+    return _show(Form())
+
+
+@pages.post(BOTS)
+def create() -> Response:
+    """Create a bot and show its token.
+
+    The form sent twice is refused for its username: the response holds a secret, so it is not
+    stored to be replayed.
+    """
+    form, issued = create_from_form()
+    return _show(form, status=422) if issued is None else _show(Form(), issued=issued)
+
+
+def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
+    """The list of bots; only this response shows the token that was issued."""
+    # A broken cursor must not lose a token.
+    cursor = None if issued else request.args.get("cursor") or None
+    try:
+        with reading():
+            listed = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
+            projects = offered_projects()
+            pause = service.current_pause(actor())
+            histograms = call_histograms(actor())
+    except InvalidField:
+        # The cursor is broken: start at the first page.
+        return go(BOTS)
+    return page(
+        "bots/index.html",
+        bots=[
+            {**bot, "project_keys": keys_of(bot["project_ids"], projects)} for bot in listed.data
+        ],
+        here=f"{BOTS}?cursor={cursor}" if cursor else "",
+        next_cursor=listed.next_cursor,
+        projects=projects,
+        form=form,
+        reveal=reveal_of(issued) if issued is not None else None,
+        pause=pause,
+        pulses=histograms,
+        status=status,
+    )
+
+
+def create_from_form() -> tuple[Form, IssuedBot | None]:
+    """Create the bot of this request's form; None where the form is refused."""
+    form = load_form(BotCreate)
+    load_allowlist(form)
+    issued: list[IssuedBot] = []
+
+    def work(person: Actor) -> None:
+        issued[:] = [service.create_bot(person, **form.data, settings=settings_at_hand())]
+
+    return form, issued[0] if submit(form, work) else None
+
+
+def load_allowlist(form: Form) -> None:
+    """Take the allowlist from the form: either all projects, or at least one."""
+    if "all_projects" in request.form:
+        form.data["project_ids"] = []
+    elif not form.data.get("project_ids"):
+        form.refuse("project_ids", "Choose a project, or all of them.")
+
+
+def reveal_of(issued: IssuedBot) -> dict[str, Any]:
+    """The context of ``bots/_reveal.html``; marks the response as one that shows a secret."""
+    g.shows_secret = True
+    settings = settings_at_hand()
+    address = f"{settings.base_url}/mcp/bot/{issued.plaintext}/mcp"
+    texts = [(client, client.text(address, settings.service_name)) for client in CLIENTS]
+    return {
+        "bot": bot_json(issued.user, issued.token),
+        "token": issued.plaintext,
+        "base_url": settings.base_url,
+        "address": address,
+        "common": [(client, text) for client, text in texts if client.is_common],
+        "others": [(client, text) for client, text in texts if not client.is_common],
+    }
+
+
+@pages.get("/bots/new/wording")
+def wording() -> Response:
+    """Describe in words the bot that the form would create, and whether its username is taken."""
+    username = request.args.get("username", "").strip().lower()[:64] or "The bot"
+    chosen = request.args.getlist("project_ids")
+    is_everywhere = "all_projects" in request.args
+    with reading():
+        keys = [project["key"] for project in offered_projects() if project["id"] in chosen]
+        taken = username if service.is_taken(actor(), username) else ""
+    if is_everywhere or keys:
+        sentences = may_do(
+            username,
+            request.args.get("mode", "read"),
+            [] if is_everywhere else keys,
+            global_wiki=settings_at_hand().bot_can_edit_global_wiki_default,
+        )
+    else:
+        sentences = "Choose at least one project."
+    return html(render("bots/_wording.html", wording=sentences, taken=taken))
+
+
+@pages.post("/bots/pausing")
+def switch() -> Response:
+    action = request.form.get("action")
+    if action == "pause":
+        write(service.pause_bots)
+    elif action == "resume":
+        write(service.resume_bots)
+    return go(BOTS)
+
+
+@pages.post("/bots/<bot_id>")
+def change(bot_id: str) -> Response:
+    """Rotate or revoke the token, or activate or deactivate the bot."""
+    action = request.form.get("action")
+    back = safe_next(request.form.get("back", BOTS))
+    if action == "rotate":
+        issued: IssuedBot = write(lambda person: service.rotate_token(person, bot_id))
+        return _show(Form(), issued=issued)
+    if action == "revoke":
+        # A bot without a token is what the person asked for.
+        with suppress(Conflict):
+            write(lambda person: service.revoke_token(person, bot_id))
+    elif action in ("activate", "deactivate"):
+        is_active = action == "activate"
+        releases = not is_active and "release" in request.form
+
+        def work(person: Actor) -> None:
+            bot = service.update_bot(person, bot_id, is_active=is_active)
+            if releases:
+                unassign_all(person, bot.user.id)
+
+        write(work)
+    return go(back)
+
+
+@pages.post("/bots/<bot_id>/release")
+def release_ticket(bot_id: str) -> Response:
+    ticket_id = request.form.get("ticket_id", "")
+    write(lambda person: unassign(person, bot_id, ticket_id))
+    with reading():
+        username = service.get_bot(actor(), bot_id).user.username
+    return go(
+        safe_next(request.form.get("back")) if "back" in request.form else f"/bots/{username}"
+    )
+
+
+@operation(Access.HUMAN)
+def unassign(actor: Actor, bot_id: str, ticket_id: str) -> None:
+    """Unassign a ticket, unless another user holds it; raises NotFound or Gone."""
+    # An update without fields locks the ticket, so that its assignee stays as read.
+    ticket: Ticket = tickets_service.update_ticket(actor, ticket_id)
+    if ticket.assignee_user_id == as_uuid(bot_id):
+        tickets_service.update_ticket(actor, ticket_id, assignee_user_id=None)
+
+
+@operation(Access.HUMAN)
+def unassign_all(actor: Actor, bot_id: str) -> int:
+    """Unassign the first 500 open tickets of a bot; returns their number.
+
+    Tickets that were deleted or assigned to others meanwhile stay as they are.
+    """
+    held = stalled_bots.held_by(actor, bot_id, MOST_UNASSIGNED)
+    for ticket in held:
+        with suppress(NotFound, Gone):
+            unassign(actor, bot_id, ticket.id)
+    return len(held)
+
+
+@pages.get(BOTS_OF_PROJECT)
+def of_project(key: str) -> Response:
+    return _show_in_project(project_of(key), Form())
+
+
+@pages.post(BOTS_OF_PROJECT)
+def change_in_project(key: str) -> Response:
+    """Let a bot into the project, or take the project off its allowlist."""
+    project = project_of(key)
+    bot_id = request.form.get("bot_id", "")
+    verb = service.shut_out if "remove" in request.form else service.let_in
+    form = Form(shown=frozenset({"bot_id"}))
+    if not bot_id:
+        form.refuse("bot_id", "Choose a bot.")
+    if submit(form, lambda person: verb(person, bot_id, project.id)) and not is_htmx():
+        return go(f"/projects/{project.key}/settings/bots")
+    return _show_in_project(project, form)
+
+
+def _show_in_project(project: SeenProject, form: Form) -> Response:
+    """The bots whose allowlist admits the project, and the active ones that can be let in."""
+    with reading():
+        bots = service.list_bots(actor(), limit=SHOWN, cursor=None).data
+    bots.sort(key=lambda bot: (not bot["is_active"], bot["display_name"].casefold()))
+    inside = [bot for bot in bots if not bot["project_ids"] or project.id in bot["project_ids"]]
+    outside = [bot for bot in bots if bot["is_active"] and bot not in inside]
+    return page(
+        "projects/settings_bots.html",
+        block="bots",
+        project=project,
+        bots=inside,
+        others=[(bot["id"], f"{bot['display_name']} ({bot['username']})") for bot in outside],
+        form=form,
+        status=422 if form.errors else 200,
+    )
