@@ -177,6 +177,14 @@ def refused_start(instance: Path, port: int, **settings: Any) -> str:
     return ended.stderr.strip().splitlines()[-1]
 
 
+def is_healthy(served: Served) -> bool:
+    """Whether it answers."""
+    try:
+        return served.request("GET", "/healthz", timeout=2).status == 200
+    except OSError:
+        return False
+
+
 def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
     """Wait until the condition is true; its value."""
     deadline = time.monotonic() + seconds
