@@ -6,15 +6,19 @@ release whose pages nobody opened is not tested.
 
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from app.serving.parent import CRASH_SECONDS
 from tests.browser.desk import Desk, open_desk
 from tests.browser.furniture import furnish
-from tests.support.serving import Served, serving
+from tests.support.databases import empty_sqlite
+from tests.support.serving import Served, is_healthy, serving, until
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -44,11 +48,34 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
+    """Empties the one server of all modules, which takes less than to start another.
+
+    Its worker is replaced, so that nothing is kept in memory of what was there.
+    """
+    instance = tmp_path_factory.mktemp("browser") / "instance"
+    with serving(instance) as served:
+        replaced_at = -CRASH_SECONDS
+
+        def run() -> Served:
+            nonlocal replaced_at
+            # A server whose workers die faster ends.
+            until(lambda: time.monotonic() - replaced_at > CRASH_SECONDS)
+            empty_sqlite(instance / "docket.db")
+            (worker,) = served.workers()
+            os.kill(worker, signal.SIGKILL)
+            until(lambda: served.workers() not in ([], [worker]) and is_healthy(served))
+            replaced_at = time.monotonic()
+            return served
+
+        yield run
+
+
 @pytest.fixture(scope="module")
-def served(tmp_path_factory) -> Iterator[Served]:
-    """A server of this module's own, on SQLite."""
-    with serving(tmp_path_factory.mktemp("browser") / "instance") as running:
-        yield running
+def served(anew) -> Served:
+    """A server on SQLite, which nobody has set up."""
+    return anew()
 
 
 @pytest.fixture
