@@ -136,7 +136,7 @@ def indexed(app, monkeypatch):
 
 
 @settings(
-    max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(DOCS, st.lists(PIECES, min_size=1, max_size=8))
 def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):

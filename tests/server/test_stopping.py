@@ -119,7 +119,7 @@ def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_p
 
 
 # How many servers are stopped; 200 take ten minutes.
-STOPS = int(os.environ.get("STOPS", "8"))
+STOPS = int(os.environ.get("STOPS", "4"))
 
 
 @pytest.mark.parametrize("to_group", [False, True])
