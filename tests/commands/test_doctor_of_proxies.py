@@ -8,11 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from app import create_app
 from app.accounts import arrival
 from app.config import Settings
 from tests.commands.test_moving import KEY, command
-from tests.support.databases import settings_for
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.at_the_door
@@ -67,25 +65,14 @@ def kept(forwarded, _client):
 
 @pytest.fixture(scope="module")
 def trusting(tmp_path_factory):
-    """A server that trusts so many proxies, and runs ``flask doctor`` beside it."""
+    """A server that trusts so many proxies, and the directory of its instance."""
     with ExitStack() as held:
 
         @cache
         def start(trusted):
             instance = tmp_path_factory.mktemp("doctor") / "instance"
             settings = {"SECRET_KEY": KEY, "TRUSTED_PROXIES": trusted}
-            served = held.enter_context(serving(instance, **settings))
-
-            def doctor(base_url, secret_key=KEY):
-                changes = {"secret_key": secret_key, "base_url": base_url}
-                app = create_app(
-                    settings_for(f"sqlite:///{instance / 'docket.db'}", instance, **changes)
-                )
-                done = app.test_cli_runner().invoke(args=["doctor"])
-                assert done.exit_code == 1, (done.output, done.exception)
-                return done.output
-
-            return served, doctor
+            return held.enter_context(serving(instance, **settings)), instance
 
         yield start
 
@@ -104,12 +91,12 @@ def trusting(tmp_path_factory):
     ],
 )
 def test_what_arrives_is_said_with_what_to_do(trusting, trusted, adding, said):
-    served, doctor = trusting(trusted)
+    served, instance = trusting(trusted)
     if adding is None:
-        found = doctor(served.url)
+        found = command(instance, "doctor", code=1, BASE_URL=served.url)
     else:
         with proxy(served.port, adding) as url:
-            found = doctor(url)
+            found = command(instance, "doctor", code=1, BASE_URL=url)
     # Nobody was set up, so there is something to do in any case.
     assert "FAIL people" in found
     assert said in found
@@ -117,8 +104,9 @@ def test_what_arrives_is_said_with_what_to_do(trusting, trusted, adding, said):
 
 @pytest.mark.parametrize("trusted", [0, 1, 2])
 def test_a_server_with_another_secret_key_is_another_server(trusting, trusted):
-    served, doctor = trusting(trusted)
-    found = doctor(served.url, "another secret key of the tests, as long")
+    served, instance = trusting(trusted)
+    another = "another secret key of the tests, as long"
+    found = command(instance, "doctor", code=1, SECRET_KEY=another, BASE_URL=served.url)
     assert "is no server with this SECRET_KEY" in found
 
 
