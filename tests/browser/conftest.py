@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from app.serving.parent import CRASH_SECONDS
-from tests.browser.desk import Desk, open_desk
-from tests.browser.furniture import furnish
+from tests.browser.browser_page import BrowserPage, open_page
+from tests.browser.seed import seed
 from tests.support.databases import empty_sqlite
 from tests.support.serving import Served, is_healthy, serving, until
 
@@ -79,37 +79,37 @@ def served(anew) -> Served:
 
 
 @pytest.fixture
-def desk(browser, furnished) -> Iterator[Desk]:
-    """Ada at her desk: logged in, light theme, a wide screen. No errors may reach the console."""
-    yield from open_desk(browser, furnished)
+def wide(browser, seeded) -> Iterator[BrowserPage]:
+    """Ada on a wide screen: logged in, light theme. No errors may reach the console."""
+    yield from open_page(browser, seeded)
 
 
 @pytest.fixture(scope="module")
-def visiting(browser, furnished) -> Iterator[Desk]:
+def visiting(browser, seeded) -> Iterator[BrowserPage]:
     """One page for all tests of a module that only look: opening one costs more than a visit."""
-    yield from open_desk(browser, furnished)
+    yield from open_page(browser, seeded)
 
 
 @pytest.fixture(scope="module")
-def visiting_by_phone(browser, furnished) -> Iterator[Desk]:
+def visiting_by_phone(browser, seeded) -> Iterator[BrowserPage]:
     """One phone for all tests of a module that only look."""
-    yield from open_desk(browser, furnished, **PHONE)
+    yield from open_page(browser, seeded, **PHONE)
 
 
 @pytest.fixture
-def visitor(visiting) -> Iterator[Desk]:
+def visitor(visiting) -> Iterator[BrowserPage]:
     """Ada, who opens pages and changes nothing."""
     yield from on_one_page(visiting)
 
 
 @pytest.fixture
-def phone_visitor(visiting_by_phone) -> Iterator[Desk]:
+def phone_visitor(visiting_by_phone) -> Iterator[BrowserPage]:
     """Ada, who looks at pages on her phone."""
     visiting_by_phone.page.set_viewport_size(PHONE["viewport"])
     yield from on_one_page(visiting_by_phone)
 
 
-def on_one_page(shared: Desk) -> Iterator[Desk]:
+def on_one_page(shared: BrowserPage) -> Iterator[BrowserPage]:
     """A page that others had before; what reaches the console fails the test it does so in."""
     yield shared
     found = shared.problems.copy()
@@ -118,18 +118,18 @@ def on_one_page(shared: Desk) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def phone(browser, furnished) -> Iterator[Desk]:
+def phone(browser, seeded) -> Iterator[BrowserPage]:
     """Ada with a phone in her hand."""
-    yield from open_desk(browser, furnished, **PHONE)
+    yield from open_page(browser, seeded, **PHONE)
 
 
 @pytest.fixture
-def plain(browser, furnished) -> Iterator[Desk]:
+def plain(browser, seeded) -> Iterator[BrowserPage]:
     """Ada with JavaScript switched off."""
-    yield from open_desk(browser, furnished, java_script_enabled=False)
+    yield from open_page(browser, seeded, java_script_enabled=False)
 
 
 @pytest.fixture(scope="module")
-def furnished(served):
+def seeded(served):
     """A set-up server with a project in which work goes on."""
-    return furnish(served)
+    return seed(served)

@@ -10,7 +10,7 @@ import pytest
 
 from app.accounts import arrival
 from app.config import Settings
-from tests.commands.test_moving import KEY, command
+from tests.commands.test_copy_and_restore import KEY, command
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.at_the_door

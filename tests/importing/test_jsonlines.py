@@ -12,10 +12,11 @@ from sqlalchemy import func, select
 from app.audit.models import AuditEvent
 from app.database.session import reading, session
 from app.tickets.models import Ticket
+from tests.conftest import REAL_DATA
 from tests.support.cast import Cast
 from tests.support.story import ok, walk
 
-REAL = Path(__file__).parents[4] / "shared" / "data" / "real" / "issues.jsonl"
+REAL = REAL_DATA / "issues.jsonl"
 
 
 def run(app: Flask, path: Path, *options: str) -> Any:
