@@ -20,6 +20,8 @@ from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, refused_start, serving, unused_port
 from tests.support.workspace import Owner, owner_of
 
+pytestmark = pytest.mark.slow
+
 KEY = "a secret key of the tests, long enough"
 
 

@@ -13,7 +13,7 @@ from app.config import Settings
 from tests.commands.test_copy_and_restore import KEY, command
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 
 @contextmanager

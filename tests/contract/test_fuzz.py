@@ -25,6 +25,8 @@ from schemathesis.specs.openapi.checks import (
 from app import registry
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
+pytestmark = pytest.mark.slow
+
 OPERATIONS = sorted(registry.routes().routes)
 REQUESTS = int(os.environ.get("CASES", "800"))
 # The humans may do most, so most is asked by one; the others are five kinds of caller with them.

@@ -16,6 +16,8 @@ from app.database import connect
 from app.database.session import Prepared, db, reading, run_write, session
 from tests.support.databases import postgres_database
 
+pytestmark = pytest.mark.slow
+
 TERMINATE = text("SELECT pg_terminate_backend(:pid, 5000)")
 
 

@@ -11,6 +11,8 @@ from app.jobs.sweeping import SWEEPERS
 from tests.support.serving import until
 from tests.support.story import events
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def soon(monkeypatch):

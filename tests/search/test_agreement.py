@@ -19,6 +19,8 @@ from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, with
 from app.search.parsing import parse
 from app.search.ranking import all_tiers, some_of_all_tiers, tiers, wanted
 
+pytestmark = pytest.mark.slow
+
 # Few words, so that they meet; of several scripts, stems and beginnings.
 WORDS = (
     *("run", "running", "runs", "runner", "gate", "gates", "gateway", "a", "an", "über", "uber"),

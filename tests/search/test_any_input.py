@@ -1,5 +1,6 @@
 """No input is an error, whatever is indexed and whatever is asked."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -7,6 +8,8 @@ from app.core.actor import Actor, ActorKind
 from app.database.session import reading
 from app.search import service
 from tests.support.story import make_ticket, ok
+
+pytestmark = pytest.mark.slow
 
 SYNTAX = st.sampled_from(
     [*"\"'-*():^|&!<>%_\\~+#@,;·¡¢£¥°§¶¤¬¦×÷ \t\n\r", "AND", "OR", "NOT", "NEAR"]

@@ -15,6 +15,8 @@ from app.serving import asgi
 from app.serving.asgi import Application
 from app.serving.environ import environ_of
 
+pytestmark = pytest.mark.one_database
+
 LIMIT = 65_536
 
 
