@@ -13,8 +13,11 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
 
+# Each test process, and each server that tests start, would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup install run test check torture soak fuzz bench screenshots format audit lock
+.PHONY: help setup install run test test-fast check torture soak fuzz bench screenshots format audit lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +31,10 @@ run: $(V)/.stamp ## Serve on HOST:PORT (127.0.0.1:8000), data in instance/
 
 test: $(V)/.stamp-browser ## Run all tests on SQLite and PostgreSQL (T=path for some, ARGS=... for pytest)
 	@$(BIN)/python -m pytest --numprocesses 3 --dist worksteal $(T) $(ARGS)
+
+test-fast: $(V)/.stamp-test ## Run on SQLite what needs no server and no browser, in two minutes (T=path, ARGS=...)
+	@$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --db=sqlite -m "not slow" \
+		--ignore=tests/browser --ignore=tests/server $(T) $(ARGS)
 
 check: $(V)/.stamp-test ## Format, lint, types, import rules
 	$(BIN)/ruff format --check .

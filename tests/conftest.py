@@ -1,7 +1,7 @@
 """Fixtures for all tests: ``database``, ``app``, ``client``, ``cast`` and ``empty_url``.
 
-A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL, unless its
-file is marked ``at_the_door``: what it is about comes before any SQL.
+A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL, unless it
+is marked ``one_database``: no SQL has a part in what it is about.
 """
 
 import fcntl
@@ -35,7 +35,7 @@ def pytest_addoption(parser):
 def pytest_generate_tests(metafunc):
     chosen = metafunc.config.getoption("--db")
     kinds = KINDS if chosen == "both" else (chosen,)
-    if chosen == "both" and metafunc.definition.get_closest_marker("at_the_door"):
+    if chosen == "both" and metafunc.definition.get_closest_marker("one_database"):
         kinds = KINDS[:1]
     for name, scope in (("database", "session"), ("empty_url", "function")):
         if name in metafunc.fixturenames:

@@ -29,6 +29,8 @@ from tests.support import probes
 from tests.support.cast import Caller, make_cast
 from tests.support.receiver import receiving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(name="cast")
 def _cast(app):

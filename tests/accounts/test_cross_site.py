@@ -14,7 +14,7 @@ from tests.accounts.helpers import (
     new_bot,
 )
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = pytest.mark.one_database
 
 ME = f"{API}/auth/me"
 

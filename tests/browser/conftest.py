@@ -6,15 +6,19 @@ release whose pages nobody opened is not tested.
 
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.desk import Desk, open_desk
-from tests.browser.furniture import furnish
-from tests.support.serving import Served, serving
+from app.serving.parent import CRASH_SECONDS
+from tests.browser.browser_page import BrowserPage, open_page
+from tests.browser.seed import seed
+from tests.support.databases import empty_sqlite
+from tests.support.serving import Served, is_healthy, serving, until
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -44,45 +48,68 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
+    """Empties the one server of all modules, which takes less than to start another.
+
+    Its worker is replaced, so that nothing is kept in memory of what was there.
+    """
+    instance = tmp_path_factory.mktemp("browser") / "instance"
+    with serving(instance) as served:
+        replaced_at = -CRASH_SECONDS
+
+        def run() -> Served:
+            nonlocal replaced_at
+            # A server whose workers die faster ends.
+            until(lambda: time.monotonic() - replaced_at > CRASH_SECONDS)
+            empty_sqlite(instance / "docket.db")
+            (worker,) = served.workers()
+            os.kill(worker, signal.SIGKILL)
+            until(lambda: served.workers() not in ([], [worker]) and is_healthy(served))
+            replaced_at = time.monotonic()
+            return served
+
+        yield run
+
+
 @pytest.fixture(scope="module")
-def served(tmp_path_factory) -> Iterator[Served]:
-    """A server of this module's own, on SQLite."""
-    with serving(tmp_path_factory.mktemp("browser") / "instance") as running:
-        yield running
+def served(anew) -> Served:
+    """A server on SQLite, which nobody has set up."""
+    return anew()
 
 
 @pytest.fixture
-def desk(browser, furnished) -> Iterator[Desk]:
-    """Ada at her desk: logged in, light theme, a wide screen. No errors may reach the console."""
-    yield from open_desk(browser, furnished)
+def wide(browser, seeded) -> Iterator[BrowserPage]:
+    """Ada on a wide screen: logged in, light theme. No errors may reach the console."""
+    yield from open_page(browser, seeded)
 
 
 @pytest.fixture(scope="module")
-def visiting(browser, furnished) -> Iterator[Desk]:
+def visiting(browser, seeded) -> Iterator[BrowserPage]:
     """One page for all tests of a module that only look: opening one costs more than a visit."""
-    yield from open_desk(browser, furnished)
+    yield from open_page(browser, seeded)
 
 
 @pytest.fixture(scope="module")
-def visiting_by_phone(browser, furnished) -> Iterator[Desk]:
+def visiting_by_phone(browser, seeded) -> Iterator[BrowserPage]:
     """One phone for all tests of a module that only look."""
-    yield from open_desk(browser, furnished, **PHONE)
+    yield from open_page(browser, seeded, **PHONE)
 
 
 @pytest.fixture
-def visitor(visiting) -> Iterator[Desk]:
+def visitor(visiting) -> Iterator[BrowserPage]:
     """Ada, who opens pages and changes nothing."""
     yield from on_one_page(visiting)
 
 
 @pytest.fixture
-def phone_visitor(visiting_by_phone) -> Iterator[Desk]:
+def phone_visitor(visiting_by_phone) -> Iterator[BrowserPage]:
     """Ada, who looks at pages on her phone."""
     visiting_by_phone.page.set_viewport_size(PHONE["viewport"])
     yield from on_one_page(visiting_by_phone)
 
 
-def on_one_page(shared: Desk) -> Iterator[Desk]:
+def on_one_page(shared: BrowserPage) -> Iterator[BrowserPage]:
     """A page that others had before; what reaches the console fails the test it does so in."""
     yield shared
     found = shared.problems.copy()
@@ -91,18 +118,18 @@ def on_one_page(shared: Desk) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def phone(browser, furnished) -> Iterator[Desk]:
+def phone(browser, seeded) -> Iterator[BrowserPage]:
     """Ada with a phone in her hand."""
-    yield from open_desk(browser, furnished, **PHONE)
+    yield from open_page(browser, seeded, **PHONE)
 
 
 @pytest.fixture
-def plain(browser, furnished) -> Iterator[Desk]:
+def plain(browser, seeded) -> Iterator[BrowserPage]:
     """Ada with JavaScript switched off."""
-    yield from open_desk(browser, furnished, java_script_enabled=False)
+    yield from open_page(browser, seeded, java_script_enabled=False)
 
 
 @pytest.fixture(scope="module")
-def furnished(served):
+def seeded(served):
     """A set-up server with a project in which work goes on."""
-    return furnish(served)
+    return seed(served)

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.desk import watch
+from tests.browser.browser_page import watch
 from tests.support.serving import serving
 
 RULES = {
@@ -145,24 +145,24 @@ def test_what_opens_is_accessible(visitor, path, opener):
     assert findings_in_both(visitor.page) == []
 
 
-def test_what_keys_and_a_lost_session_open_is_accessible(desk):
-    desk.go("/projects/DEMO/board")
-    desk.page.locator(".card-title").first.focus()
-    desk.press("x")
-    expect(desk.page.locator("#bulk-count")).to_have_text("1")
-    assert findings_in_both(desk.page) == []
-    desk.page.context.clear_cookies()
-    desk.press("m", "Control+Enter")
-    expect(desk.page.get_by_role("dialog", name="You were logged out")).to_be_visible()
-    assert findings_in_both(desk.page) == []
+def test_what_keys_and_a_lost_session_open_is_accessible(wide):
+    wide.go("/projects/DEMO/board")
+    wide.page.locator(".card-title").first.focus()
+    wide.press("x")
+    expect(wide.page.locator("#bulk-count")).to_have_text("1")
+    assert findings_in_both(wide.page) == []
+    wide.page.context.clear_cookies()
+    wide.press("m", "Control+Enter")
+    expect(wide.page.get_by_role("dialog", name="You were logged out")).to_be_visible()
+    assert findings_in_both(wide.page) == []
 
 
 @pytest.mark.parametrize("path", ["/login", "/tickets/DEMO-2"])
-def test_the_way_in_is_accessible(desk, path):
-    desk.page.context.clear_cookies()
-    desk.go(path)
-    assert "/login" in desk.page.url
-    assert findings_in_both(desk.page) == []
+def test_the_way_in_is_accessible(wide, path):
+    wide.page.context.clear_cookies()
+    wide.go(path)
+    assert "/login" in wide.page.url
+    assert findings_in_both(wide.page) == []
 
 
 def test_the_first_minutes_of_a_new_installation(browser, tmp_path):

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tests.browser.desk import open_desk
-from tests.browser.furniture import furnish
+from tests.browser.browser_page import open_page
+from tests.browser.seed import seed
 from tests.conftest import REAL_DATA
 from tests.support.serving import ROOT, environment, serving
 
@@ -42,7 +42,7 @@ def real(tmp_path_factory):
     """A server with the real issues in a project of their own."""
     instance = tmp_path_factory.mktemp("budget") / "instance"
     with serving(instance) as running:
-        made = furnish(running)
+        made = seed(running)
         made.call("POST", "/projects", {"key": "REAL", "name": "Real project"})
         command = [sys.executable, "-m", "flask", "--app", "wsgi", "import-issues"]
         done = subprocess.run(
@@ -61,7 +61,7 @@ def real(tmp_path_factory):
 @pytest.fixture
 def screen(browser, real):
     """Ada before the real board, with nothing in the cache of her browser."""
-    yield from open_desk(browser, real)
+    yield from open_page(browser, real)
 
 
 def sent(screen) -> list[int]:

@@ -7,9 +7,9 @@ import pytest
 import requests
 
 
-def test_the_first_call_arrives_while_one_looks(desk):
-    desk.go("/bots")
-    page = desk.page
+def test_the_first_call_arrives_while_one_looks(wide):
+    wide.go("/bots")
+    page = wide.page
     button = page.get_by_role("button", name="Create bot and show its token")
     before = button.bounding_box()
     page.fill("#username", "bot-fresh-1")
@@ -27,7 +27,7 @@ def test_the_first_call_arrives_while_one_looks(desk):
         "params": {"name": "get_self", "arguments": {}},
     }
     path = re.sub(r"^https?://[^/]+", "", address)
-    assert requests.post(desk.base + path, json=call, timeout=20).status_code == 200
+    assert requests.post(wide.base + path, json=call, timeout=20).status_code == 200
     page.get_by_text("Connected: get_self").wait_for(timeout=6000)
     for form in ("mcp-json", "mcp-vscode"):
         shown = page.input_value(f"#{form}")
@@ -36,17 +36,17 @@ def test_the_first_call_arrives_while_one_looks(desk):
         assert page.locator(f"#{form} + button").get_attribute("data-copy") == shown
     # The token is in no address, and gone with the next page.
     assert "app_" not in page.url
-    desk.go("/bots")
+    wide.go("/bots")
     assert not re.search(r"app_[a-z2-7]{32}", page.content())
 
 
-def test_one_asks_by_keyboard_what_a_bot_may(desk):
-    desk.go("/bots/bot-dev-1")
-    desk.page.focus("#reference")
-    desk.page.keyboard.type("DEMO-2")
-    desk.press("Enter")
-    desk.page.get_by_text("Ticket DEMO-2: see it").wait_for()
-    assert desk.page.get_by_text("Its mode and its projects allow it.").count() == 2
+def test_one_asks_by_keyboard_what_a_bot_may(wide):
+    wide.go("/bots/bot-dev-1")
+    wide.page.focus("#reference")
+    wide.page.keyboard.type("DEMO-2")
+    wide.press("Enter")
+    wide.page.get_by_text("Ticket DEMO-2: see it").wait_for()
+    assert wide.page.get_by_text("Its mode and its projects allow it.").count() == 2
 
 
 @pytest.mark.parametrize("path", ["/bots", "/bots/bot-dev-1?reference=DEMO-2", "/tickets/DEMO-2"])

@@ -3,140 +3,140 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.furniture import PASSWORD
+from tests.browser.seed import PASSWORD
 from tests.browser.test_session import DRAFTS
 
 
-def test_the_profile_leads_to_unsent_drafts_and_lets_go_of_them(desk, furnished):
-    reference = furnished.ticket("Of this test")
-    desk.go(f"/tickets/{reference}")
-    desk.page.fill("#comment-body", "Half a thought <b>")
-    desk.page.wait_for_function(f"() => sessionStorage.getItem('comment:{reference}')")
-    desk.go("/projects/DEMO/sticky-notes")
-    desk.page.fill("#note-body", "A note to be")
-    desk.page.wait_for_function("() => sessionStorage.getItem('notes:DEMO')")
-    desk.go("/profile")
-    rows = desk.page.locator("#drafts li")
+def test_the_profile_leads_to_unsent_drafts_and_lets_go_of_them(wide, seeded):
+    reference = seeded.ticket("Of this test")
+    wide.go(f"/tickets/{reference}")
+    wide.page.fill("#comment-body", "Half a thought <b>")
+    wide.page.wait_for_function(f"() => sessionStorage.getItem('comment:{reference}')")
+    wide.go("/projects/DEMO/sticky-notes")
+    wide.page.fill("#note-body", "A note to be")
+    wide.page.wait_for_function("() => sessionStorage.getItem('notes:DEMO')")
+    wide.go("/profile")
+    rows = wide.page.locator("#drafts li")
     expect(rows).to_have_count(2)
     row = rows.filter(has_text="Half a thought <b>")
     row.get_by_role("link").click()
-    expect(desk.page.locator("#comment-body")).to_have_value("Half a thought <b>")
-    desk.go("/profile")
+    expect(wide.page.locator("#comment-body")).to_have_value("Half a thought <b>")
+    wide.go("/profile")
     # By key: the button is said with what it discards, and the focus stays near.
     row.get_by_role("button", name="Discard this draft").focus()
-    desk.press("Enter")
+    wide.press("Enter")
     expect(rows).to_have_count(1)
-    assert desk.focused() == "Unsaved drafts"
-    desk.go(f"/tickets/{reference}")
-    expect(desk.page.locator("#comment-body")).to_have_value("")
+    assert wide.focused() == "Unsaved drafts"
+    wide.go(f"/tickets/{reference}")
+    expect(wide.page.locator("#comment-body")).to_have_value("")
 
 
-def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(desk, furnished):
-    reference = furnished.ticket("Of this test", body="One\n\nTwo")
-    text, place = desk.page.locator("#value"), desk.page.locator("#fact-body")
-    desk.go(f"/tickets/{reference}")
-    desk.page.click("#edit-body")
+def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(wide, seeded):
+    reference = seeded.ticket("Of this test", body="One\n\nTwo")
+    text, place = wide.page.locator("#value"), wide.page.locator("#fact-body")
+    wide.go(f"/tickets/{reference}")
+    wide.page.click("#edit-body")
     text.fill("One\n\nTwo, by me")
     path = f"/tickets/{reference}"
-    furnished.call("PATCH", path, {"body": "One, by the bot\n\nTwo"}, as_bot=True)
+    seeded.call("PATCH", path, {"body": "One, by the bot\n\nTwo"}, as_bot=True)
     place.get_by_role("button", name="Save").click()
     expect(place).to_contain_text("Nothing of yours is lost")
-    desk.page.reload()
-    desk.page.click("#edit-body")
+    wide.page.reload()
+    wide.page.click("#edit-body")
     expect(text).to_have_value("One\n\nTwo, by me")
     # It was begun on an older text: what became of that is shown once more.
     place.get_by_role("button", name="Save").click()
     expect(text).to_have_value("One, by the bot\n\nTwo, by me")
     place.get_by_role("button", name="Save both together").click()
     expect(place.locator(".markdown")).to_contain_text("Two, by me")
-    assert desk.page.evaluate(DRAFTS) == []
+    assert wide.page.evaluate(DRAFTS) == []
 
 
 @pytest.fixture
-def bob(furnished):
+def bob(seeded):
     """Someone else; whether that was so before this test or not."""
-    known = [one["username"] for one in furnished.call("GET", "/users")["data"]]
+    known = [one["username"] for one in seeded.call("GET", "/users")["data"]]
     if "bob" not in known:
-        furnished.call("POST", "/users", {"username": "bob", "password": PASSWORD})
+        seeded.call("POST", "/users", {"username": "bob", "password": PASSWORD})
 
 
-def log_in(desk, username):
+def log_in(wide, username):
     """Someone comes to a tab in which a session ended."""
-    desk.page.context.clear_cookies()
-    desk.go("/login")
-    desk.page.fill("#username", username)
-    desk.page.fill("#password", PASSWORD)
-    desk.press("Enter")
-    expect(desk.page.locator("#signed-in")).to_have_text(username)
+    wide.page.context.clear_cookies()
+    wide.go("/login")
+    wide.page.fill("#username", username)
+    wide.page.fill("#password", PASSWORD)
+    wide.press("Enter")
+    expect(wide.page.locator("#signed-in")).to_have_text(username)
 
 
-def test_what_one_wrote_waits_for_oneself(desk, bob):
-    note = desk.page.locator("#note-body")
+def test_what_one_wrote_waits_for_oneself(wide, bob):
+    note = wide.page.locator("#note-body")
     for username, words in (("ada", "Nobody else's business"), ("bob", "Bob's own")):
-        log_in(desk, username)
-        desk.go("/sticky-notes")
+        log_in(wide, username)
+        wide.go("/sticky-notes")
         expect(note).to_have_value("")
         note.fill(words)
-        desk.page.wait_for_function("() => sessionStorage.getItem('notes:')")
-    desk.go("/profile")
-    expect(desk.page.locator("#drafts .draft-words")).to_have_text(["Bob's own"])
-    log_in(desk, "ada")
-    desk.go("/sticky-notes")
+        wide.page.wait_for_function("() => sessionStorage.getItem('notes:')")
+    wide.go("/profile")
+    expect(wide.page.locator("#drafts .draft-words")).to_have_text(["Bob's own"])
+    log_in(wide, "ada")
+    wide.go("/sticky-notes")
     expect(note).to_have_value("Nobody else's business")
 
 
-def test_what_one_began_on_an_older_revision_is_offered_to_nobody_else(desk, furnished, bob):
-    page = furnished.call("POST", "/wiki/pages", {"title": "Handed on", "body": "One"})
-    offer = desk.page.get_by_role("button", name="Bring my text back")
-    desk.page.on("dialog", lambda dialog: dialog.accept())
-    log_in(desk, "ada")
-    desk.go("/wiki/handed-on/edit")
-    desk.page.fill("#body", "Two")
-    desk.page.wait_for_function("() => Object.keys(sessionStorage).some(key => /^wiki:/.test(key))")
-    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "Three"})
+def test_what_one_began_on_an_older_revision_is_offered_to_nobody_else(wide, seeded, bob):
+    page = seeded.call("POST", "/wiki/pages", {"title": "Handed on", "body": "One"})
+    offer = wide.page.get_by_role("button", name="Bring my text back")
+    wide.page.on("dialog", lambda dialog: dialog.accept())
+    log_in(wide, "ada")
+    wide.go("/wiki/handed-on/edit")
+    wide.page.fill("#body", "Two")
+    wide.page.wait_for_function("() => Object.keys(sessionStorage).some(key => /^wiki:/.test(key))")
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "Three"})
     for username, times in (("bob", 0), ("ada", 1)):
-        log_in(desk, username)
-        desk.go("/wiki/handed-on/edit")
+        log_in(wide, username)
+        wide.go("/wiki/handed-on/edit")
         expect(offer).to_have_count(times)
 
 
-def test_a_text_whose_form_got_no_answer_of_ours_is_kept(desk):
-    text, create = desk.page.locator("#body"), desk.page.locator("main form button.primary")
-    desk.go("/tickets/new?project=DEMO")
-    desk.page.fill("#title", "Never made")
+def test_a_text_whose_form_got_no_answer_of_ours_is_kept(wide):
+    text, create = wide.page.locator("#body"), wide.page.locator("main form button.primary")
+    wide.go("/tickets/new?project=DEMO")
+    wide.page.fill("#title", "Never made")
     text.fill("Never arrived")
-    desk.page.route(
+    wide.page.route(
         "**/tickets/new",
         lambda route: route.fulfill(
             status=502, content_type="text/html", body="<h1>No gateway</h1>"
         ),
     )
     create.click()
-    expect(desk.page.locator("h1")).to_have_text("No gateway")
-    desk.page.unroute("**/tickets/new")
-    desk.page.go_back()
+    expect(wide.page.locator("h1")).to_have_text("No gateway")
+    wide.page.unroute("**/tickets/new")
+    wide.page.go_back()
     expect(text).to_have_value("Never arrived")
-    desk.go("/projects")
-    desk.go("/tickets/new?project=DEMO")
+    wide.go("/projects")
+    wide.go("/tickets/new?project=DEMO")
     expect(text).to_have_value("Never arrived")
-    desk.page.fill("#title", "Made after all")
+    wide.page.fill("#title", "Made after all")
     create.click()
-    expect(desk.page.locator("#fact-body")).to_contain_text("Never arrived")
-    desk.page.wait_for_function(f"() => !{DRAFTS}.length")
+    expect(wide.page.locator("#fact-body")).to_contain_text("Never arrived")
+    wide.page.wait_for_function(f"() => !{DRAFTS}.length")
 
 
-def test_a_conflict_of_a_page_that_is_left_loses_nothing(desk, furnished):
-    page = furnished.call("POST", "/wiki/pages", {"title": "Of two", "body": "One\n\nTwo"})
-    desk.page.on("dialog", lambda dialog: dialog.accept())
-    desk.go("/wiki/of-two/edit")
-    desk.page.fill("#body", "One\n\nTwo by me")
-    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo"})
-    desk.press("Control+s")
-    expect(desk.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
-    desk.go("/wiki/of-two/edit")
-    desk.page.get_by_role("button", name="Bring my text back").click()
-    desk.press("Control+s")
-    expect(desk.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
-    desk.page.get_by_role("button", name="Save both together").click()
-    desk.page.wait_for_url("**/wiki/of-two")
-    desk.page.wait_for_function(f"() => !{DRAFTS}.length")
+def test_a_conflict_of_a_page_that_is_left_loses_nothing(wide, seeded):
+    page = seeded.call("POST", "/wiki/pages", {"title": "Of two", "body": "One\n\nTwo"})
+    wide.page.on("dialog", lambda dialog: dialog.accept())
+    wide.go("/wiki/of-two/edit")
+    wide.page.fill("#body", "One\n\nTwo by me")
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo"})
+    wide.press("Control+s")
+    expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
+    wide.go("/wiki/of-two/edit")
+    wide.page.get_by_role("button", name="Bring my text back").click()
+    wide.press("Control+s")
+    expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
+    wide.page.get_by_role("button", name="Save both together").click()
+    wide.page.wait_for_url("**/wiki/of-two")
+    wide.page.wait_for_function(f"() => !{DRAFTS}.length")

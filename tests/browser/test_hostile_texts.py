@@ -23,9 +23,9 @@ def parts():
     return ["\n\n---\n\n".join(texts[at : at + PER_PAGE]) for at in range(0, len(texts), PER_PAGE)]
 
 
-def judge(desk):
+def judge(wide):
     """No dialog opened, no script came in, no element has what only a script would set."""
-    page = desk.page
+    page = wide.page
     page.wait_for_load_state("networkidle")
     inside = page.locator(".markdown")
     assert inside.count()
@@ -55,33 +55,33 @@ def judge(desk):
 
 
 @pytest.fixture
-def watched(desk):
-    """The desk; an opened dialog fails the test."""
+def watched(wide):
+    """A wide screen; an opened dialog fails the test."""
     opened = []
-    desk.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-    yield desk
+    wide.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
+    yield wide
     assert opened == []
 
 
-def test_hostile_wiki_pages(watched, furnished):
+def test_hostile_wiki_pages(watched, seeded):
     for number, body in enumerate(parts()):
         title = f"Hostile {number}"
-        furnished.call("POST", "/wiki/pages", {"title": title, "body": body})
+        seeded.call("POST", "/wiki/pages", {"title": title, "body": body})
         watched.go(f"/wiki/hostile-{number}")
         judge(watched)
 
 
-def test_hostile_tickets_and_comments(watched, furnished):
+def test_hostile_tickets_and_comments(watched, seeded):
     body = parts()[0][:60_000]
-    name = furnished.ticket("<script>alert(1)</script>", body=body)
+    name = seeded.ticket("<script>alert(1)</script>", body=body)
     for text in parts()[1:3]:
-        furnished.call("POST", f"/tickets/{name}/comments", {"body": text[:60_000]}, as_bot=True)
+        seeded.call("POST", f"/tickets/{name}/comments", {"body": text[:60_000]}, as_bot=True)
     watched.go(f"/tickets/{name}")
     judge(watched)
 
 
-def test_hostile_notes(watched, furnished):
+def test_hostile_notes(watched, seeded):
     for text in parts():
-        furnished.call("POST", "/sticky-notes", {"body": text[:60_000]})
+        seeded.call("POST", "/sticky-notes", {"body": text[:60_000]})
     watched.go("/sticky-notes")
     judge(watched)

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk, watch
-from tests.browser.furniture import PASSWORD
+from tests.browser.browser_page import BrowserPage, watch
+from tests.browser.seed import PASSWORD
 from tests.support.postgres import unused_name
 from tests.support.serving import serving
 
@@ -27,10 +27,10 @@ def fresh(request, tmp_path):
 def test_setup_to_a_worked_ticket(browser, fresh):
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
-    desk = Desk(page, fresh.url)
-    watch(page, desk.problems)
+    wide = BrowserPage(page, fresh.url)
+    watch(page, wide.problems)
 
-    desk.go("/")
+    wide.go("/")
     assert page.url == f"{fresh.url}/setup"
     page.fill("#username", "ada")
     page.fill("#display_name", "Ada Berg")
@@ -47,15 +47,15 @@ def test_setup_to_a_worked_ticket(browser, fresh):
 
     page.click('.column[data-name="Backlog"] [data-add]')
     page.fill("#quick-title", "Draw the icon")
-    desk.press("Enter")
-    expect(desk.card_in("Backlog", "Draw the icon")).to_be_visible()
-    desk.press("Escape")
+    wide.press("Enter")
+    expect(wide.card_in("Backlog", "Draw the icon")).to_be_visible()
+    wide.press("Escape")
 
-    drag(desk, "MA-1", "In progress")
-    expect(desk.card_in("In progress", "Draw the icon")).to_be_visible()
-    expect(desk.toast()).to_contain_text("MA-1 moved to In progress")
+    drag(wide, "MA-1", "In progress")
+    expect(wide.card_in("In progress", "Draw the icon")).to_be_visible()
+    expect(wide.toast()).to_contain_text("MA-1 moved to In progress")
 
-    desk.card("MA-1").locator(".card-title").click()
+    wide.card("MA-1").locator(".card-title").click()
     expect(page.locator("h1")).to_have_text("Draw the icon")
     page.click("#edit-priority")
     page.click(".option:has-text('High')")
@@ -67,22 +67,22 @@ def test_setup_to_a_worked_ticket(browser, fresh):
     expect(page.locator(".comment-text")).to_have_text("Round or square?")
     expect(page.locator("#comment-body")).to_have_value("")
 
-    desk.go("/projects/MA/settings/states")
+    wide.go("/projects/MA/settings/states")
     page.fill("#states #name", "Shipped")
     page.select_option("#states #category", "done")
     page.click("text=Add at the end")
     expect(page.locator(".state-row")).to_have_count(6)
-    desk.go("/projects/MA/board")
+    wide.go("/projects/MA/board")
     expect(page.locator(".column h2").last).to_have_text("Shipped")
     context.close()
-    assert desk.problems == []
+    assert wide.problems == []
 
 
-def drag(desk: Desk, reference: str, column: str) -> None:
+def drag(wide: BrowserPage, reference: str, column: str) -> None:
     """Carry a card to a column with the mouse."""
-    start = desk.card(reference).bounding_box()
-    end = desk.column(column).bounding_box()
-    mouse = desk.page.mouse
+    start = wide.card(reference).bounding_box()
+    end = wide.column(column).bounding_box()
+    mouse = wide.page.mouse
     mouse.move(start["x"] + 40, start["y"] + 20)
     mouse.down()
     mouse.move(start["x"] + 60, start["y"] + 40, steps=3)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk, open_desk
+from tests.browser.browser_page import BrowserPage, open_page
 from tests.support.serving import until
 
 # A minute is what is promised; every run takes a part of it.
@@ -17,144 +17,142 @@ PROMISED = 3.0
 
 
 @pytest.fixture
-def second(browser, furnished):
+def second(browser, seeded):
     """Ada at another screen."""
-    yield from open_desk(browser, furnished)
+    yield from open_page(browser, seeded)
 
 
-def move(furnished, reference: str, state: str) -> None:
+def move(seeded, reference: str, state: str) -> None:
     """The bot moves a ticket."""
-    body = {"state_id": furnished.ids[state]}
-    furnished.call("POST", f"/tickets/{reference}/transition", body, as_bot=True)
+    body = {"state_id": seeded.ids[state]}
+    seeded.call("POST", f"/tickets/{reference}/transition", body, as_bot=True)
 
 
-def test_a_bots_move_appears_within_three_seconds(desk, furnished):
-    reference = furnished.ticket("Moved by the bot", state_id=furnished.ids["Backlog"])
-    desk.go("/projects/DEMO/board")
+def test_a_bots_move_appears_within_three_seconds(wide, seeded):
+    reference = seeded.ticket("Moved by the bot", state_id=seeded.ids["Backlog"])
+    wide.go("/projects/DEMO/board")
     for state in ("In review", "To do", "Done"):
-        move(furnished, reference, state)
+        move(seeded, reference, state)
         started = time.monotonic()
-        expect(desk.card_at(state, reference)).to_have_count(1)
+        expect(wide.card_at(state, reference)).to_have_count(1)
         assert time.monotonic() - started < PROMISED
-    expect(desk.card(reference)).to_contain_text("bot-dev-1, just now")
+    expect(wide.card(reference)).to_contain_text("bot-dev-1, just now")
     # The bar below the address of the page holds no poll.
-    assert desk.page.url.endswith("/projects/DEMO/board")
+    assert wide.page.url.endswith("/projects/DEMO/board")
 
 
-def test_quiet_viewers_ask_one_small_question(desk, furnished):
-    desk.go("/projects/DEMO/board")
-    desk.page.wait_for_timeout(3000)
+def test_quiet_viewers_ask_one_small_question(wide, seeded):
+    wide.go("/projects/DEMO/board")
+    wide.page.wait_for_timeout(3000)
     asked = []
-    desk.page.on("response", lambda answer: asked.append((answer.url, answer.status)))
-    desk.page.wait_for_timeout(6000)
+    wide.page.on("response", lambda answer: asked.append((answer.url, answer.status)))
+    wide.page.wait_for_timeout(6000)
     assert 2 <= len(asked) <= 3, asked
     assert {status for _, status in asked} == {204}
     assert all("/board/live" in url for url, _ in asked)
 
 
-def test_the_focus_the_scroll_and_a_line_being_written_stay(desk, furnished):
-    made = [
-        furnished.ticket(f"Long {number}", state_id=furnished.ids["To do"]) for number in range(25)
-    ]
-    desk.go("/projects/DEMO/board")
-    desk.page.click('.column[data-name="Backlog"] [data-add]')
-    desk.page.keyboard.type("Half a sente")
-    column = desk.column("To do").locator(".cards")
+def test_the_focus_the_scroll_and_a_line_being_written_stay(wide, seeded):
+    made = [seeded.ticket(f"Long {number}", state_id=seeded.ids["To do"]) for number in range(25)]
+    wide.go("/projects/DEMO/board")
+    wide.page.click('.column[data-name="Backlog"] [data-add]')
+    wide.page.keyboard.type("Half a sente")
+    column = wide.column("To do").locator(".cards")
     column.evaluate("list => { list.scrollTop = 300; }")
     seen = made[5]
-    before = desk.card(seen).bounding_box()["y"]
+    before = wide.card(seen).bounding_box()["y"]
     for number in (24, 23, 22):
-        move(furnished, made[number], "In review")
-    furnished.ticket("Above all", priority="urgent", state_id=furnished.ids["To do"])
-    expect(desk.card_in("To do", "Above all")).to_have_count(1)
-    expect(desk.card_in("In review", "Long 24")).to_have_count(1)
+        move(seeded, made[number], "In review")
+    seeded.ticket("Above all", priority="urgent", state_id=seeded.ids["To do"])
+    expect(wide.card_in("To do", "Above all")).to_have_count(1)
+    expect(wide.card_in("In review", "Long 24")).to_have_count(1)
     # What the reader looks at has not moved, though a card came in above it.
-    assert abs(desk.card(seen).bounding_box()["y"] - before) < 2 or (
+    assert abs(wide.card(seen).bounding_box()["y"] - before) < 2 or (
         column.evaluate("list => list.scrollTop") > 0
     )
-    expect(desk.page.locator("#quick-title")).to_be_focused()
-    desk.page.keyboard.type("nce")
-    expect(desk.page.locator("#quick-title")).to_have_value("Half a sentence")
+    expect(wide.page.locator("#quick-title")).to_be_focused()
+    wide.page.keyboard.type("nce")
+    expect(wide.page.locator("#quick-title")).to_have_value("Half a sentence")
 
 
-def test_a_focused_card_that_moves_keeps_the_focus(desk, furnished):
-    reference = furnished.ticket("Held in view", state_id=furnished.ids["To do"])
-    desk.go("/projects/DEMO/board")
-    title = desk.card(reference).locator(".card-title")
+def test_a_focused_card_that_moves_keeps_the_focus(wide, seeded):
+    reference = seeded.ticket("Held in view", state_id=seeded.ids["To do"])
+    wide.go("/projects/DEMO/board")
+    title = wide.card(reference).locator(".card-title")
     title.focus()
-    move(furnished, reference, "In review")
-    expect(desk.card_at("In review", reference)).to_have_count(1)
+    move(seeded, reference, "In review")
+    expect(wide.card_at("In review", reference)).to_have_count(1)
     expect(title).to_be_focused()
-    furnished.call("DELETE", f"/tickets/{reference}")
-    expect(desk.card(reference)).to_have_count(0)
-    assert desk.page.evaluate("document.activeElement !== document.body")
+    seeded.call("DELETE", f"/tickets/{reference}")
+    expect(wide.card(reference)).to_have_count(0)
+    assert wide.page.evaluate("document.activeElement !== document.body")
 
 
-def test_a_drag_is_not_disturbed(desk, furnished):
-    held = furnished.ticket("Held", state_id=furnished.ids["Backlog"])
-    other = furnished.ticket("Other", state_id=furnished.ids["Backlog"])
-    desk.go("/projects/DEMO/board")
-    start = desk.card(held).bounding_box()
-    mouse = desk.page.mouse
+def test_a_drag_is_not_disturbed(wide, seeded):
+    held = seeded.ticket("Held", state_id=seeded.ids["Backlog"])
+    other = seeded.ticket("Other", state_id=seeded.ids["Backlog"])
+    wide.go("/projects/DEMO/board")
+    start = wide.card(held).bounding_box()
+    mouse = wide.page.mouse
     mouse.move(start["x"] + 40, start["y"] + 20)
     mouse.down()
     mouse.move(start["x"] + 300, start["y"] + 60, steps=5)
-    expect(desk.page.locator(".ghost")).to_be_visible()
-    move(furnished, other, "In review")
-    desk.page.wait_for_timeout(3500)
-    expect(desk.page.locator(".ghost")).to_be_visible()
-    expect(desk.card_at("Backlog", other)).to_have_count(1)
+    expect(wide.page.locator(".ghost")).to_be_visible()
+    move(seeded, other, "In review")
+    wide.page.wait_for_timeout(3500)
+    expect(wide.page.locator(".ghost")).to_be_visible()
+    expect(wide.card_at("Backlog", other)).to_have_count(1)
     mouse.up()
-    expect(desk.card_at("In review", other)).to_have_count(1)
-    expect(desk.card_at("To do", held)).to_have_count(1)
+    expect(wide.card_at("In review", other)).to_have_count(1)
+    expect(wide.card_at("To do", held)).to_have_count(1)
 
 
-def test_filters_hold_for_what_is_new(desk, furnished):
-    desk.go("/projects/DEMO/board?priority=urgent")
-    hidden = furnished.ticket("Not for this view", state_id=furnished.ids["To do"])
-    shown = furnished.ticket("For this view", priority="urgent", state_id=furnished.ids["To do"])
-    expect(desk.card(shown)).to_have_count(1)
-    expect(desk.card(hidden)).to_have_count(0)
-    furnished.call("PATCH", f"/tickets/{shown}", {"priority": "low"})
-    expect(desk.card(shown)).to_have_count(0)
+def test_filters_hold_for_what_is_new(wide, seeded):
+    wide.go("/projects/DEMO/board?priority=urgent")
+    hidden = seeded.ticket("Not for this view", state_id=seeded.ids["To do"])
+    shown = seeded.ticket("For this view", priority="urgent", state_id=seeded.ids["To do"])
+    expect(wide.card(shown)).to_have_count(1)
+    expect(wide.card(hidden)).to_have_count(0)
+    seeded.call("PATCH", f"/tickets/{shown}", {"priority": "low"})
+    expect(wide.card(shown)).to_have_count(0)
 
 
-def test_new_columns_wait_for_the_reader(desk, furnished):
-    desk.go("/projects/DEMO/board")
-    desk.page.click('.column[data-name="Backlog"] [data-add]')
-    desk.page.keyboard.type("Still here")
-    path = f"/projects/{furnished.ids['project']}/workflow-states"
-    made = furnished.call("POST", path, {"name": "Shipped", "category": "done"})
-    expect(desk.page.locator("#pill")).to_have_text("The board changed · Refresh")
-    desk.page.click("#pill")
-    expect(desk.column("Shipped")).to_be_visible()
-    expect(desk.page.locator("#quick-title")).to_have_value("Still here")
-    expect(desk.page.locator("#pill")).not_to_be_visible()
-    furnished.call("DELETE", f"{path}/{made['id']}")
+def test_new_columns_wait_for_the_reader(wide, seeded):
+    wide.go("/projects/DEMO/board")
+    wide.page.click('.column[data-name="Backlog"] [data-add]')
+    wide.page.keyboard.type("Still here")
+    path = f"/projects/{seeded.ids['project']}/workflow-states"
+    made = seeded.call("POST", path, {"name": "Shipped", "category": "done"})
+    expect(wide.page.locator("#pill")).to_have_text("The board changed · Refresh")
+    wide.page.click("#pill")
+    expect(wide.column("Shipped")).to_be_visible()
+    expect(wide.page.locator("#quick-title")).to_have_value("Still here")
+    expect(wide.page.locator("#pill")).not_to_be_visible()
+    seeded.call("DELETE", f"{path}/{made['id']}")
 
 
-def test_a_lost_connection_is_said_and_taken_back(desk, furnished):
-    desk.go("/projects/DEMO/board")
-    desk.page.context.set_offline(True)
-    expect(desk.page.locator("#offline")).to_contain_text("No connection since")
-    desk.page.context.set_offline(False)
-    expect(desk.page.locator("#offline")).not_to_be_visible()
+def test_a_lost_connection_is_said_and_taken_back(wide, seeded):
+    wide.go("/projects/DEMO/board")
+    wide.page.context.set_offline(True)
+    expect(wide.page.locator("#offline")).to_contain_text("No connection since")
+    wide.page.context.set_offline(False)
+    expect(wide.page.locator("#offline")).not_to_be_visible()
 
 
-def test_whoever_is_logged_out_is_told_once(desk, furnished):
-    desk.go("/projects/DEMO/board")
-    desk.page.context.clear_cookies()
-    expect(desk.toast()).to_contain_text("You were logged out")
-    desk.page.wait_for_timeout(3500)
-    expect(desk.toast()).to_have_count(1)
+def test_whoever_is_logged_out_is_told_once(wide, seeded):
+    wide.go("/projects/DEMO/board")
+    wide.page.context.clear_cookies()
+    expect(wide.toast()).to_contain_text("You were logged out")
+    wide.page.wait_for_timeout(3500)
+    expect(wide.toast()).to_have_count(1)
 
 
 # Everyone at once.
 
 
-def columns_of(desk: Desk) -> dict[str, set[str]]:
+def columns_of(wide: BrowserPage) -> dict[str, set[str]]:
     """The cards that a board shows, by the name of the column."""
-    found = desk.page.evaluate(
+    found = wide.page.evaluate(
         """() => [...document.querySelectorAll('.column')].map(one => [one.dataset.name,
             [...one.querySelectorAll('.card')].map(card => card.dataset.ref)])"""
     )
@@ -163,44 +161,44 @@ def columns_of(desk: Desk) -> dict[str, set[str]]:
     return {name: set(cards) for name, cards in found}
 
 
-def truth(furnished) -> dict[str, set[str]]:
+def truth(seeded) -> dict[str, set[str]]:
     """The same, as the server knows it."""
-    path = f"/projects/{furnished.ids['project']}/tickets?limit=200"
+    path = f"/projects/{seeded.ids['project']}/tickets?limit=200"
     found: dict[str, set[str]] = {}
-    for one in furnished.call("GET", path)["data"]:
+    for one in seeded.call("GET", path)["data"]:
         if one["type"] != "epic":
             found.setdefault(one["state"]["name"], set()).add(one["display_id"])
     return found
 
 
-def on_card(desk: Desk, reference: str, what: str) -> object:
+def on_card(wide: BrowserPage, reference: str, what: str) -> object:
     """Do something with a card in one step: in between, another one may take its place."""
-    return desk.page.evaluate(
+    return wide.page.evaluate(
         f"""ref => {{ const card = document.querySelector(`.card[data-ref="${{ref}}"]`);
             return {what}; }}""",
         reference,
     )
 
 
-def toss(desk: Desk, reference: str, column: str) -> None:
+def toss(wide: BrowserPage, reference: str, column: str) -> None:
     """Carry a card, or whichever is there by then, to a column."""
-    start = on_card(desk, reference, "card.getBoundingClientRect().toJSON()")
-    end = desk.column(column).bounding_box()
-    mouse = desk.page.mouse
+    start = on_card(wide, reference, "card.getBoundingClientRect().toJSON()")
+    end = wide.column(column).bounding_box()
+    mouse = wide.page.mouse
     mouse.move(start["x"] + 40, start["y"] + 20)
     mouse.down()
     mouse.move(end["x"] + 80, end["y"] + 160, steps=6)
     mouse.up()
 
 
-def test_two_browsers_and_a_bot_end_in_the_same_state(desk, second, furnished):
+def test_two_browsers_and_a_bot_end_in_the_same_state(wide, second, seeded):
     choose = random.Random(20261121)
     names = ["Backlog", "To do", "In progress", "In review", "Done"]
     made = [
-        furnished.ticket(f"Tossed {number}", state_id=furnished.ids[choose.choice(names)])
+        seeded.ticket(f"Tossed {number}", state_id=seeded.ids[choose.choice(names)])
         for number in range(12)
     ]
-    for one in (desk, second):
+    for one in (wide, second):
         one.go("/projects/DEMO/board")
     # The second writes a line all the while, and carries cards by the mouse in between.
     second.page.click('.column[data-name="Backlog"] [data-add]')
@@ -213,14 +211,14 @@ def test_two_browsers_and_a_bot_end_in_the_same_state(desk, second, furnished):
         done[what] += 1
         reference = choose.choice(made)
         if what == "keys":
-            on_card(desk, reference, "card.querySelector('.card-title').focus()")
-            desk.press(choose.choice(["Shift+ArrowLeft", "Shift+ArrowRight"]))
-            expect(desk.card(reference).locator(".card-title")).to_be_focused()
+            on_card(wide, reference, "card.querySelector('.card-title').focus()")
+            wide.press(choose.choice(["Shift+ArrowLeft", "Shift+ArrowRight"]))
+            expect(wide.card(reference).locator(".card-title")).to_be_focused()
         elif what == "bot":
-            move(furnished, reference, choose.choice(names))
+            move(seeded, reference, choose.choice(names))
         elif what == "field":
             priority = choose.choice(["low", "high", "urgent"])
-            furnished.call("PATCH", f"/tickets/{reference}", {"priority": priority}, as_bot=True)
+            seeded.call("PATCH", f"/tickets/{reference}", {"priority": priority}, as_bot=True)
         elif what == "mouse":
             on_card(second, reference, "card.scrollIntoView({ block: 'nearest' })")
             toss(second, reference, choose.choice(names))
@@ -234,21 +232,21 @@ def test_two_browsers_and_a_bot_end_in_the_same_state(desk, second, furnished):
             second.page.keyboard.type(letters)
             written += letters
             expect(line).to_have_value(written)
-        for one in (desk, second):
+        for one in (wide, second):
             one.page.evaluate(
                 "document.querySelectorAll('#toasts .toast').forEach(t => t.remove())"
             )
     assert min(done.values()) >= 1, done
 
     def same() -> bool:
-        now = {name: cards for name, cards in truth(furnished).items() if cards}
+        now = {name: cards for name, cards in truth(seeded).items() if cards}
         return all(
             {name: cards for name, cards in columns_of(one).items() if cards} == now
-            for one in (desk, second)
+            for one in (wide, second)
         )
 
     until(same)
-    for one in (desk, second):
+    for one in (wide, second):
         for name, cards in columns_of(one).items():
             expect(one.column(name).locator(".count")).to_have_text(str(len(cards)))
         expect(one.page.locator("#pill")).not_to_be_visible()

@@ -3,23 +3,23 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk, watch
+from tests.browser.browser_page import BrowserPage, watch
 
 CAPS = """(field, on) => field.dispatchEvent(
     new KeyboardEvent("keyup", {key: "A", modifierCapsLock: on, bubbles: true}))"""
 
 
 @pytest.fixture
-def door(browser, furnished):
+def door(browser, seeded):
     """The login, with a clock that the test turns. No errors may reach the console."""
     context = browser.new_context()
-    desk = Desk(context.new_page(), furnished.url)
-    watch(desk.page, desk.problems)
-    desk.page.clock.install()
-    desk.go("/login")
-    yield desk
+    wide = BrowserPage(context.new_page(), seeded.url)
+    watch(wide.page, wide.problems)
+    wide.page.clock.install()
+    wide.go("/login")
+    yield wide
     context.close()
-    assert desk.problems == []
+    assert wide.problems == []
 
 
 def test_the_password_is_shown_on_demand_and_caps_lock_is_told(door):

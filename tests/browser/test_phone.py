@@ -81,16 +81,16 @@ WHOLE = """one => { const {left, right} = one.parentElement.getBoundingClientRec
 
 
 @pytest.fixture(scope="module")
-def endless(furnished):
+def endless(seeded):
     """A project, a ticket and a label whose names are single words, as long as may be."""
     body = {"key": "LONG", "name": "W" * 200}
-    project = furnished.call("POST", "/projects", body)["id"]
+    project = seeded.call("POST", "/projects", body)["id"]
     path = f"/projects/{project}"
-    label = furnished.call("POST", f"{path}/labels", {"name": "L" * 200})["id"]
+    label = seeded.call("POST", f"{path}/labels", {"name": "L" * 200})["id"]
     ticket = {"title": "T" * 200, "body": "B" * 500, "label_ids": [label]}
-    furnished.call("POST", f"{path}/tickets", ticket)
+    seeded.call("POST", f"{path}/tickets", ticket)
     yield
-    furnished.call("DELETE", path)
+    seeded.call("DELETE", path)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def touch(phone, kind: str, x: float = 0, y: float = 0) -> None:
 
 
 @pytest.fixture
-def board(phone, furnished):
+def board(phone, seeded):
     """The board on a phone, with a card in sight."""
-    reference = furnished.ticket("Carried", state_id=furnished.ids["Backlog"])
+    reference = seeded.ticket("Carried", state_id=seeded.ids["Backlog"])
     phone.finger = phone.page.context.new_cdp_session(phone.page)
     phone.go("/projects/DEMO/board")
     box = phone.card(reference).bounding_box()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.desk import open_desk
+from tests.browser.browser_page import open_page
 
 # What is seen on paper though one would press it.
 PRESSED = """() => [...document.querySelectorAll('button, .button, input, textarea, select, nav')]
@@ -14,21 +14,21 @@ WHITE = "rgb(255, 255, 255)"
 
 
 @pytest.fixture
-def paper(browser, furnished):
+def paper(browser, seeded):
     """A sheet of A4 within its margins, from a system with a dark theme."""
     sheet = {"width": 700, "height": 1020}
-    for desk in open_desk(browser, furnished, color_scheme="dark", viewport=sheet):
-        desk.page.emulate_media(media="print", color_scheme="dark")
-        yield desk
+    for wide in open_page(browser, seeded, color_scheme="dark", viewport=sheet):
+        wide.page.emulate_media(media="print", color_scheme="dark")
+        yield wide
 
 
-def test_tickets_pages_and_lists_are_printed_as_they_read(paper, furnished):
+def test_tickets_pages_and_lists_are_printed_as_they_read(paper, seeded):
     text = "See [the log](https://example.org/log), and `code`.\n\n    " + "a long line " * 30
-    furnished.call("PATCH", f"/tickets/{furnished.ids['rich_ref']}", {"body": text})
-    page = {"title": "Printed", "body": text, "project_id": furnished.ids["project"]}
-    furnished.call("POST", "/wiki/pages", page)
+    seeded.call("PATCH", f"/tickets/{seeded.ids['rich_ref']}", {"body": text})
+    page = {"title": "Printed", "body": text, "project_id": seeded.ids["project"]}
+    seeded.call("POST", "/wiki/pages", page)
     for path, shown in (
-        (f"/tickets/{furnished.ids['rich_ref']}", ("A rich ticket", "Urgent", "By the bot.")),
+        (f"/tickets/{seeded.ids['rich_ref']}", ("A rich ticket", "Urgent", "By the bot.")),
         ("/projects/DEMO/wiki/printed", ("Printed", "and code.")),
         ("/projects/DEMO/tickets", ("Number", "DEMO-6", "A plain ticket", "In progress")),
     ):

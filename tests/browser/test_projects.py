@@ -5,50 +5,50 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.furniture import PASSWORD
-from tests.browser.test_by_keyboard import reach
+from tests.browser.seed import PASSWORD
+from tests.browser.test_keyboard_only import reach
 
 
 @pytest.fixture(scope="module")
-def busy(furnished):
+def busy(seeded):
     """So many events that the project's activity has a second page, and a second epic."""
-    furnished.ticket("Another epic", type="epic", due_date="2031-05-01")
+    seeded.ticket("Another epic", type="epic", due_date="2031-05-01")
     for number in range(60):
-        furnished.ticket(f"Filler {number}")
-    return furnished
+        seeded.ticket(f"Filler {number}")
+    return seeded
 
 
-def test_a_project_is_made_from_the_list_and_is_there(desk):
-    desk.go("/projects")
-    desk.page.get_by_role("link", name="New project").click()
-    desk.page.locator("#name").fill("Garden of the office")
-    expect(desk.page.locator("#key")).to_have_value("GOTO")
-    desk.page.locator("#key").fill("DEMO")
-    desk.page.get_by_role("button", name="Create project").click()
-    expect(desk.page.locator("main")).to_contain_text("in use")
-    expect(desk.page.locator("#name")).to_have_value("Garden of the office")
-    desk.page.locator("#key").fill("YARD")
-    desk.page.get_by_role("button", name="Create project").click()
-    expect(desk.page).to_have_url(re.compile("/projects/YARD/"))
-    desk.go("/projects")
-    card = desk.page.locator(".project-card", has_text="Garden of the office")
+def test_a_project_is_made_from_the_list_and_is_there(wide):
+    wide.go("/projects")
+    wide.page.get_by_role("link", name="New project").click()
+    wide.page.locator("#name").fill("Garden of the office")
+    expect(wide.page.locator("#key")).to_have_value("GOTO")
+    wide.page.locator("#key").fill("DEMO")
+    wide.page.get_by_role("button", name="Create project").click()
+    expect(wide.page.locator("main")).to_contain_text("in use")
+    expect(wide.page.locator("#name")).to_have_value("Garden of the office")
+    wide.page.locator("#key").fill("YARD")
+    wide.page.get_by_role("button", name="Create project").click()
+    expect(wide.page).to_have_url(re.compile("/projects/YARD/"))
+    wide.go("/projects")
+    card = wide.page.locator(".project-card", has_text="Garden of the office")
     expect(card).to_contain_text("0 backlog")
     card.get_by_role("link").click()
-    expect(desk.page).to_have_url(re.compile("/projects/YARD/board$"))
+    expect(wide.page).to_have_url(re.compile("/projects/YARD/board$"))
 
 
-def test_a_project_is_made_and_opened_by_keys(desk):
-    desk.go("/projects")
-    reach(desk, "New project", "link")
-    desk.press("Enter")
-    expect(desk.page.locator("#name")).to_be_focused()
-    desk.page.keyboard.type("Roof")
-    desk.press("Enter")
-    expect(desk.page).to_have_url(re.compile("/projects/ROOF/"))
-    desk.go("/projects")
-    reach(desk, "Roof", "link")
-    desk.press("Enter")
-    expect(desk.page).to_have_url(re.compile("/projects/ROOF/board$"))
+def test_a_project_is_made_and_opened_by_keys(wide):
+    wide.go("/projects")
+    reach(wide, "New project", "link")
+    wide.press("Enter")
+    expect(wide.page.locator("#name")).to_be_focused()
+    wide.page.keyboard.type("Roof")
+    wide.press("Enter")
+    expect(wide.page).to_have_url(re.compile("/projects/ROOF/"))
+    wide.go("/projects")
+    reach(wide, "Roof", "link")
+    wide.press("Enter")
+    expect(wide.page).to_have_url(re.compile("/projects/ROOF/board$"))
 
 
 def test_a_project_is_made_without_a_script(plain):
@@ -59,57 +59,57 @@ def test_a_project_is_made_without_a_script(plain):
     expect(plain.page).to_have_url(re.compile("/projects/CELL/"))
 
 
-def test_the_overview_leads_to_what_happened_page_by_page(desk, busy):
-    desk.go("/projects/DEMO")
-    expect(desk.page.locator("main")).to_contain_text("bot-dev-1")
-    desk.page.locator("main").get_by_role("link", name=re.compile("All activity|activity")).click()
-    expect(desk.page.locator("h1")).to_have_text("Activity")
-    expect(desk.page.locator("main")).to_contain_text("Filler 59")
-    desk.page.get_by_role("link", name="Older").click()
-    expect(desk.page.locator("main")).not_to_contain_text("Filler 59")
-    desk.page.go_back()
-    expect(desk.page.locator("main")).to_contain_text("Filler 59")
-    reach(desk, "Older", "link", most=400)
-    desk.press("Enter")
-    expect(desk.page.get_by_role("link", name="Newest")).to_be_visible()
-    desk.page.get_by_role("link", name="Newest").click()
-    expect(desk.page.locator("main")).to_contain_text("Filler 59")
+def test_the_overview_leads_to_what_happened_page_by_page(wide, busy):
+    wide.go("/projects/DEMO")
+    expect(wide.page.locator("main")).to_contain_text("bot-dev-1")
+    wide.page.locator("main").get_by_role("link", name=re.compile("All activity|activity")).click()
+    expect(wide.page.locator("h1")).to_have_text("Activity")
+    expect(wide.page.locator("main")).to_contain_text("Filler 59")
+    wide.page.get_by_role("link", name="Older").click()
+    expect(wide.page.locator("main")).not_to_contain_text("Filler 59")
+    wide.page.go_back()
+    expect(wide.page.locator("main")).to_contain_text("Filler 59")
+    reach(wide, "Older", "link", most=400)
+    wide.press("Enter")
+    expect(wide.page.get_by_role("link", name="Newest")).to_be_visible()
+    wide.page.get_by_role("link", name="Newest").click()
+    expect(wide.page.locator("main")).to_contain_text("Filler 59")
 
 
-def test_an_epic_opens_by_mouse_and_by_key(desk, busy):
-    desk.go("/projects/DEMO/epics")
+def test_an_epic_opens_by_mouse_and_by_key(wide, busy):
+    wide.go("/projects/DEMO/epics")
     # The newest stands open; the other is fetched as it opens.
-    other = desk.page.locator(".epic-node", has_text="The epic above")
+    other = wide.page.locator(".epic-node", has_text="The epic above")
     expect(other.get_by_text("A rich ticket")).to_have_count(0)
     other.locator("summary").first.click()
     expect(other.get_by_text("A rich ticket")).to_be_visible()
-    desk.page.reload()
+    wide.page.reload()
     other.locator("summary").first.focus()
-    desk.press("Enter")
+    wide.press("Enter")
     expect(other.get_by_text("A rich ticket")).to_be_visible()
-    desk.page.get_by_role("link", name="90 days").click()
-    expect(desk.page).to_have_url(re.compile("days=90"))
-    expect(desk.page.get_by_role("link", name="90 days")).to_have_attribute("aria-current", "true")
-    desk.page.get_by_text("As a table").last.click()
-    expect(desk.page.get_by_role("columnheader", name="In progress")).to_be_visible()
+    wide.page.get_by_role("link", name="90 days").click()
+    expect(wide.page).to_have_url(re.compile("days=90"))
+    expect(wide.page.get_by_role("link", name="90 days")).to_have_attribute("aria-current", "true")
+    wide.page.get_by_text("As a table").last.click()
+    expect(wide.page.get_by_role("columnheader", name="In progress")).to_be_visible()
 
 
-def another_session(furnished):
+def another_session(seeded):
     login = {"username": "ada", "password": PASSWORD}
     agent = {"User_Agent": "A borrowed laptop"}
-    answer = furnished.served.request("POST", "/api/v1/auth/login", login, **agent)
+    answer = seeded.served.request("POST", "/api/v1/auth/login", login, **agent)
     assert answer.status == 200
     return answer.headers["Set-Cookie"].partition(";")[0]
 
 
-def is_in(furnished, cookie):
-    return furnished.served.request("GET", "/api/v1/auth/me", Cookie=cookie).status == 200
+def is_in(seeded, cookie):
+    return seeded.served.request("GET", "/api/v1/auth/me", Cookie=cookie).status == 200
 
 
 @pytest.mark.parametrize("way", ["mouse", "keys", "no script"])
-def test_a_session_that_one_does_not_know_is_ended(desk, plain, furnished, way):
-    cookie = another_session(furnished)
-    here = plain if way == "no script" else desk
+def test_a_session_that_one_does_not_know_is_ended(wide, plain, seeded, way):
+    cookie = another_session(seeded)
+    here = plain if way == "no script" else wide
     here.go("/profile/sessions")
     end = here.page.get_by_role("button", name="End the session of A borrowed laptop")
     if way == "keys":
@@ -119,12 +119,12 @@ def test_a_session_that_one_does_not_know_is_ended(desk, plain, furnished, way):
         end.click()
     expect(here.page.locator(".notice")).to_contain_text("Ended")
     expect(end).to_have_count(0)
-    assert not is_in(furnished, cookie)
+    assert not is_in(seeded, cookie)
 
 
-def test_the_log_is_read_filtered_and_undone_on_a_phone(phone, furnished):
-    reference = furnished.ticket("By phone")
-    furnished.call("PATCH", f"/tickets/{reference}", {"priority": "urgent"}, as_bot=True)
+def test_the_log_is_read_filtered_and_undone_on_a_phone(phone, seeded):
+    reference = seeded.ticket("By phone")
+    seeded.call("PATCH", f"/tickets/{reference}", {"priority": "urgent"}, as_bot=True)
     phone.go("/audit")
     phone.page.get_by_label("Ticket", exact=True).fill(reference)
     phone.page.get_by_role("button", name="Apply").tap()
@@ -133,4 +133,4 @@ def test_the_log_is_read_filtered_and_undone_on_a_phone(phone, furnished):
     phone.page.get_by_role("link", name="Details of ticket.updated").tap()
     phone.page.locator("#dialog").get_by_role("button", name="Undo").tap()
     expect(phone.page.locator("main .badge", has_text="undone")).to_be_visible()
-    assert furnished.call("GET", f"/tickets/{reference}")["priority"] == "medium"
+    assert seeded.call("GET", f"/tickets/{reference}")["priority"] == "medium"

@@ -10,52 +10,52 @@ NOT_NOW = '<div class="toast error" data-toast role="alert">Not now</div>'
 STATES = ["Backlog", "To do", "In progress", "In review", "Done"]
 
 
-def names(desk):
-    fields = desk.page.locator("#states .state-row:not(.ghost) input[name=name]")
+def names(wide):
+    fields = wide.page.locator("#states .state-row:not(.ghost) input[name=name]")
     return fields.evaluate_all("all => all.map(one => one.value)")
 
 
-def stored(furnished):
-    path = f"/projects/{furnished.ids['project']}/workflow-states"
-    return [one["name"] for one in furnished.call("GET", path)["data"]]
+def stored(seeded):
+    path = f"/projects/{seeded.ids['project']}/workflow-states"
+    return [one["name"] for one in seeded.call("GET", path)["data"]]
 
 
 @pytest.fixture
-def in_order(furnished):
+def in_order(seeded):
     """The states in their first order, whatever other tests did."""
-    path = f"/projects/{furnished.ids['project']}/workflow-states/reorder"
-    furnished.call("POST", path, {"state_ids": [furnished.ids[name] for name in STATES]})
+    path = f"/projects/{seeded.ids['project']}/workflow-states/reorder"
+    seeded.call("POST", path, {"state_ids": [seeded.ids[name] for name in STATES]})
 
 
-def grip(desk, name):
+def grip(wide, name):
     """The middle of the grip of a state's row."""
-    row = desk.page.locator(".state-row").nth(names(desk).index(name))
+    row = wide.page.locator(".state-row").nth(names(wide).index(name))
     box = row.locator(".grip").bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 @pytest.mark.usefixtures("in_order")
-def test_states_are_dragged_to_another_place_and_back_by_undo(desk, furnished):
-    desk.go(f"{SETTINGS}/states")
-    x, y = grip(desk, "In review")
-    _, target = grip(desk, "To do")
-    desk.page.mouse.move(x, y)
-    desk.page.mouse.down()
-    desk.page.mouse.move(x, y - 10)
-    expect(desk.page.locator(".state-row.ghost")).to_be_visible()
-    desk.page.mouse.move(x, target - 16, steps=4)
-    expect(desk.page.locator("#states ol > .drop-mark")).to_have_count(1)
-    desk.page.mouse.up()
-    expect(desk.toast()).to_contain_text("State moved")
-    expect(desk.page.locator("#speak")).to_have_text("In review is now state 2 of 5")
-    assert names(desk) == stored(furnished) == [STATES[0], STATES[3], *STATES[1:3], STATES[4]]
-    desk.toast().get_by_role("button", name="Undo").click()
-    expect(desk.page.locator("#states .state-row [name=name]").nth(1)).to_have_value("To do")
-    assert stored(furnished) == STATES
+def test_states_are_dragged_to_another_place_and_back_by_undo(wide, seeded):
+    wide.go(f"{SETTINGS}/states")
+    x, y = grip(wide, "In review")
+    _, target = grip(wide, "To do")
+    wide.page.mouse.move(x, y)
+    wide.page.mouse.down()
+    wide.page.mouse.move(x, y - 10)
+    expect(wide.page.locator(".state-row.ghost")).to_be_visible()
+    wide.page.mouse.move(x, target - 16, steps=4)
+    expect(wide.page.locator("#states ol > .drop-mark")).to_have_count(1)
+    wide.page.mouse.up()
+    expect(wide.toast()).to_contain_text("State moved")
+    expect(wide.page.locator("#speak")).to_have_text("In review is now state 2 of 5")
+    assert names(wide) == stored(seeded) == [STATES[0], STATES[3], *STATES[1:3], STATES[4]]
+    wide.toast().get_by_role("button", name="Undo").click()
+    expect(wide.page.locator("#states .state-row [name=name]").nth(1)).to_have_value("To do")
+    assert stored(seeded) == STATES
 
 
 @pytest.mark.usefixtures("in_order")
-def test_a_drag_that_is_given_up_or_refused_leaves_the_order(desk, furnished):
+def test_a_drag_that_is_given_up_or_refused_leaves_the_order(wide, seeded):
     # Before the page is opened: one that is open may still send a request past a new rule.
     moves = []
 
@@ -63,26 +63,26 @@ def test_a_drag_that_is_given_up_or_refused_leaves_the_order(desk, furnished):
         moves.append(route.request.url)
         route.fulfill(status=503, body=NOT_NOW)
 
-    desk.page.route("**/move", refuse)
-    desk.go(f"{SETTINGS}/states")
+    wide.page.route("**/move", refuse)
+    wide.go(f"{SETTINGS}/states")
     for ending in ("Escape", "refused"):
-        x, y = grip(desk, "Backlog")
-        _, target = grip(desk, "Done")
-        desk.page.mouse.move(x, y)
-        desk.page.mouse.down()
-        desk.page.mouse.move(x, target + 12, steps=4)
-        expect(desk.page.locator(".ghost")).to_have_count(1)
+        x, y = grip(wide, "Backlog")
+        _, target = grip(wide, "Done")
+        wide.page.mouse.move(x, y)
+        wide.page.mouse.down()
+        wide.page.mouse.move(x, target + 12, steps=4)
+        expect(wide.page.locator(".ghost")).to_have_count(1)
         if ending == "Escape":
-            desk.press("Escape")
-            expect(desk.page.locator(".ghost")).to_have_count(0)
-        desk.page.mouse.up()
-    expect(desk.toast()).to_have_text("Not now")
+            wide.press("Escape")
+            expect(wide.page.locator(".ghost")).to_have_count(0)
+        wide.page.mouse.up()
+    expect(wide.toast()).to_have_text("Not now")
     assert len(moves) == 1
-    assert names(desk) == stored(furnished) == STATES
+    assert names(wide) == stored(seeded) == STATES
 
 
 @pytest.mark.usefixtures("in_order")
-def test_a_finger_drags_a_state_by_its_grip(phone, furnished):
+def test_a_finger_drags_a_state_by_its_grip(phone, seeded):
     phone.go(f"{SETTINGS}/states")
     finger = phone.page.context.new_cdp_session(phone.page)
 
@@ -98,16 +98,16 @@ def test_a_finger_drags_a_state_by_its_grip(phone, furnished):
     touch("touchMove", x, target + 30)
     touch("touchEnd")
     expect(phone.page.locator("#speak")).to_have_text("Backlog is now state 2 of 5")
-    assert names(phone) == stored(furnished) == ["To do", "Backlog", *STATES[2:]]
+    assert names(phone) == stored(seeded) == ["To do", "Backlog", *STATES[2:]]
     # The buttons do the same, with a tap.
     phone.page.get_by_role("button", name="Move Backlog up").tap()
     expect(phone.page.locator("#states .state-row [name=name]").nth(0)).to_have_value("Backlog")
-    assert stored(furnished) == STATES
+    assert stored(seeded) == STATES
 
 
-def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(desk):
-    desk.go(f"{SETTINGS}/labels")
-    form = desk.page.locator("form.add-row", has=desk.page.get_by_label("New label"))
+def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(wide):
+    wide.go(f"{SETTINGS}/labels")
+    form = wide.page.locator("form.add-row", has=wide.page.get_by_label("New label"))
     told = form.locator(".color-told")
     expect(form.locator(".color-preview")).to_be_hidden()
     form.get_by_label("Colour").fill("#ffe9a8")
@@ -117,7 +117,7 @@ def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(desk):
     form.get_by_label("Colour").fill("#0b7f8e")
     expect(told).not_to_contain_text("hard to see")
     # Of a label that is there, in its row.
-    row = desk.page.locator(".label-row").first
+    row = wide.page.locator(".label-row").first
     row.get_by_label("Colour of").fill("#101414")
     expect(row.locator(".color-told")).to_contain_text("in dark, hard to see")
     grounds = row.locator("[data-theme] .label").evaluate_all(
@@ -126,26 +126,26 @@ def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(desk):
     assert len(set(grounds)) == 2
 
 
-def test_labels_are_merged_by_choosing_two(desk, furnished):
-    path = f"/projects/{furnished.ids['project']}/labels"
-    made = [furnished.call("POST", path, {"name": name})["id"] for name in ("dup", "kept")]
-    reference = furnished.ticket("Carries it", label_ids=made[:1])
-    desk.go(f"{SETTINGS}/labels")
-    desk.page.get_by_label("Merge", exact=True).select_option("dup")
-    desk.page.get_by_label("Into", exact=True).select_option("kept")
-    desk.page.get_by_role("button", name="Merge labels").click()
-    expect(desk.toast()).to_contain_text("Labels merged")
-    expect(desk.page.get_by_role("button", name="Save dup")).to_have_count(0)
-    labels = furnished.call("GET", f"/tickets/{reference}")["labels"]
+def test_labels_are_merged_by_choosing_two(wide, seeded):
+    path = f"/projects/{seeded.ids['project']}/labels"
+    made = [seeded.call("POST", path, {"name": name})["id"] for name in ("dup", "kept")]
+    reference = seeded.ticket("Carries it", label_ids=made[:1])
+    wide.go(f"{SETTINGS}/labels")
+    wide.page.get_by_label("Merge", exact=True).select_option("dup")
+    wide.page.get_by_label("Into", exact=True).select_option("kept")
+    wide.page.get_by_role("button", name="Merge labels").click()
+    expect(wide.toast()).to_contain_text("Labels merged")
+    expect(wide.page.get_by_role("button", name="Save dup")).to_have_count(0)
+    labels = seeded.call("GET", f"/tickets/{reference}")["labels"]
     assert [one["name"] for one in labels] == ["kept"]
-    desk.toast().get_by_role("button", name="Undo").click()
-    expect(desk.page.get_by_role("button", name="Save dup")).to_be_visible()
-    labels = furnished.call("GET", f"/tickets/{reference}")["labels"]
+    wide.toast().get_by_role("button", name="Undo").click()
+    expect(wide.page.get_by_role("button", name="Save dup")).to_be_visible()
+    labels = seeded.call("GET", f"/tickets/{reference}")["labels"]
     assert [one["name"] for one in labels] == ["dup"]
 
 
-def test_name_owner_and_description_are_saved_and_a_key_confirms_the_end(phone, furnished):
-    furnished.call("POST", "/projects", {"key": "ENDED", "name": "To be ended"})
+def test_name_owner_and_description_are_saved_and_a_key_confirms_the_end(phone, seeded):
+    seeded.call("POST", "/projects", {"key": "ENDED", "name": "To be ended"})
     phone.go("/projects/ENDED/settings/general")
     phone.page.get_by_label("Name", exact=True).fill("Renamed")
     phone.page.get_by_label("Description").fill("Why it is *there*")
@@ -166,14 +166,14 @@ def test_name_owner_and_description_are_saved_and_a_key_confirms_the_end(phone, 
     expect(phone.page.locator(".project-card", has_text="Renamed")).to_have_count(0)
 
 
-def test_a_bot_is_let_in_and_taken_out_without_a_script(plain, furnished):
-    made = furnished.call("POST", "/projects", {"key": "BOTS", "name": "With a bot"})
+def test_a_bot_is_let_in_and_taken_out_without_a_script(plain, seeded):
+    made = seeded.call("POST", "/projects", {"key": "BOTS", "name": "With a bot"})
     plain.go("/projects/BOTS")
     plain.page.get_by_role("link", name="Let one in").click()
     plain.page.get_by_label("Let a bot in").select_option("bot-dev-1 (bot-dev-1)")
     plain.page.get_by_role("button", name="Let it in").click()
     row = plain.page.locator(".bot-row")
     expect(row).to_contain_text("One of its 2 projects")
-    assert made["id"] in furnished.call("GET", f"/bots/{furnished.ids['bot']}")["project_ids"]
+    assert made["id"] in seeded.call("GET", f"/bots/{seeded.ids['bot']}")["project_ids"]
     row.get_by_role("button", name="Take out").click()
     expect(plain.page.get_by_text("No bot reaches this project.")).to_be_visible()

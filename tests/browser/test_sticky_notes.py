@@ -11,9 +11,9 @@ WALL = "/projects/DEMO/sticky-notes"
 
 
 @pytest.fixture(scope="module")
-def furnished(furnished):
+def seeded(seeded):
     """With notes of every kind."""
-    path = f"/projects/{furnished.ids['project']}/sticky-notes"
+    path = f"/projects/{seeded.ids['project']}/sticky-notes"
     for body, color in (
         ("Call the *bank*", "#facc15"),
         ("# Long\n\n" + "Line of words\n\n" * 40, "#60a5fa"),
@@ -22,34 +22,34 @@ def furnished(furnished):
         ("Bright", "#ffffff"),
         ("No colour", None),
     ):
-        furnished.call("POST", path, {"body": body, "color": color}, as_bot=True)
-    made = furnished.call("POST", path, {"body": "Became one", "color": "#a78bfa"})
-    furnished.call("POST", f"/sticky-notes/{made['id']}/convert-to-ticket", {})
-    furnished.ids["note"] = furnished.call("POST", path, {"body": "Plain note"})["id"]
-    furnished.call("POST", "/sticky-notes", {"body": "Mine"})
-    return furnished
+        seeded.call("POST", path, {"body": body, "color": color}, as_bot=True)
+    made = seeded.call("POST", path, {"body": "Became one", "color": "#a78bfa"})
+    seeded.call("POST", f"/sticky-notes/{made['id']}/convert-to-ticket", {})
+    seeded.ids["note"] = seeded.call("POST", path, {"body": "Plain note"})["id"]
+    seeded.call("POST", "/sticky-notes", {"body": "Mine"})
+    return seeded
 
 
 @pytest.mark.parametrize(
     "path",
     [WALL, "/sticky-notes", "{note}/edit", "{note}/convert", "{note}/delete"],
 )
-def test_a_wall_is_accessible(visitor, furnished, path):
-    visitor.go(path.format(note=f"/sticky-notes/{furnished.ids['note']}"))
+def test_a_wall_is_accessible(visitor, seeded, path):
+    visitor.go(path.format(note=f"/sticky-notes/{seeded.ids['note']}"))
     assert findings_in_both(visitor.page) == []
     assert visitor.page.locator("h1").count() == 1
     assert visitor.overflow() <= 0
 
 
-def test_an_open_dialog_and_editor_are_accessible(desk, furnished):
-    desk.go(WALL)
-    desk.page.click(f"#convert-{furnished.ids['note']}")
-    expect(desk.page.locator("#dialog")).to_be_visible()
-    assert findings_in_both(desk.page) == []
-    desk.press("Escape")
-    desk.page.click(f"#edit-{furnished.ids['note']}")
-    expect(desk.page.locator(".note.editing textarea")).to_be_focused()
-    assert findings_in_both(desk.page) == []
+def test_an_open_dialog_and_editor_are_accessible(wide, seeded):
+    wide.go(WALL)
+    wide.page.click(f"#convert-{seeded.ids['note']}")
+    expect(wide.page.locator("#dialog")).to_be_visible()
+    assert findings_in_both(wide.page) == []
+    wide.press("Escape")
+    wide.page.click(f"#edit-{seeded.ids['note']}")
+    expect(wide.page.locator(".note.editing textarea")).to_be_focused()
+    assert findings_in_both(wide.page) == []
 
 
 def test_a_wall_fits_a_phone(phone_visitor):
@@ -58,42 +58,42 @@ def test_a_wall_fits_a_phone(phone_visitor):
     expect(phone_visitor.page.locator(".bottom-bar [aria-current]")).to_have_text("Notes")
 
 
-def test_writing_changing_and_deleting_by_keys(desk):
-    desk.go("/sticky-notes")
-    desk.press("n")
-    expect(desk.page.locator("#note-body")).to_be_focused()
-    desk.page.keyboard.type("Fresh thought")
-    desk.press("Control+Enter")
-    note = desk.page.locator(".notes > .note").first
+def test_writing_changing_and_deleting_by_keys(wide):
+    wide.go("/sticky-notes")
+    wide.press("n")
+    expect(wide.page.locator("#note-body")).to_be_focused()
+    wide.page.keyboard.type("Fresh thought")
+    wide.press("Control+Enter")
+    note = wide.page.locator(".notes > .note").first
     expect(note).to_contain_text("Fresh thought")
-    expect(desk.page.locator("#note-body")).to_have_value("")
+    expect(wide.page.locator("#note-body")).to_have_value("")
     note.get_by_role("link", name="Edit this note").focus()
-    desk.press("Enter")
-    area = desk.page.locator(".note.editing textarea")
+    wide.press("Enter")
+    area = wide.page.locator(".note.editing textarea")
     expect(area).to_be_focused()
     area.fill("Second thought")
-    desk.page.locator(".note.editing").get_by_label("Teal").check(force=True)
+    wide.page.locator(".note.editing").get_by_label("Teal").check(force=True)
     area.focus()
-    desk.press("Control+Enter")
+    wide.press("Control+Enter")
     expect(note).to_contain_text("Second thought")
     expect(note).to_have_class(re.compile("c-2dd4bf"))
     note.get_by_role("link", name="Edit this note").click()
     expect(area).to_be_focused()
-    desk.press("Escape")
+    wide.press("Escape")
     expect(area).to_have_count(0)
     expect(note).to_contain_text("Second thought")
     note.get_by_role("link", name="Delete this note").click()
-    desk.page.locator("#dialog").get_by_role("button", name="Delete note").click()
-    expect(desk.page.locator(".notes")).not_to_contain_text("Second thought")
-    expect(desk.toast()).to_contain_text("Note deleted")
-    expect(desk.page.locator("#dialog")).to_be_hidden()
+    wide.page.locator("#dialog").get_by_role("button", name="Delete note").click()
+    expect(wide.page.locator(".notes")).not_to_contain_text("Second thought")
+    expect(wide.toast()).to_contain_text("Note deleted")
+    expect(wide.page.locator("#dialog")).to_be_hidden()
 
 
-def test_a_note_becomes_a_ticket_in_a_dialog(desk, furnished):
-    made = furnished.call("POST", "/sticky-notes", {"body": "# Buy *chairs*\n\nfour of them"})
-    desk.go("/sticky-notes")
-    desk.page.click(f"#convert-{made['id']}")
-    dialog = desk.page.locator("#dialog")
+def test_a_note_becomes_a_ticket_in_a_dialog(wide, seeded):
+    made = seeded.call("POST", "/sticky-notes", {"body": "# Buy *chairs*\n\nfour of them"})
+    wide.go("/sticky-notes")
+    wide.page.click(f"#convert-{made['id']}")
+    dialog = wide.page.locator("#dialog")
     expect(dialog.get_by_label("Title")).to_have_value("Buy chairs")
     dialog.get_by_label("Type").select_option("subtask")
     dialog.get_by_role("button", name="Make the ticket").click()
@@ -101,30 +101,30 @@ def test_a_note_becomes_a_ticket_in_a_dialog(desk, furnished):
     dialog.get_by_label("Type").select_option("story")
     dialog.get_by_role("button", name="Make the ticket").click()
     expect(dialog).to_be_hidden()
-    note = desk.page.locator(f"#note-{made['id']}")
+    note = wide.page.locator(f"#note-{made['id']}")
     expect(note).to_contain_text("Became DEMO-")
-    desk.toast().get_by_role("button", name="Undo").click()
-    first = desk.page.locator(".notes > .note").first
+    wide.toast().get_by_role("button", name="Undo").click()
+    first = wide.page.locator(".notes > .note").first
     expect(first.get_by_role("link", name="Make a ticket")).to_be_visible()
     expect(first).to_contain_text("four of them")
     first.get_by_role("link", name="Make a ticket").click()
     dialog.get_by_role("button", name="Make the ticket").click()
-    desk.toast().get_by_role("link", name="Open").click()
-    expect(desk.page.locator("h1")).to_have_text("Buy chairs")
+    wide.toast().get_by_role("link", name="Open").click()
+    expect(wide.page.locator("h1")).to_have_text("Buy chairs")
 
 
-def test_finding_among_the_notes(desk):
-    desk.go(WALL)
-    shown = desk.page.locator(".notes > .note:visible")
+def test_finding_among_the_notes(wide):
+    wide.go(WALL)
+    shown = wide.page.locator(".notes > .note:visible")
     every = shown.count()
-    desk.page.fill("#note-find", "bank")
+    wide.page.fill("#note-find", "bank")
     expect(shown).to_have_count(1)
-    expect(desk.page.locator("#note-count")).to_have_text(f"1 of {every}")
-    desk.page.fill("#note-find", "")
-    desk.page.select_option("#note-color", "Blue")
+    expect(wide.page.locator("#note-count")).to_have_text(f"1 of {every}")
+    wide.page.fill("#note-find", "")
+    wide.page.select_option("#note-color", "Blue")
     expect(shown).to_have_count(1)
-    desk.page.select_option("#note-color", "")
-    desk.page.select_option("#note-author", "Ada Berg")
+    wide.page.select_option("#note-color", "")
+    wide.page.select_option("#note-author", "Ada Berg")
     expect(shown).to_have_count(2)
 
 

@@ -9,9 +9,9 @@ WIKI = "/projects/DEMO/wiki"
 
 
 @pytest.fixture(scope="module")
-def furnished(furnished):
+def seeded(seeded):
     """With a few pages."""
-    project = furnished.ids["project"]
+    project = seeded.ids["project"]
     body = "".join(f"## Part {number}\n\n{'Words. ' * 120}\n\n" for number in range(1, 6))
     for title, text in (
         (
@@ -22,17 +22,17 @@ def furnished(furnished):
         ("Setup of desks", "See [[setup-guide]]."),
         ("Crowded", "One\n\nTwo\n"),
     ):
-        made = furnished.call(
+        made = seeded.call(
             "POST", "/wiki/pages", {"title": title, "body": text, "project_id": project}
         )
-        furnished.ids[title] = made["id"]
-    furnished.call(
+        seeded.ids[title] = made["id"]
+    seeded.call(
         "PATCH",
-        f"/wiki/pages/{furnished.ids['Crowded']}",
+        f"/wiki/pages/{seeded.ids['Crowded']}",
         {"body": "One\n\nTwo and a half\n", "summary": "By a bot"},
         as_bot=True,
     )
-    return furnished
+    return seeded
 
 
 PAGES = (
@@ -71,115 +71,115 @@ def test_a_page_of_the_wiki_fits_a_phone(phone_visitor, path):
     assert phone_visitor.overflow() <= 0
 
 
-def test_a_link_is_completed_by_keys(desk):
-    desk.go(f"{WIKI}/new")
-    area = desk.page.locator("#body")
+def test_a_link_is_completed_by_keys(wide):
+    wide.go(f"{WIKI}/new")
+    area = wide.page.locator("#body")
     area.fill("")
     area.press_sequentially("See [[setup of")
-    options = desk.page.locator(".completions [role=option]")
+    options = wide.page.locator(".completions [role=option]")
     expect(options).to_have_count(2)
-    desk.press("ArrowDown")
+    wide.press("ArrowDown")
     expect(options.nth(1)).to_have_attribute("aria-selected", "true")
     chosen = options.nth(1).get_attribute("data-insert")
-    desk.press("Enter")
+    wide.press("Enter")
     expect(area).to_have_value(f"See [[{chosen}]]")
-    expect(desk.page.locator(".completions")).to_be_hidden()
+    expect(wide.page.locator(".completions")).to_be_hidden()
     area.press_sequentially(" and [[ticket:rich")
     expect(options.first).to_contain_text("A rich ticket")
-    assert findings(desk.page) == []
-    desk.press("Escape")
-    expect(desk.page.locator(".completions")).to_be_hidden()
+    assert findings(wide.page) == []
+    wide.press("Escape")
+    expect(wide.page.locator(".completions")).to_be_hidden()
     expect(area).to_be_focused()
     assert area.input_value().endswith("[[ticket:rich")
     area.fill("")
 
 
-def test_the_preview_follows_the_text(desk):
-    desk.go(f"{WIKI}/new")
-    desk.page.locator("#body").press_sequentially("Hello preview")
-    expect(desk.page.locator("#preview")).to_contain_text("Hello preview")
-    expect(desk.page.locator("#body")).to_be_focused()
-    desk.page.locator("#body").fill("")
+def test_the_preview_follows_the_text(wide):
+    wide.go(f"{WIKI}/new")
+    wide.page.locator("#body").press_sequentially("Hello preview")
+    expect(wide.page.locator("#preview")).to_contain_text("Hello preview")
+    expect(wide.page.locator("#body")).to_be_focused()
+    wide.page.locator("#body").fill("")
 
 
-def test_a_mark_goes_around_the_selection(desk):
-    desk.go(f"{WIKI}/new")
-    area = desk.page.locator("#body")
+def test_a_mark_goes_around_the_selection(wide):
+    wide.go(f"{WIKI}/new")
+    area = wide.page.locator("#body")
     area.fill("bold word")
     area.evaluate("area => area.setSelectionRange(0, 4)")
-    desk.page.get_by_role("button", name="Bold").click()
+    wide.page.get_by_role("button", name="Bold").click()
     expect(area).to_have_value("**bold** word")
-    desk.press("Control+z")
+    wide.press("Control+z")
     expect(area).to_have_value("bold word")
     area.fill("")
 
 
-def test_ctrl_s_saves_and_e_edits(desk):
-    desk.go(f"{WIKI}/crowded")
-    desk.press("e")
-    desk.page.wait_for_url("**/edit")
-    desk.page.locator("#body").fill("One\n\nSaved by a key\n")
-    desk.press("Control+s")
-    desk.page.wait_for_url(f"**{WIKI}/crowded")
-    expect(desk.page.locator(".wiki-main")).to_contain_text("Saved by a key")
+def test_ctrl_s_saves_and_e_edits(wide):
+    wide.go(f"{WIKI}/crowded")
+    wide.press("e")
+    wide.page.wait_for_url("**/edit")
+    wide.page.locator("#body").fill("One\n\nSaved by a key\n")
+    wide.press("Control+s")
+    wide.page.wait_for_url(f"**{WIKI}/crowded")
+    expect(wide.page.locator(".wiki-main")).to_contain_text("Saved by a key")
 
 
-def test_leaving_with_unsaved_text_asks(desk):
-    desk.go(f"{WIKI}/crowded/edit")
+def test_leaving_with_unsaved_text_asks(wide):
+    wide.go(f"{WIKI}/crowded/edit")
     asked = []
 
     def answer(dialog):
         asked.append(dialog.type)
         dialog.dismiss()
 
-    desk.page.on("dialog", answer)
-    desk.page.locator("#body").press_sequentially("More")
-    desk.page.get_by_role("link", name="My work").or_(desk.page.locator(".brand")).first.click()
-    desk.page.wait_for_timeout(300)
+    wide.page.on("dialog", answer)
+    wide.page.locator("#body").press_sequentially("More")
+    wide.page.get_by_role("link", name="My work").or_(wide.page.locator(".brand")).first.click()
+    wide.page.wait_for_timeout(300)
     assert asked == ["beforeunload"]
-    assert desk.page.url.endswith("/edit")
-    desk.page.get_by_role("link", name="Cancel").click()
+    assert wide.page.url.endswith("/edit")
+    wide.page.get_by_role("link", name="Cancel").click()
     assert asked == ["beforeunload", "confirm"]
-    assert desk.page.url.endswith("/edit")
-    desk.page.remove_listener("dialog", answer)
-    desk.page.on("dialog", lambda dialog: dialog.accept())
-    desk.page.get_by_role("link", name="Cancel").click()
-    desk.page.wait_for_url(f"**{WIKI}/crowded")
+    assert wide.page.url.endswith("/edit")
+    wide.page.remove_listener("dialog", answer)
+    wide.page.on("dialog", lambda dialog: dialog.accept())
+    wide.page.get_by_role("link", name="Cancel").click()
+    wide.page.wait_for_url(f"**{WIKI}/crowded")
 
 
-def test_two_people_save_and_nothing_is_lost(desk, furnished):
-    page = furnished.call("POST", "/wiki/pages", {"title": "Shared", "body": "One\n\nTwo\n"})
-    desk.go("/wiki/shared/edit")
-    area = desk.page.locator("#body")
+def test_two_people_save_and_nothing_is_lost(wide, seeded):
+    page = seeded.call("POST", "/wiki/pages", {"title": "Shared", "body": "One\n\nTwo\n"})
+    wide.go("/wiki/shared/edit")
+    area = wide.page.locator("#body")
     area.fill("One\n\nTwo by Ada\n")
-    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
-    desk.press("Control+s")
-    expect(desk.page.locator("h1")).to_contain_text("Someone saved this page before you")
-    expect(desk.page.locator("#body")).to_have_value("One by another\n\nTwo by Ada\n")
-    assert findings(desk.page) == []
-    desk.page.get_by_role("button", name="Save both together").click()
-    desk.page.wait_for_url("**/wiki/shared")
-    saved = furnished.call("GET", f"/wiki/pages/{page['id']}")["body"]
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
+    wide.press("Control+s")
+    expect(wide.page.locator("h1")).to_contain_text("Someone saved this page before you")
+    expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by Ada\n")
+    assert findings(wide.page) == []
+    wide.page.get_by_role("button", name="Save both together").click()
+    wide.page.wait_for_url("**/wiki/shared")
+    saved = seeded.call("GET", f"/wiki/pages/{page['id']}")["body"]
     assert saved == "One by another\n\nTwo by Ada\n"
 
 
-def test_one_is_told_while_writing_that_another_saved(desk, furnished):
-    page = furnished.call("POST", "/wiki/pages", {"title": "Told", "body": "One\n\nTwo\n"})
-    desk.go("/wiki/told/edit")
-    area = desk.page.locator("#body")
+def test_one_is_told_while_writing_that_another_saved(wide, seeded):
+    page = seeded.call("POST", "/wiki/pages", {"title": "Told", "body": "One\n\nTwo\n"})
+    wide.go("/wiki/told/edit")
+    area = wide.page.locator("#body")
     area.fill("One\n\nTwo by Ada\n")
-    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
-    told = desk.page.get_by_role("status").filter(has_text="saved this page")
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
+    told = wide.page.get_by_role("status").filter(has_text="saved this page")
     expect(told).to_be_in_viewport()
     expect(area).to_be_focused()
     expect(area).to_have_value("One\n\nTwo by Ada\n")
-    assert findings(desk.page) == []
+    assert findings(wide.page) == []
     # Nor does it take the focus where nothing has it.
     area.blur()
-    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\n2\n"})
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\n2\n"})
     expect(told.locator("a[href*='to=3']")).to_be_visible()
-    assert desk.page.evaluate("document.activeElement === document.body")
-    with desk.page.context.expect_page() as opened:
+    assert wide.page.evaluate("document.activeElement === document.body")
+    with wide.page.context.expect_page() as opened:
         told.get_by_role("link", name="See what changed").click()
     expect(opened.value.locator(".diff ins").first).to_have_text(" by another")
     opened.value.close()
@@ -187,36 +187,36 @@ def test_one_is_told_while_writing_that_another_saved(desk, furnished):
     area.fill("One\n\nTwo\n")
 
 
-def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(desk, furnished):
-    page = furnished.call("POST", "/wiki/pages", {"title": "Drafted", "body": "One\n\nTwo\n"})
-    desk.go("/wiki/drafted/edit")
-    desk.page.locator("#body").fill("One\n\nTwo in a draft\n")
-    desk.page.wait_for_timeout(700)
-    furnished.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One anew\n\nTwo\n"})
-    desk.page.on("dialog", lambda dialog: dialog.accept())
-    desk.go("/wiki/drafted/edit")
-    expect(desk.page.locator("#body")).to_have_value("One anew\n\nTwo\n")
-    desk.page.get_by_role("button", name="Bring my text back").click()
-    desk.press("Control+s")
-    expect(desk.page.locator("#body")).to_have_value("One anew\n\nTwo in a draft\n")
+def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(wide, seeded):
+    page = seeded.call("POST", "/wiki/pages", {"title": "Drafted", "body": "One\n\nTwo\n"})
+    wide.go("/wiki/drafted/edit")
+    wide.page.locator("#body").fill("One\n\nTwo in a draft\n")
+    wide.page.wait_for_timeout(700)
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One anew\n\nTwo\n"})
+    wide.page.on("dialog", lambda dialog: dialog.accept())
+    wide.go("/wiki/drafted/edit")
+    expect(wide.page.locator("#body")).to_have_value("One anew\n\nTwo\n")
+    wide.page.get_by_role("button", name="Bring my text back").click()
+    wide.press("Control+s")
+    expect(wide.page.locator("#body")).to_have_value("One anew\n\nTwo in a draft\n")
 
 
-def test_code_and_the_addresses_of_headings_are_copied(desk, furnished):
+def test_code_and_the_addresses_of_headings_are_copied(wide, seeded):
     body = "## Install\n\n```sh\nmake setup\nmake run\n```\n\n### And then\n\nRead.\n"
-    furnished.call("POST", "/wiki/pages", {"title": "Copying", "body": body})
-    desk.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    desk.go("/wiki/copying")
-    desk.page.locator(".wiki-main pre").hover()
-    desk.page.get_by_role("button", name="Copy", exact=True).click()
-    expect(desk.toast()).to_contain_text("Copied")
-    assert desk.page.evaluate("navigator.clipboard.readText()") == "make setup\nmake run"
-    link = desk.page.locator("h3, h4").filter(has_text="And then").get_by_role("link")
+    seeded.call("POST", "/wiki/pages", {"title": "Copying", "body": body})
+    wide.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wide.go("/wiki/copying")
+    wide.page.locator(".wiki-main pre").hover()
+    wide.page.get_by_role("button", name="Copy", exact=True).click()
+    expect(wide.toast()).to_contain_text("Copied")
+    assert wide.page.evaluate("navigator.clipboard.readText()") == "make setup\nmake run"
+    link = wide.page.locator("h3, h4").filter(has_text="And then").get_by_role("link")
     link.focus()
     expect(link).to_have_css("opacity", "1")
-    desk.press("Enter")
-    desk.page.wait_for_url("**/wiki/copying#h-and-then")
-    assert desk.page.evaluate("navigator.clipboard.readText()") == desk.page.url
-    assert findings(desk.page) == []
+    wide.press("Enter")
+    wide.page.wait_for_url("**/wiki/copying#h-and-then")
+    assert wide.page.evaluate("navigator.clipboard.readText()") == wide.page.url
+    assert findings(wide.page) == []
 
 
 def test_writing_works_without_a_script(plain):

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.furniture import PASSWORD
+from tests.browser.seed import PASSWORD
 
 
 def test_login_and_logout(plain):

@@ -2,17 +2,18 @@
 
 import http.client
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from app.accounts import arrival
 from app.config import Settings
-from tests.commands.test_moving import KEY, command
+from tests.commands.test_copy_and_restore import KEY, command
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 
 @contextmanager
@@ -62,6 +63,20 @@ def kept(forwarded, _client):
     return forwarded
 
 
+@pytest.fixture(scope="module")
+def trusting(tmp_path_factory):
+    """A server that trusts so many proxies, and the directory of its instance."""
+    with ExitStack() as held:
+
+        @cache
+        def start(trusted):
+            instance = tmp_path_factory.mktemp("doctor") / "instance"
+            settings = {"SECRET_KEY": KEY, "TRUSTED_PROXIES": trusted}
+            return held.enter_context(serving(instance, **settings)), instance
+
+        yield start
+
+
 @pytest.mark.parametrize(
     ("trusted", "adding", "said"),
     [
@@ -75,21 +90,24 @@ def kept(forwarded, _client):
         (0, replaced, "set TRUSTED_PROXIES"),
     ],
 )
-def test_what_arrives_is_said_with_what_to_do(tmp_path, trusted, adding, said):
-    instance = tmp_path / "instance"
-    settings = {"SECRET_KEY": KEY, "TRUSTED_PROXIES": trusted}
-    with serving(instance, **settings) as served:
-        if adding is None:
-            found = command(instance, "doctor", code=1, SECRET_KEY=KEY, BASE_URL=served.url)
-        else:
-            with proxy(served.port, adding) as url:
-                found = command(instance, "doctor", code=1, SECRET_KEY=KEY, BASE_URL=url)
-        # Nobody was set up, so there is something to do in any case.
-        assert "FAIL people" in found
-        assert said in found
-        another = "another secret key of the tests, as long"
-        found = command(instance, "doctor", code=1, SECRET_KEY=another, BASE_URL=served.url)
-        assert "is no server with this SECRET_KEY" in found
+def test_what_arrives_is_said_with_what_to_do(trusting, trusted, adding, said):
+    served, instance = trusting(trusted)
+    if adding is None:
+        found = command(instance, "doctor", code=1, BASE_URL=served.url)
+    else:
+        with proxy(served.port, adding) as url:
+            found = command(instance, "doctor", code=1, BASE_URL=url)
+    # Nobody was set up, so there is something to do in any case.
+    assert "FAIL people" in found
+    assert said in found
+
+
+@pytest.mark.parametrize("trusted", [0, 1, 2])
+def test_a_server_with_another_secret_key_is_another_server(trusting, trusted):
+    served, instance = trusting(trusted)
+    another = "another secret key of the tests, as long"
+    found = command(instance, "doctor", code=1, SECRET_KEY=another, BASE_URL=served.url)
+    assert "is no server with this SECRET_KEY" in found
 
 
 def test_where_nobody_answers_it_is_only_noted(tmp_path):

@@ -13,6 +13,8 @@ from openapi_python_client.config import Config, ConfigFile, MetaType
 from tests.contract.compatibility import today
 from tests.support.story import make_ticket
 
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
+
 PACKAGE = "generated_docket"
 
 

@@ -13,6 +13,8 @@ from app.rest.openapi import document
 from app.rest.routing import Api, Registry
 from tests.support.databases import settings_for
 
+pytestmark = pytest.mark.one_database
+
 METHODS = {"get", "post", "patch", "delete"}
 
 

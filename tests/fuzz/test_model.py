@@ -7,13 +7,16 @@ runs it long; the default is a few seconds.
 import os
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from tests.fuzz.doors import DOORS, Done, Doors
+from tests.fuzz.adapters import DOORS, Done, Doors
 from tests.support.cast import make_cast
 from tests.support.story import events, state_ids, walk
+
+pytestmark = pytest.mark.slow
 
 RUNS = int(os.environ.get("RUNS", "6"))
 STEPS = int(os.environ.get("STEPS", "25"))

@@ -9,6 +9,8 @@ from app.markdown import Broken, Links, Profile, Resolved, Targets, parse, rende
 from tests.markdown.hostile import corpus
 from tests.markdown.judging import judged
 
+pytestmark = pytest.mark.slow
+
 PROFILES = list(Profile)
 SIGNS = [
     *"*_~`#>-+=|[]()!<>&\\\"':.0123456789\n\t xaé東",

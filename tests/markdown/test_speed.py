@@ -9,6 +9,8 @@ from app.markdown import Profile, parse, render
 from tests.markdown.judging import judged
 from tests.support.timing import processor_seconds
 
+pytestmark = pytest.mark.slow
+
 COMMENT = 65_536
 PAGE = 1_048_576
 

@@ -4,6 +4,9 @@ import json
 import re
 
 import orjson
+import pytest
+
+pytestmark = pytest.mark.one_database
 
 NAMES = [
     "get_self",

@@ -7,6 +7,8 @@ from mcp import Client, MCPError
 from tests.support.serving import serving
 from tests.support.workspace import first_bot
 
+pytestmark = pytest.mark.slow
+
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.support.agent import error_of
 from tests.support.story import events
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = pytest.mark.one_database
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -19,6 +19,8 @@ from app.database.session import Base, db, run_write, session
 from tests.support.databases import settings_for
 from tests.support.serving import ROOT, environment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def new_app(empty_url, tmp_path):

@@ -8,12 +8,16 @@ import sys
 import tarfile
 from io import BytesIO
 
+import pytest
+
 from app import create_app
 from app.serving.parent import prepare_database
 from tests.support import serving
 from tests.support.databases import settings_for
 from tests.support.postgres import unused_name
 from tests.support.workspace import owner_of
+
+pytestmark = pytest.mark.slow
 
 NEWEST = sorted((serving.ROOT / "migrations" / "versions").glob("[0-9]*.py"))[-1]
 

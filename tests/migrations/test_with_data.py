@@ -22,6 +22,8 @@ from tests.support.postgres import unused_name
 from tests.support.serving import ROOT
 from tests.support.story import walk
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
 # What each revision can have data of, as ada reads it.

@@ -9,7 +9,7 @@ from app.core.errors import RequestTooLarge
 from app.core.json_parsing import MAX_DEPTH
 from tests.support.story import invalid, make_ticket, malformed, ok, refused
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = pytest.mark.one_database
 
 JSON = "application/json"
 

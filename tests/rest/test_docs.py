@@ -8,6 +8,8 @@ from app import create_app
 from tests.support.databases import settings_for
 from tests.support.story import refused
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture(name="enabled")
 def _enabled(tmp_path):

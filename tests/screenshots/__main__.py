@@ -15,15 +15,15 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.conftest import chromium_path
-from tests.browser.furniture import Furnished
+from tests.browser.seed import Seeded
 from tests.conftest import REAL_DATA
 from tests.screenshots.sample import fill
 from tests.support.serving import ROOT, serving
 
 FOLDER = ROOT / "screenshots"
 LOOKS: dict[str, dict[str, Any]] = {
-    "desktop-light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
-    "desktop-dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "wide-light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "wide-dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "phone-light": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
     "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
 }
@@ -133,7 +133,7 @@ OPENED = {
 
 
 @contextmanager
-def looking(browser: Browser, made: Furnished, look: str) -> Iterator[Page]:
+def looking(browser: Browser, made: Seeded, look: str) -> Iterator[Page]:
     """A page of this look, logged in as Ada."""
     phone = {"has_touch": True, "is_mobile": True} if look.startswith("phone") else {}
     context = browser.new_context(**LOOKS[look], **phone, reduced_motion="reduce")

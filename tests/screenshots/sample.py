@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.browser.furniture import Furnished, furnish
+from tests.browser.seed import Seeded, seed
 from tests.conftest import REAL_DATA
 from tests.support.serving import ROOT, Served, environment
 
@@ -52,9 +52,9 @@ TICKETS = (
 )  # fmt: skip
 
 
-def fill(served: Served, instance: Path) -> Furnished:
+def fill(served: Served, instance: Path) -> Seeded:
     """Set the server up and fill it."""
-    made = furnish(served)
+    made = seed(served)
     project = made.ids["project"]
     for title, priority, state, by_bot in TICKETS:
         body = {"title": title, "priority": priority, "state_id": made.ids[state]}
@@ -93,7 +93,7 @@ def fill(served: Served, instance: Path) -> Furnished:
     return made
 
 
-def _details(made: Furnished, project: str) -> None:
+def _details(made: Seeded, project: str) -> None:
     """What pages of one thing show: a note, an event, a deleted ticket, an empty project."""
     made.ids["note"] = made.call("GET", f"/projects/{project}/sticky-notes")["data"][1]["id"]
     gone = made.ticket("Deleted since")

@@ -19,6 +19,8 @@ from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, with
 from app.search.parsing import parse
 from app.search.ranking import TierQuery, all_tiers, some_of_all_tiers, tier_queries, tiers
 
+pytestmark = pytest.mark.slow
+
 # Few words, so that they meet; of several scripts, stems and beginnings.
 WORDS = (
     *("run", "running", "runs", "runner", "gate", "gates", "gateway", "a", "an", "über", "uber"),
@@ -137,7 +139,7 @@ def indexed(app, monkeypatch):
 
 
 @settings(
-    max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(DOCS, st.lists(PIECES, min_size=1, max_size=8))
 def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):

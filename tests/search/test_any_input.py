@@ -1,5 +1,6 @@
 """No input is an error, whatever is indexed and whatever is asked."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -7,6 +8,8 @@ from app.core.actor import Actor, ActorKind
 from app.database.session import reading
 from app.search import service
 from tests.support.story import make_ticket, ok
+
+pytestmark = pytest.mark.slow
 
 SYNTAX = st.sampled_from(
     [*"\"'-*():^|&!<>%_\\~+#@,;·¡¢£¥°§¶¤¬¦×÷ \t\n\r", "AND", "OR", "NOT", "NEAR"]
@@ -16,7 +19,7 @@ QUERIES = st.lists(
     st.one_of(SYNTAX, TEXT, st.sampled_from(["gate", "東京", "🐞", "é"])), min_size=1
 )
 RUNS = settings(
-    max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 
@@ -34,7 +37,7 @@ def test_nothing_asked_is_an_error(app, cast, pieces):
                 assert 0 <= start < end <= len(hit.snippet.text)
 
 
-@settings(RUNS, max_examples=60)
+@settings(RUNS, max_examples=30)
 @given(TEXT, TEXT)
 def test_whatever_is_written_is_found_by_its_id(app, cast, title, body):
     title = (title.strip() or "T")[:200]

@@ -6,6 +6,7 @@ The processes die by SIGKILL from inside (tests/support/crashing.py), so the poi
 import http.client
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
@@ -84,15 +85,17 @@ def test_the_work_of_a_killed_process_goes_to_the_other(cluster, tmp_path, recei
     """Within two leases: here they last four seconds."""
     name = unused_name()
     url = cluster.create_database(name)
-    held = []
+    held, over = [], threading.Event()
 
     def stall(came):
         held.append(came)
-        time.sleep(60 if len(held) == 1 else 0)
+        if len(held) == 1:
+            over.wait(60)
         return 200
 
     receiver.answer = stall
     with ExitStack() as stack:
+        stack.callback(over.set)
         stack.callback(cluster.drop_database, name)
         settings = settings_of(receiver, url) | {"LEASE_MS": LEASE_MS}
         first = start(tmp_path / "first", command=CRASHING, **settings)

@@ -12,17 +12,10 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from tests.support.serving import refused_start, serving, start, until, unused_port
+from tests.support.serving import is_healthy, refused_start, serving, start, until, unused_port
 
 KEY = "a secret key of the tests, long enough"
 ADMIN = {"username": "ada", "password": "correct horse battery"}
-
-
-def is_healthy(served):
-    try:
-        return served.request("GET", "/healthz", timeout=2).status == 200
-    except OSError:
-        return False
 
 
 def is_running(process):
@@ -126,7 +119,7 @@ def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_p
 
 
 # How many servers are stopped; 200 take ten minutes.
-STOPS = int(os.environ.get("STOPS", "8"))
+STOPS = int(os.environ.get("STOPS", "4"))
 
 
 @pytest.mark.parametrize("to_group", [False, True])

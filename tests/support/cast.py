@@ -98,7 +98,6 @@ def _human(username: str) -> tuple[str, str]:
             expires_at=moment + DAY_MS,
         )
     )
-    session.flush()
     return identifier, token
 
 
@@ -134,18 +133,13 @@ def _bot(username: str, mode: BotMode, project_ids: list[str], creator: str) -> 
             audited_at=moment,
         )
     )
-    session.flush()
     return identifier, token
 
 
 def make_cast(app: Flask) -> Cast:
     """Put the cast and its two projects into the database."""
     with app.app_context():
-        made = run_write(_write)
-        projects_made = run_write(lambda: _projects(made["ada"][0]))
-        fenced = run_write(
-            lambda: _bot("fenced", BotMode.WRITE, [projects_made[1]], made["ada"][0])
-        )
+        made, projects_made = run_write(_write)
 
     def human(name: str) -> Caller:
         client = app.test_client()
@@ -163,21 +157,24 @@ def make_cast(app: Flask) -> Cast:
         bo=human("bo"),
         scout=bot("scout", made["scout"]),
         smith=bot("smith", made["smith"]),
-        fenced=bot("fenced", fenced),
+        fenced=bot("fenced", made["fenced"]),
         nobody=Caller(app.test_client(use_cookies=False), {}, None, ""),
         open_project=projects_made[0],
         fenced_project=projects_made[1],
     )
 
 
-def _write() -> dict[str, tuple[str, str]]:
+def _write() -> tuple[dict[str, tuple[str, str]], tuple[str, str]]:
     ada, bo = _human("ada"), _human("bo")
-    return {
+    made = {
         "ada": ada,
         "bo": bo,
         "scout": _bot("scout", BotMode.READ, [], ada[0]),
         "smith": _bot("smith", BotMode.WRITE, [], ada[0]),
     }
+    owned = _projects(ada[0])
+    made["fenced"] = _bot("fenced", BotMode.WRITE, [owned[1]], ada[0])
+    return made, owned
 
 
 def _projects(owner: str) -> tuple[str, str]:

@@ -75,22 +75,26 @@ class SqliteDatabase:
     kind: str = "sqlite"
 
     def empty(self) -> None:
-        """Delete every row; triggers stand aside and come back as they were."""
         path = self.settings.database_path
         assert path is not None
-        with closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as connection:
-            connection.execute("PRAGMA foreign_keys=OFF")
-            connection.execute("BEGIN IMMEDIATE")
-            triggers = connection.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-            ).fetchall()
-            for name, _ in triggers:
-                connection.execute(f"DROP TRIGGER {name}")
-            for table in ["search_fts_waiting", *TABLES]:
-                connection.execute(f"DELETE FROM {table}")
-            for _, definition in triggers:
-                connection.execute(definition)
-            connection.execute("COMMIT")
+        empty_sqlite(path)
+
+
+def empty_sqlite(path: Path) -> None:
+    """Delete every row of a file; triggers stand aside and come back as they were."""
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for table in ["search_fts_waiting", *TABLES]:
+            connection.execute(f"DELETE FROM {table}")
+        for _, definition in triggers:
+            connection.execute(definition)
+        connection.execute("COMMIT")
 
 
 @contextmanager

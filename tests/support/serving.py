@@ -23,6 +23,8 @@ COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
 POWERLESS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 # An application made to die at a named point of a delivery.
 CRASHING = (sys.executable, "-m", "flask", "--app", "tests.support.crashing", "serve")
+# Under nohup, what tests start would inherit that SIGHUP is ignored.
+HANGUP_ENDS = ("env", "--default-signal=HUP")
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ def start(
     instance.mkdir(parents=True, exist_ok=True)
     port = port or unused_port()
     log = instance.with_name(f"{instance.name}-{port}.log")
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        command = (*HANGUP_ENDS, *command)
     # Another server may have written there that it is ready.
     before = log.stat().st_size if log.exists() else 0
     with log.open("ab") as output:
@@ -171,6 +175,14 @@ def refused_start(instance: Path, port: int, **settings: Any) -> str:
     )
     assert ended.returncode == 1, ended.stdout + ended.stderr
     return ended.stderr.strip().splitlines()[-1]
+
+
+def is_healthy(served: Served) -> bool:
+    """Whether it answers."""
+    try:
+        return served.request("GET", "/healthz", timeout=2).status == 200
+    except OSError:
+        return False
 
 
 def until(condition: Callable[[], Any], seconds: float = 20) -> Any:

@@ -7,6 +7,8 @@ import pytest
 from app.web import assets
 from app.web.assets import AssetMissing, color_sheet, find_htmx, read_all
 
+pytestmark = pytest.mark.one_database
+
 
 def test_pages_name_assets_that_exist_for_ever(ada):
     text = ada.get("/projects").text

@@ -1,7 +1,6 @@
 """The board without a browser: columns, lanes, filters, views."""
 
 import re
-import time
 
 import pytest
 from sqlalchemy import update
@@ -10,6 +9,7 @@ from app.core.clock import DAY_MS, now_ms
 from app.database.session import run_write, session
 from app.tickets import board, stalled_bots
 from app.tickets.models import Ticket
+from tests.support.serving import until
 from tests.web.cards_on_page import lane_of, shown
 from tests.web.conftest import Reader
 
@@ -126,7 +126,7 @@ def test_a_quiet_bot_is_found(ada, cast, make, states, age, monkeypatch):
     # Given a moment ago, nobody is quiet yet.
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == []
     monkeypatch.setattr(stalled_bots, "QUIET_MS", 500)
-    time.sleep(0.6)
+    until(lambda: len(shown(ada.get("/projects/OPEN/board?quiet=true").text)) == 2)
     cast.smith.post(f"/tickets/{busy['id']}/comments", {"body": "Working."})
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == ["OPEN-1"]
 

@@ -6,6 +6,8 @@ import pytest
 
 from app.web.compression import accepts_gzip
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize(
     ("header", "takes"),

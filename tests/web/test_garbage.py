@@ -4,8 +4,12 @@ import itertools
 import re
 from urllib.parse import quote
 
+import pytest
+
 from app.database.session import is_postgresql
 from tests.support.story import make_ticket, ok
+
+pytestmark = pytest.mark.slow
 
 GARBAGE = (
     "",
@@ -151,12 +155,14 @@ def test_garbage_is_never_a_500(app, cast):
     make_ticket(cast.ada, cast.open_project)
     with app.app_context():
         ways = itertools.cycle([FRAGMENT, PLAIN] if is_postgresql() else [PLAIN, FRAGMENT])
-    failed = []
+    failed, turns = [], itertools.cycle(GARBAGE)
     for method, path in addresses(app):
         if method == "POST" and any(word in path for word in FINAL):
             continue
         place = "query_string" if method == "GET" else "data"
-        for value, headers in zip(GARBAGE, ways, strict=False):
+        # What is not there takes the garbage in turn.
+        values = [next(turns)] if "x" in path.split("/") or "%00" in path else GARBAGE
+        for value, headers in zip(values, ways, strict=False):
             sent = {place: dict.fromkeys(NAMES, value), "headers": headers}
             answer = cast.ada.client.open(path, method=method, **sent)
             if answer.status_code >= 500:

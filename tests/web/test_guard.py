@@ -7,7 +7,7 @@ import pytest
 
 from app.web.guard import safe_next
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = pytest.mark.one_database
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'"
 OTHER = {"Origin": "https://evil.example"}

@@ -8,6 +8,8 @@ from markupsafe import escape
 from app.bots.clients import CLIENTS
 from app.web.assets import STATIC
 
+pytestmark = pytest.mark.one_database
+
 PAGES = ("/help", "/help/shortcuts", "/help/agents")
 
 

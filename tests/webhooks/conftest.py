@@ -1,10 +1,14 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import select
 
+from app.database.session import reading, session
 from app.webhooks.connecting import limits
+from app.webhooks.models import OutboxEntry
 from app.webhooks.worker import Worker
 from tests.support.receiver import SECRET, receiving
+from tests.support.serving import until
 from tests.support.story import ok
 
 
@@ -53,6 +57,22 @@ def subscribe(cast, receiver):
     def run(*event_types, url=None, **fields):
         given = {"url": url or receiver.url, "secret": SECRET, "event_types": [*event_types]}
         return ok(cast.ada.post("/webhooks", {**given, **fields}), 201)
+
+    return run
+
+
+@pytest.fixture
+def all_done(app):
+    """Waits until nothing is left to be sent, now or later."""
+
+    def run():
+        open_entries = select(OutboxEntry.id).where(OutboxEntry.finished_at.is_(None))
+
+        def are_gone():
+            with app.app_context(), reading():
+                return not session.scalars(open_entries).all()
+
+        until(are_gone)
 
     return run
 

@@ -13,6 +13,8 @@ from app.webhooks.attempts import DeliveryAttempt, Event
 from app.webhooks.sending import send
 from tests.support.receiver import SECRET, receiving
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize(
     "address",

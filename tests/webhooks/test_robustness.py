@@ -107,8 +107,10 @@ def test_a_stop_writes_down_what_it_cannot_wait_for(
 ):
     monkeypatch.setattr("app.webhooks.worker.PATIENCE_SECONDS", 0.3)
     begun, over = threading.Event(), threading.Event()
+    senders = []
 
     def sender(_attempt, _limits):
+        senders.append(threading.current_thread())
         begun.set()
         over.wait(20)
         return DeliveryOutcome(200, 1)
@@ -127,7 +129,7 @@ def test_a_stop_writes_down_what_it_cannot_wait_for(
     assert states(app) == ["pending"]
     over.set()
     # What comes after all changes nothing.
-    time.sleep(0.2)
+    senders[0].join(10)
     assert deliveries(webhook) == [row]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fuzz.doors import DOORS, Doors
+from tests.fuzz.adapters import DOORS, Doors
 from tests.support.story import state_ids
 
 

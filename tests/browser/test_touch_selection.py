@@ -3,9 +3,9 @@
 from playwright.sync_api import expect
 
 
-def test_cards_are_chosen_by_tapping_and_changed_together(phone, furnished):
+def test_cards_are_chosen_by_tapping_and_changed_together(phone, seeded):
     first, second = (
-        furnished.ticket(name, state_id=furnished.ids["Backlog"]) for name in ("One", "Another")
+        seeded.ticket(name, state_id=seeded.ids["Backlog"]) for name in ("One", "Another")
     )
     phone.go("/projects/DEMO/board")
     count = phone.page.locator("#bulk-count")

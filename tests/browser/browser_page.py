@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.furniture import Furnished
+from tests.browser.seed import Seeded
 
 # The browser and htmx report every answer of 400 and more; tests ask for some of them.
 REPORTED = ("Failed to load resource", "Response Status Error Code")
@@ -18,7 +18,7 @@ NO_FADING = ("Transition was aborted because of invalid state", "Transition was 
 
 
 @dataclass
-class Desk:
+class BrowserPage:
     """A page and what went wrong on it."""
 
     page: Page
@@ -90,17 +90,17 @@ def watch(page: Page, problems: list[str]) -> None:
     page.on("console", on_console)
 
 
-def open_desk(browser: Browser, furnished: Furnished, **options: Any) -> Iterator[Desk]:
+def open_page(browser: Browser, seeded: Seeded, **options: Any) -> Iterator[BrowserPage]:
     """A context of its own, logged in as Ada; fails the test if anything reached the console."""
     options.setdefault("viewport", {"width": 1440, "height": 900})
     context = browser.new_context(**options)
-    name, _, value = furnished.cookie.partition("=")
-    context.add_cookies([{"name": name, "value": value, "url": furnished.url}])
+    name, _, value = seeded.cookie.partition("=")
+    context.add_cookies([{"name": name, "value": value, "url": seeded.url}])
     context.set_default_timeout(10_000)
     expect.set_options(timeout=10_000)
     page = context.new_page()
-    desk = Desk(page, furnished.url)
-    watch(page, desk.problems)
-    yield desk
+    wide = BrowserPage(page, seeded.url)
+    watch(page, wide.problems)
+    yield wide
     context.close()
-    assert desk.problems == [], desk.problems
+    assert wide.problems == [], wide.problems

@@ -11,7 +11,7 @@ from app.core.errors import Unavailable
 from app.database import group_commit
 from app.database.group_commit import GroupCommit
 from app.database.session import db, reading, session
-from tests.core.test_units_of_work import new_user
+from tests.database.test_units_of_work import new_user
 from tests.support.serving import until
 
 OTHERS = 4

@@ -10,10 +10,11 @@ from sqlalchemy import func, select
 
 from app.database.session import reading, session
 from app.webhooks.models import OutboxEntry
+from tests.conftest import REAL_DATA
 from tests.support.cast import Cast
 from tests.support.story import ok, walk
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "wiki"
+REAL = REAL_DATA / "wiki"
 
 
 def run(app: Flask, folder: Path, *options: str) -> Any:

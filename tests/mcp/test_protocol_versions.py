@@ -5,7 +5,7 @@ import pytest
 from tests.support.agent import MODERN, envelope, error_of
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-pytestmark = pytest.mark.at_the_door
+pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import html
 import io
 import re
 import threading
-import time
 
 import pytest
 from sqlalchemy import func, select
@@ -326,9 +325,8 @@ def test_an_import_that_meets_other_writers_goes_through(cast, send):
     stopping = threading.Event()
 
     def write():
-        while not stopping.is_set():
+        while not stopping.wait(0.01):
             make_ticket(cast.smith, cast.open_project, "Of a bot")
-            time.sleep(0.01)
 
     writer = threading.Thread(target=write)
     writer.start()

@@ -1,9 +1,14 @@
+import io
 import json
 from typing import Any
 
 import pytest
+from werkzeug.datastructures import FileStorage
+from werkzeug.test import encode_multipart
 
 from tests.support.story import walk
+
+PAGE = {"Accept": "text/html"}
 
 
 @pytest.fixture
@@ -36,3 +41,31 @@ def tickets(cast):
         return {row["title"]: row for row in rows}
 
     return listed
+
+
+@pytest.fixture
+def send(cast):
+    """Send the form of imports as Ada; the answer."""
+
+    def sent(*files, htmx=False, by=None, status=200, path="/import", **form):
+        given = {"project": "OPEN", "do": "try", "webhooks": "on", **form}
+        data = {name: value for name, value in given.items() if value is not None}
+        data["files"] = [
+            FileStorage(
+                io.BytesIO(content if isinstance(content, bytes) else content.encode()), name
+            )
+            for name, content in files
+        ]
+        headers = PAGE | ({"HX-Request": "true"} if htmx else {})
+        boundary, body = encode_multipart(data)
+        answer = (by or cast.ada).client.post(
+            path,
+            data=body,
+            headers=headers,
+            content_type=f"multipart/form-data; boundary={boundary}",
+        )
+        statuses = status if isinstance(status, tuple) else (status,)
+        assert answer.status_code in statuses, (answer.status_code, answer.text)
+        return answer.text
+
+    return sent

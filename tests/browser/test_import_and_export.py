@@ -5,7 +5,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_by_keyboard import reach
+from tests.browser.test_keyboard_only import reach
 
 CSV = "Nr,What,Details,Who\n~1,From ~,Long ago,Jane Roe\n~2,A second one,,\n"
 
@@ -22,9 +22,9 @@ def issues(tmp_path):
     return path
 
 
-def test_a_file_is_tried_mapped_and_imported(desk, issues):
-    page = desk.page
-    desk.go("/projects")
+def test_a_file_is_tried_mapped_and_imported(wide, issues):
+    page = wide.page
+    wide.go("/projects")
     page.click(".header .face")
     page.click(".menu-item:has-text('Import issues')")
     page.select_option("#project", "DEMO")
@@ -48,11 +48,11 @@ def test_a_file_is_tried_mapped_and_imported(desk, issues):
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
 
 
-def test_a_long_import_runs_to_its_end_by_itself(desk, tmp_path):
-    page, rows = desk.page, 2000
+def test_a_long_import_runs_to_its_end_by_itself(wide, tmp_path):
+    page, rows = wide.page, 2000
     issues = tmp_path / "many.csv"
     issues.write_text("title\n" + "".join(f"{tmp_path.name} {n}\n" for n in range(rows)))
-    desk.go("/import?project=DEMO")
+    wide.go("/import?project=DEMO")
     page.set_input_files("#files", issues)
     press(page, "Import")
     expect(page.get_by_role("progressbar", name="1,000 of 2,000 are left.")).to_be_visible(
@@ -62,29 +62,29 @@ def test_a_long_import_runs_to_its_end_by_itself(desk, tmp_path):
     expect(page.locator(".import-sums")).to_contain_text("2,000 tickets of type story")
 
 
-def test_all_of_it_by_keyboard(desk, issues):
-    page = desk.page
-    desk.go("/import?project=DEMO")
-    reach(desk, "Project", "combobox")
+def test_all_of_it_by_keyboard(wide, issues):
+    page = wide.page
+    wide.go("/import?project=DEMO")
+    reach(wide, "Project", "combobox")
     # A file chooser is the system's own; what comes after it is the page's.
     page.set_input_files("#files", issues)
-    reach(desk, "Try it")
-    desk.press("Enter")
+    reach(wide, "Try it")
+    wide.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("Which column is the title?")
     expect(page.get_by_role("alert")).to_be_focused()
-    reach(desk, "Title", "combobox")
-    desk.press("w", "h", "a", "t")
-    reach(desk, "Id", "combobox")
-    desk.press("n", "r")
+    reach(wide, "Title", "combobox")
+    wide.press("w", "h", "a", "t")
+    reach(wide, "Id", "combobox")
+    wide.press("n", "r")
     page.locator("#project").focus()
-    reach(desk, "Try it")
-    desk.press("Space")
+    reach(wide, "Try it")
+    wide.press("Space")
     expect(page.get_by_role("heading", name="A try: nothing is written")).to_be_focused()
-    reach(desk, "Import into DEMO")
-    desk.press("Enter")
+    reach(wide, "Import into DEMO")
+    wide.press("Enter")
     expect(page.get_by_role("heading", name="Imported")).to_be_focused()
-    reach(desk, "Tickets of DEMO", "link")
-    desk.press("Enter")
+    reach(wide, "Tickets of DEMO", "link")
+    wide.press("Enter")
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
 
 
@@ -102,12 +102,12 @@ def test_without_script_the_file_is_chosen_again(plain, issues):
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
 
 
-def test_everything_is_downloaded_as_a_zip(desk):
-    desk.go("/projects")
-    desk.page.click("text=take everything along")
-    desk.page.check("[name=events]")
-    with desk.page.expect_download() as download:
-        desk.page.click("text=Download the zip")
+def test_everything_is_downloaded_as_a_zip(wide):
+    wide.go("/projects")
+    wide.page.click("text=take everything along")
+    wide.page.check("[name=events]")
+    with wide.page.expect_download() as download:
+        wide.page.click("text=Download the zip")
     with zipfile.ZipFile(download.value.path()) as archive:
         assert archive.testzip() is None
         assert {"tickets/DEMO/DEMO-2.md", "audit/events-1.jsonl"} <= set(archive.namelist())

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.tickets.importing.reading import comments
+from tests.importing.reading import comments
 
 REPO = "https://api.github.com/repos/octo/lamp"
 

@@ -4,8 +4,8 @@ import pytest
 
 from app.importing.jira import as_markdown
 from app.importing.table import guess
+from tests.importing.reading import comments, relations
 from tests.support.timing import processor_seconds
-from tests.tickets.importing.reading import comments, relations
 
 JIRA = """\
 Summary,Issue key,Issue id,Issue Type,Status,Project key,Priority,Resolution,Assignee,Reporter,\

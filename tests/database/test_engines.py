@@ -11,7 +11,7 @@ from app.database import connect
 from app.database.connect import for_writing
 from app.database.failures import is_outage
 
-pytestmark = pytest.mark.at_the_door
+pytestmark = pytest.mark.one_database
 
 
 def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypatch):

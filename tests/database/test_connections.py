@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select, text
 from app.accounts.models import User
 from app.database import connect
 from app.database.session import Prepared, db, reading, run_write, session, transaction
-from tests.core.test_units_of_work import new_user
+from tests.database.test_units_of_work import new_user
 
 NAMES = Prepared(select(User.username))
 NAMED = Prepared(select(User.id).where(User.username == bindparam("username")))

@@ -15,16 +15,14 @@ PAUSE_SECONDS = 0.4
 
 
 @pytest.fixture
-def in_pieces(furnished):
+def in_pieces(seeded):
     """The port of a server that sends pages in two pieces, and where it cuts them."""
     cuts: list[bytes] = []
 
     def answer(caller: socket.socket) -> None:
         with caller:
             path = caller.recv(65536).split(b" ", 2)[1].decode()
-            asked = urllib.request.Request(
-                furnished.url + path, headers={"Cookie": furnished.cookie}
-            )
+            asked = urllib.request.Request(seeded.url + path, headers={"Cookie": seeded.cookie})
             with urllib.request.urlopen(asked) as got:
                 kind, body = got.headers["Content-Type"], got.read()
             head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n"

@@ -1,6 +1,6 @@
 """What is written in a pipeline: its order, its rows, and its refusals."""
 
-import time
+from select import select as wait_until_readable
 from typing import cast
 
 import pytest
@@ -65,7 +65,7 @@ def test_answers_that_came_early_are_not_taken_for_rows():
         if is_postgresql():
             driver.pgconn.send_flush_request()
             driver.pgconn.flush()
-            time.sleep(0.2)
+            assert wait_until_readable([driver.pgconn.socket], [], [], 10)[0]
         assert [row.username for row in USERS.all()] == ["a"]
 
 

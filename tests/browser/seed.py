@@ -9,7 +9,7 @@ PASSWORD = "a calm sentence"
 
 
 @dataclass
-class Furnished:
+class Seeded:
     """A set-up server: its session cookie, and ids by name."""
 
     served: Served
@@ -35,7 +35,7 @@ class Furnished:
         return self.call("POST", path, {"title": title, **fields})["display_id"]
 
 
-def furnish(served: Served) -> Furnished:
+def seed(served: Served) -> Seeded:
     """Set up the server and fill one project."""
     answer = served.request(
         "POST",
@@ -43,7 +43,7 @@ def furnish(served: Served) -> Furnished:
         {"username": "ada", "password": PASSWORD, "display_name": "Ada Berg"},
     )
     assert answer.status == 201, answer.body
-    made = Furnished(served, answer.headers["Set-Cookie"].partition(";")[0])
+    made = Seeded(served, answer.headers["Set-Cookie"].partition(";")[0])
     made.ids["ada"] = answer.json["user"]["id"]
     project = made.call("POST", "/projects", {"key": "DEMO", "name": "Demo project"})["id"]
     made.ids["project"] = project
@@ -60,7 +60,7 @@ def furnish(served: Served) -> Furnished:
     return made
 
 
-def _tickets(made: Furnished) -> None:
+def _tickets(made: Seeded) -> None:
     """DEMO-1 is rich: parent, subtasks, labels, comments, relations, watchers. DEMO-6 is plain."""
     epic = made.call(
         "POST",

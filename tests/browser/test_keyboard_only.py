@@ -1,0 +1,130 @@
+"""Pages that have no other journeys of their own, used with nothing but keys."""
+
+import pytest
+from playwright.sync_api import expect
+
+SETTINGS = "/projects/DEMO/settings"
+
+
+def reach(wide, name, role="button", most=60):
+    """Press Tab until something of this name has the focus, as those do who use no mouse."""
+    wanted = wide.page.get_by_role(role, name=name, exact=True)
+    for _ in range(most):
+        wide.press("Tab")
+        if wanted.evaluate("one => one === document.activeElement"):
+            return
+    pytest.fail(f"Tab does not lead to {name}")
+
+
+def states(wide):
+    fields = wide.page.locator("#states .state-row input[name=name]")
+    return fields.evaluate_all("all => all.map(one => one.value)")
+
+
+def test_states_are_added_renamed_moved_and_deleted(wide):
+    wide.go(f"{SETTINGS}/states")
+    before = states(wide)
+    reach(wide, "New state", "textbox")
+    wide.page.keyboard.type("Blocked")
+    wide.press("Enter")
+    rows = wide.page.locator("#states .state-row")
+    expect(rows).to_have_count(len(before) + 1)
+    assert states(wide) == [*before, "Blocked"]
+    # From its name it moves up and down, and keeps the focus.
+    own = rows.filter(has=wide.page.get_by_role("button", name="Move Blocked up")).get_by_label(
+        "Name of state"
+    )
+    own.focus()
+    wide.press("Alt+ArrowUp")
+    expect(rows.nth(len(before) - 1).get_by_label("Name of state")).to_have_value("Blocked")
+    expect(own).to_be_focused()
+    wide.press("Alt+ArrowDown")
+    expect(rows.nth(len(before)).get_by_label("Name of state")).to_have_value("Blocked")
+    expect(own).to_be_focused()
+    wide.press("Control+a")
+    wide.page.keyboard.type("Stuck")
+    wide.press("Enter")
+    expect(wide.page.get_by_role("button", name="Save Stuck")).to_be_visible()
+    reach(wide, "Delete Stuck")
+    wide.press("Enter")
+    expect(rows).to_have_count(len(before))
+    assert wide.focused() == "Workflow"
+
+
+def test_labels_are_added_and_deleted(wide, seeded):
+    wide.go(f"{SETTINGS}/labels")
+    reach(wide, "New label", "textbox")
+    wide.page.keyboard.type("by key")
+    wide.press("Enter")
+    expect(wide.page.get_by_role("button", name="Save by key")).to_be_visible()
+    wide.page.on("dialog", lambda dialog: dialog.accept())
+    wide.page.locator("main h1").evaluate("one => { one.tabIndex = -1; one.focus(); }")
+    reach(wide, "Delete by key")
+    wide.press("Enter")
+    expect(wide.page.get_by_role("button", name="Save by key")).to_have_count(0)
+    assert wide.focused() == "Labels"
+
+
+def test_the_audit_log_is_filtered_opened_and_undone(wide, seeded):
+    reference = seeded.ticket("Of this test")
+    seeded.call("PATCH", f"/tickets/{reference}", {"priority": "urgent"}, as_bot=True)
+    wide.go("/audit")
+    reach(wide, "Ticket", "textbox")
+    wide.page.keyboard.type(reference)
+    wide.press("Enter")
+    expect(wide.page.locator(".audit-row")).to_have_count(2)
+    assert f"ticket={reference}" in wide.page.url
+    reach(wide, "Details of ticket.updated", "link")
+    wide.press("Enter")
+    dialog = wide.page.locator("#dialog")
+    expect(dialog).to_contain_text("priority")
+    wide.press("Escape")
+    expect(dialog).not_to_be_visible()
+    assert wide.focused().startswith("Details")
+    # The row behind is a link that reads without a script too, and back leads here again.
+    wide.page.keyboard.press("Enter")
+    reach(wide, "Close")
+    wide.press("Enter")
+    expect(dialog).not_to_be_visible()
+
+
+def test_a_bot_is_made_paused_and_let_go_on(wide):
+    wide.go("/bots")
+    reach(wide, "Username", "textbox")
+    wide.page.keyboard.type("bot-keys-1")
+    reach(wide, "Read only", "radio")
+    wide.press("ArrowRight")
+    reach(wide, "DEMO Demo project", "checkbox")
+    wide.press("Space")
+    expect(wide.page.locator("#wording")).to_contain_text("read and write")
+    reach(wide, "Create bot and show its token")
+    wide.press("Enter")
+    expect(wide.page.locator("#mcp-url")).to_be_visible()
+    wide.go("/bots")
+    reach(wide, "Pause all bots")
+    wide.press("Enter")
+    expect(wide.page.get_by_text("All bots are paused")).to_be_visible()
+    reach(wide, "Let bots write again")
+    wide.press("Enter")
+    expect(wide.page.get_by_role("button", name="Pause all bots")).to_be_visible()
+
+
+def test_a_person_is_added_and_the_look_is_chosen(wide):
+    wide.go("/people")
+    for name, text in (("Username", "cleo"), ("Name", "Cleo"), ("First password", "a calm word")):
+        reach(wide, name, "textbox")
+        wide.page.keyboard.type(text)
+    wide.press("Enter")
+    # Eleven characters: the field says so, and what was typed is there.
+    expect(wide.page.locator("#username")).to_have_value("cleo")
+    wide.page.locator("#password").focus()
+    wide.page.keyboard.type("a calm sentence")
+    wide.press("Enter")
+    expect(wide.page.get_by_role("button", name="Deactivate Cleo")).to_be_visible()
+    wide.go("/profile")
+    reach(wide, "As the system", "radio")
+    # Past one look to another: only Enter sends it.
+    wide.press("ArrowRight", "ArrowRight")
+    expect(wide.page.get_by_role("radio", name="Dark")).to_be_focused()
+    wide.press("Enter")
+    expect(wide.page.locator("html")).to_have_attribute("data-theme", "dark")
