@@ -6,10 +6,10 @@ STATE = "In review"
 
 
 @pytest.fixture
-def three(furnished) -> list[str]:
+def three(seeded) -> list[str]:
     """Three tickets of one state, in this order."""
     return [
-        furnished.ticket(f"Ranked {name}", state_id=furnished.ids[STATE])
+        seeded.ticket(f"Ranked {name}", state_id=seeded.ids[STATE])
         for name in ("one", "two", "three")
     ]
 
@@ -21,76 +21,76 @@ ORDER = """([name, wanted]) => {
 }"""
 
 
-def in_order(desk, *references: str) -> None:
+def in_order(wide, *references: str) -> None:
     """Wait until these cards stand in this order in their column."""
-    desk.page.wait_for_function(ORDER, arg=[STATE, list(references)])
+    wide.page.wait_for_function(ORDER, arg=[STATE, list(references)])
 
 
-def move(desk, keys: str) -> None:
+def move(wide, keys: str) -> None:
     """Press these keys, and wait for the server's answer."""
-    with desk.page.expect_response("**/move"):
-        desk.press(keys)
+    with wide.page.expect_response("**/move"):
+        wide.press(keys)
 
 
-def kept_in_order(desk, *references: str) -> None:
+def kept_in_order(wide, *references: str) -> None:
     """The same, now and after the page is loaded anew."""
-    in_order(desk, *references)
-    desk.page.reload()
-    in_order(desk, *references)
+    in_order(wide, *references)
+    wide.page.reload()
+    in_order(wide, *references)
 
 
-def test_a_card_stays_where_it_is_dropped(desk, three):
+def test_a_card_stays_where_it_is_dropped(wide, three):
     one, two, last = three
-    desk.go("/projects/DEMO/board")
-    start, end = desk.card(last).bounding_box(), desk.card(one).bounding_box()
-    mouse = desk.page.mouse
+    wide.go("/projects/DEMO/board")
+    start, end = wide.card(last).bounding_box(), wide.card(one).bounding_box()
+    mouse = wide.page.mouse
     mouse.move(start["x"] + 40, start["y"] + 20)
     mouse.down()
     mouse.move(end["x"] + 40, end["y"] + 4, steps=8)
-    with desk.page.expect_response("**/move"):
+    with wide.page.expect_response("**/move"):
         mouse.up()
-    kept_in_order(desk, last, one, two)
+    kept_in_order(wide, last, one, two)
 
 
-def test_a_drop_is_undone(desk, three):
+def test_a_drop_is_undone(wide, three):
     one, two, last = three
-    desk.go("/projects/DEMO/board")
-    desk.card(last).locator("[data-title]").focus()
-    move(desk, "Alt+Shift+ArrowUp")
-    in_order(desk, last, one, two)
-    with desk.page.expect_response("**/move"):
-        desk.page.click(f"[data-undo][data-ref={last}]")
-    kept_in_order(desk, one, two, last)
+    wide.go("/projects/DEMO/board")
+    wide.card(last).locator("[data-title]").focus()
+    move(wide, "Alt+Shift+ArrowUp")
+    in_order(wide, last, one, two)
+    with wide.page.expect_response("**/move"):
+        wide.page.click(f"[data-undo][data-ref={last}]")
+    kept_in_order(wide, one, two, last)
 
 
-def test_keys_move_a_card_up_and_down(desk, three):
+def test_keys_move_a_card_up_and_down(wide, three):
     one, two, last = three
-    desk.go("/projects/DEMO/board")
-    desk.card(one).locator("[data-title]").focus()
-    move(desk, "Alt+ArrowDown")
-    in_order(desk, two, one, last)
-    move(desk, "Alt+Shift+ArrowDown")
-    in_order(desk, two, last, one)
-    move(desk, "Alt+Shift+ArrowUp")
-    kept_in_order(desk, one, two, last)
+    wide.go("/projects/DEMO/board")
+    wide.card(one).locator("[data-title]").focus()
+    move(wide, "Alt+ArrowDown")
+    in_order(wide, two, one, last)
+    move(wide, "Alt+Shift+ArrowDown")
+    in_order(wide, two, last, one)
+    move(wide, "Alt+Shift+ArrowUp")
+    kept_in_order(wide, one, two, last)
 
 
-def test_the_menu_of_a_card_puts_it_to_the_top(desk, three):
+def test_the_menu_of_a_card_puts_it_to_the_top(wide, three):
     one, two, last = three
-    desk.go("/projects/DEMO/board")
-    desk.card(last).locator("[data-more]").click()
-    with desk.page.expect_response("**/move"):
-        desk.page.click("dialog button:has-text('To the top')")
-    kept_in_order(desk, last, one, two)
+    wide.go("/projects/DEMO/board")
+    wide.card(last).locator("[data-more]").click()
+    with wide.page.expect_response("**/move"):
+        wide.page.click("dialog button:has-text('To the top')")
+    kept_in_order(wide, last, one, two)
 
 
-def test_another_order_is_chosen_in_the_head_and_kept_in_the_address(desk, furnished, three):
-    late = furnished.ticket("Late", state_id=furnished.ids[STATE], due_date="2020-01-01")
-    desk.go("/projects/DEMO/board")
-    in_order(desk, *three, late)
-    desk.page.select_option("#sort", "due")
-    in_order(desk, late, *three)
-    assert "sort=due" in desk.page.url
-    desk.card(late).locator("[data-title]").focus()
-    desk.press("Alt+ArrowDown")
-    in_order(desk, late, *three)
+def test_another_order_is_chosen_in_the_head_and_kept_in_the_address(wide, seeded, three):
+    late = seeded.ticket("Late", state_id=seeded.ids[STATE], due_date="2020-01-01")
+    wide.go("/projects/DEMO/board")
+    in_order(wide, *three, late)
+    wide.page.select_option("#sort", "due")
+    in_order(wide, late, *three)
+    assert "sort=due" in wide.page.url
+    wide.card(late).locator("[data-title]").focus()
+    wide.press("Alt+ArrowDown")
+    in_order(wide, late, *three)
