@@ -220,6 +220,19 @@ def _unknown(name: str, known: Mapping[str, Parameter], elsewhere: Mapping[str, 
     return _problem(name[:128], text[:1000], "unknown_field")
 
 
+def raise_unknown(elsewhere: Mapping[str, str]) -> None:
+    """Raise RequestInvalid for arguments that do not fit this call, with what to use instead."""
+    if elsewhere:
+        raise RequestInvalid(
+            [
+                _problem(
+                    name, f"{name} is not an argument of this call; use {use}.", "unknown_field"
+                )
+                for name, use in elsewhere.items()
+            ]
+        )
+
+
 def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> None:
     if "limit" not in known:
         return

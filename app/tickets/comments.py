@@ -1,5 +1,6 @@
 """Comment verbs. Only the author edits; the author and any human may delete."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -56,11 +57,6 @@ def list_comments(
     )
     if not include_deleted:
         statement = statement.where(Comment.deleted_at.is_(None))
-
-    def build(rows: Any) -> list[dict[str, Any]]:
-        authors = user_refs.summaries(row.Comment.author_user_id for row in rows)
-        return [comment_json(row.Comment, authors[row.Comment.author_user_id]) for row in rows]
-
     return page(
         statement,
         kind="comment",
@@ -68,9 +64,25 @@ def list_comments(
         id_column=Comment.id,
         limit=limit,
         cursor=cursor,
-        build=build,
+        build=_comments_json,
         ascending=True,
     )
+
+
+def newest(ticket_id: str, limit: int) -> list[dict[str, Any]]:
+    """The newest comments of a ticket that the actor sees, oldest first."""
+    statement = (
+        select(Comment)
+        .where(Comment.ticket_id == ticket_id, Comment.deleted_at.is_(None))
+        .order_by(Comment.created_at.desc(), Comment.id.desc())
+        .limit(limit)
+    )
+    return _comments_json(session.execute(statement).all()[::-1])
+
+
+def _comments_json(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    authors = user_refs.summaries(row.Comment.author_user_id for row in rows)
+    return [comment_json(row.Comment, authors[row.Comment.author_user_id]) for row in rows]
 
 
 @operation(Access.WRITE)

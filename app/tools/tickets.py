@@ -1,6 +1,7 @@
 """Tools of tickets; those of relations, watchers and comments are in ``ticket_parts.py``."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.actor import Actor
@@ -20,14 +21,27 @@ from app.mcp.parameters import (
     line,
     moment,
     needed,
+    raise_unknown,
     text,
+    texts,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.search import service as search
-from app.tickets import creating, listing, loaders, read, relations, service, watchers
+from app.tickets import (
+    claiming,
+    comments,
+    creating,
+    listing,
+    loaders,
+    read,
+    relations,
+    service,
+    watchers,
+)
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
+from app.tickets.ticket_labels import label_ids_of
 from app.tools import naming, resources
 from app.tools.naming import (
     APPEND,
@@ -47,6 +61,22 @@ TITLE = line("title", "1 to 200 characters.")
 PRIORITY = choice("priority", Priority, "Priority.")
 DUE_DATE = day("due_date", "Date such as 2026-11-20.", clearable=True)
 ALL_WATCHERS = 200
+# As ``ticket`` of update_ticket: the best ready ticket, narrowed down by the rest.
+NEXT = "next"
+NEXT_ONLY = (
+    PROJECT,
+    choice("type", (TicketType.STORY, TicketType.SUBTASK), "With next: only of this type."),
+    text("label", "With next: only with this label.", alias="label_id"),
+    replace(STATE, description="With next: the state to move it to."),
+)
+ELSEWHERE = {
+    "state": "transition_ticket",
+    "comment": "add_comment",
+    "type": "create_ticket (a type cannot change)",
+}
+# When to ask again after nothing was ready.
+RETRY_SECONDS = 60
+COMMENTS_SHOWN = 5
 
 
 @toolbox.tool(
@@ -155,14 +185,9 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     "Update ticket",
     calls=service.update_ticket,
     hints=REPLACES,
-    elsewhere={
-        "state": "transition_ticket",
-        "state_id": "transition_ticket",
-        "comment": "add_comment",
-        "type": "create_ticket (a type cannot change)",
-    },
+    elsewhere=ELSEWHERE,
     parameters=(
-        TICKET,
+        replace(TICKET, description=f"{TICKET.description} Or next: see above."),
         TITLE,
         body("body", "REPLACES the whole body; see append and edits. For remarks: add_comment."),
         APPEND,
@@ -172,22 +197,30 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         EXPECTED_ASSIGNEE,
         PARENT,
         LABELS,
+        texts("add_labels", "Labels to add; the others stay."),
+        texts("remove_labels", "Labels to take off; the others stay."),
         DUE_DATE,
         clear_fields("assignee", "parent", "due_date", "labels"),
         IF_MATCH,
+        *NEXT_ONLY,
     ),
 )
 def update_ticket(call: ToolCall) -> dict[str, Any]:
     """Change fields of a ticket; what you leave out stays. Its state changes with
-    transition_ticket. Claim work with assignee me and expected_assignee none.
+    transition_ticket. Get work with ticket next: it assigns you the best ready ticket, narrowed by
+    project, type, label and priority, moves it to state if you give one, and returns it whole.
     """
     actor = call.actor
+    if call["ticket"].lower() == NEXT:
+        return _claim_next(call)
+    _refuse_next_only(call)
     ticket = loaders.writable(actor, call["ticket"])
     fields = ticket_fields(actor, ticket.project_id, call.arguments)
     fields.pop("body", None)
     new_body = changed_body(call.arguments, ticket.body)
     if new_body is not None:
         fields["body"] = new_body
+    fields |= _labels_changed(call, ticket)
     changed = service.update_ticket(
         actor, ticket, if_match=call["if_match"], **_expected_assignee(call), **fields
     )
@@ -203,6 +236,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
         TICKET,
         needed(STATE),
         body("comment", "Why, in Markdown; added as a comment."),
+        replace(ASSIGNEE, description="Hand over with the move: username, UUID, me or none."),
         EXPECTED_ASSIGNEE,
     ),
 )
@@ -218,6 +252,9 @@ def transition_ticket(call: ToolCall) -> dict[str, Any]:
         comment=call["comment"],
         **_expected_assignee(call),
     )
+    if "assignee" in call.arguments:
+        assignee = naming.user_id_or_none(call.actor, call["assignee"], "assignee")
+        moved = service.update_ticket(call.actor, moved, assignee_user_id=assignee)
     return ticket_json(moved)
 
 
@@ -273,6 +310,65 @@ def _parent(actor: Actor, reference: str | None) -> str | None:
 
 def _summary(ticket: dict[str, Any]) -> dict[str, Any]:
     return {name: ticket[name] for name in ("id", "display_id", "title", "type", "state")}
+
+
+def _refuse_next_only(call: ToolCall) -> None:
+    """Raise RequestInvalid for arguments that only go with ``next``."""
+    raise_unknown(
+        {
+            parameter.name: ELSEWHERE.get(parameter.name, "this only with ticket next")
+            for parameter in NEXT_ONLY
+            if parameter.name in call.arguments
+        }
+    )
+
+
+def _claim_next(call: ToolCall) -> dict[str, Any]:
+    actor = call.actor
+    given = {name: value for name, value in call.arguments.items() if value is not None}
+    surplus = given.keys() - {"ticket", "project", "type", "label", "priority", "assignee", "state"}
+    raise_unknown(dict.fromkeys(sorted(surplus), "another call once you have the ticket"))
+    project_id = None
+    if "project" in given:
+        project_id = naming.project(actor, given["project"], writing=True).id
+    narrowed: dict[str, Any] = {"project_id": project_id} if project_id else {}
+    narrowed |= {
+        name: given[argument]
+        for argument, name in (("type", "ticket_type"), ("priority", "priority"))
+        if argument in given
+    }
+    if "label" in given:
+        narrowed["label_id"] = naming.labels_named(actor, given["label"], project_id)
+    assignee = naming.user_id(actor, given.get("assignee", naming.ME), "assignee")
+    ticket = claiming.claim_next(actor, assignee_user_id=assignee, **narrowed)
+    if ticket is None:
+        return {
+            "ticket": None,
+            "message": "Nothing is ready. Ask again later, or look at what is blocked.",
+            "retry_after_seconds": RETRY_SECONDS,
+        }
+    if "state" in given:
+        state_id = naming.state_id(ticket.project_id, given["state"])
+        service.transition_ticket(actor, ticket, state_id=state_id)
+    return {
+        **ticket_json(ticket),
+        "comments": comments.newest(ticket.id, COMMENTS_SHOWN),
+        **resources.guide_of(ticket.project_id),
+    }
+
+
+def _labels_changed(call: ToolCall, ticket: Ticket) -> dict[str, list[str]]:
+    """``label_ids`` for ``add_labels`` and ``remove_labels``; raises RequestInvalid."""
+    changes = {name for name in ("add_labels", "remove_labels") if name in call.arguments}
+    if not changes:
+        return {}
+    if "labels" in call.arguments:
+        raise_unknown(dict.fromkeys(sorted(changes), "labels or these, not both"))
+    added, removed = (
+        set(naming.label_ids(ticket.project_id, call.arguments.get(name) or [], name))
+        for name in ("add_labels", "remove_labels")
+    )
+    return {"label_ids": sorted((set(label_ids_of(ticket)) | added) - removed)}
 
 
 def _expected_assignee(call: ToolCall) -> dict[str, Any]:
