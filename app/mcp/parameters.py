@@ -121,10 +121,9 @@ def needed(parameter: Parameter) -> Parameter:
     return replace(parameter, required=True)
 
 
-PAGE = (
-    integer("limit", "Rows per page.", minimum=1, maximum=LARGEST_PAGE, default=DEFAULT_PAGE),
-    text("cursor", "page.next_cursor of the page before."),
-)
+LIMIT = integer("limit", "Rows per page.", minimum=1, maximum=LARGEST_PAGE, default=DEFAULT_PAGE)
+CURSOR = text("cursor", "page.next_cursor of the page before.")
+PAGE = (LIMIT, CURSOR)
 INCLUDE_BODY = flag("include_body", "Add the full text to each row.")
 IDEMPOTENCY_KEY = text(
     "idempotency_key", "Unique per intent: repeating a call with it creates nothing twice."
@@ -238,8 +237,9 @@ def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> N
         return
     arguments.setdefault("limit", DEFAULT_PAGE)
     arguments.setdefault("cursor", None)
-    if not 1 <= arguments["limit"] <= LARGEST_PAGE:
-        raise InvalidField("limit", "out_of_range", f"limit is 1 to {LARGEST_PAGE}.")
+    least = known["limit"].minimum or 0
+    if not least <= arguments["limit"] <= LARGEST_PAGE:
+        raise InvalidField("limit", "out_of_range", f"limit is {least} to {LARGEST_PAGE}.")
 
 
 def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:

@@ -9,10 +9,11 @@ from app.core.errors import InvalidField
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CREATE_ONCE,
+    CURSOR,
     EDITS,
     IF_MATCH,
     INCLUDE_BODY,
-    PAGE,
+    LIMIT,
     body,
     choice,
     clear_fields,
@@ -31,6 +32,7 @@ from app.search import service as search
 from app.tickets import (
     claiming,
     comments,
+    counting,
     creating,
     listing,
     loaders,
@@ -39,6 +41,7 @@ from app.tickets import (
     service,
     watchers,
 )
+from app.tickets.counting import CountBy
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import label_ids_of
@@ -96,14 +99,22 @@ COMMENTS_SHOWN = 5
         flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
         moment("updated_since", "Time such as 2026-11-20T00:00:00Z."),
         text("q", "Words to search for, as in search."),
-        *PAGE,
+        choice("count_by", CountBy, "Answer the numbers of tickets by this, and no rows."),
+        replace(LIMIT, description="Rows per page; 0 answers the total alone.", minimum=0),
+        CURSOR,
         INCLUDE_BODY,
     ),
 )
 def list_tickets(call: ToolCall) -> dict[str, Any]:
     """Tickets by filter, newest first, without bodies (get_ticket has them). For your next task:
-    ready true. For words alone, search ranks better. Follow page.next_cursor for more.
+    update_ticket with ticket next. For words alone, search ranks better. Follow page.next_cursor
+    for more.
     """
+    if call["count_by"] is not None:
+        by = CountBy(call["count_by"])
+        return {"counts": counting.count_tickets_by(call.actor, by, **_filters(call))}
+    if call["limit"] == 0:
+        return {"total": counting.count_tickets(call.actor, **_filters(call))}
     with_body = bool(call["include_body"])
     page = listing.list_tickets(call.actor, with_body=with_body, **call.window, **_filters(call))
     return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)

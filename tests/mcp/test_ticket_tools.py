@@ -272,3 +272,27 @@ def test_a_call_reads_its_project_ticket_and_names_once(app, cast, smith):
 def reads(told, table):
     """How many of these statements read a table first of all."""
     return sum(f"FROM {table} " in re.sub(r"\s+", " ", one) for one in told)
+
+
+def test_tickets_are_counted_without_rows(smith, fenced, cast, ada):
+    bug = make_label(ada, cast.open_project, "bug")["id"]
+    make_ticket(ada, cast.open_project, label_ids=[bug], assignee_user_id=cast.bo.user_id)
+    make_ticket(ada, cast.open_project, priority="high", label_ids=[bug])
+    make_ticket(ada, cast.open_project, type="epic")
+    make_ticket(ada, cast.fenced_project)
+    deleted = make_ticket(ada, cast.open_project)["id"]
+    ok(ada.delete(f"/tickets/{deleted}"), 204)
+
+    def counts(by, **filters):
+        return smith.call("list_tickets", count_by=by, **filters)["counts"]
+
+    assert counts("state") == {"Backlog": 4}
+    assert counts("type") == {"story": 3, "epic": 1}
+    assert counts("priority", project="OPEN") == {"medium": 2, "high": 1}
+    assert counts("assignee") == {"none": 3, "bo": 1}
+    assert counts("label", project="OPEN") == {"bug": 2, "none": 1}
+    assert counts("type", label="bug") == {"story": 2}
+    assert smith.call("list_tickets", limit=0) == {"total": 4}
+    assert smith.call("list_tickets", limit=0, ready=True, priority="high") == {"total": 1}
+    assert fenced.call("list_tickets", limit=0) == {"total": 1}
+    assert smith.refused("list_tickets", limit=-1)["details"]["field"] == "limit"
