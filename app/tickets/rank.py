@@ -6,11 +6,12 @@ where tickets are often placed between the same two; the neighbors then get shor
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import bindparam, false, select, tuple_, update
+from sqlalchemy import Text, bindparam, false, literal, select, tuple_, update
 
 from app.core.clock import now_ms
+from app.database.columns import Id
 from app.database.session import session
 from app.projects.models import Project
 from app.tickets.models import Priority, Ticket
@@ -91,6 +92,9 @@ def rank_for(ticket: Ticket, placement: Placement) -> str:
     """
     lock = select(Project.id).where(Project.id == ticket.project_id).with_for_update(key_share=True)
     session.execute(lock)
+    if placement.neighbor is not None:
+        # It may have been moved while this waited for the lock.
+        session.refresh(placement.neighbor, ["rank"])
     above, below = _around(ticket, placement, 1)
     low, high = (above[-1][1] if above else ""), (below[0][1] if below else "")
     if low < ticket.rank and (not high or ticket.rank < high):
@@ -100,6 +104,10 @@ def rank_for(ticket: Ticket, placement: Placement) -> str:
         if len(rank) <= LONGEST:
             return rank
     return _make_room(ticket, placement)
+
+
+def _position_of(ticket: Ticket) -> Any:
+    return tuple_(literal(ticket.rank, Text), literal(ticket.id, Id))
 
 
 def _around(ticket: Ticket, placement: Placement, count: int) -> tuple[_Rows, _Rows]:
@@ -117,7 +125,7 @@ def _around(ticket: Ticket, placement: Placement, count: int) -> tuple[_Rows, _R
         # All others are on one side.
         above, below = (above, below.where(false())) if is_after else (above.where(false()), below)
     else:
-        mark = tuple_(neighbor.rank, neighbor.id)
+        mark = _position_of(neighbor)
         above = above.where(here <= mark if is_after else here < mark)
         below = below.where(here > mark if is_after else here >= mark)
     first = session.execute(above.order_by(Ticket.rank.desc(), Ticket.id.desc()).limit(count))
@@ -165,7 +173,7 @@ def id_above(ticket: Ticket) -> str | None:
         .where(
             Ticket.project_id == ticket.project_id,
             Ticket.deleted_at.is_(None),
-            tuple_(Ticket.rank, Ticket.id) < tuple_(ticket.rank, ticket.id),
+            tuple_(Ticket.rank, Ticket.id) < _position_of(ticket),
         )
         .order_by(Ticket.rank.desc(), Ticket.id.desc())
         .limit(1)

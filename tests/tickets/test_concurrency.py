@@ -129,3 +129,15 @@ def test_one_watcher_of_many_tries(cast: Cast, app) -> None:
     answers = at_once(16, lambda _: cast.smith.post("/tickets/OPEN-1/watchers"))
     assert Counter(answer.status_code for answer in answers) == {201: 1, 200: 15}
     assert len(events(app, event_type="ticket.watcher_added")) == 1
+
+
+def test_tickets_placed_at_once_get_ranks_of_their_own(cast: Cast) -> None:
+    """All go right below the first ticket, and stand in one order for everybody."""
+    first = make_ticket(cast.ada, cast.open_project)["id"]
+    others = [make_ticket(cast.ada, cast.open_project)["display_id"] for _ in range(16)]
+    answers = at_once(
+        16, lambda at: cast.smith.patch(f"/tickets/{others[at]}", {"rank_after": first})
+    )
+    ranks = [ok(answer)["rank"] for answer in answers]
+    assert len(set(ranks)) == len(ranks)
+    assert min(ranks) > ok(cast.ada.get(f"/tickets/{first}"))["rank"]

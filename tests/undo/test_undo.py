@@ -217,3 +217,12 @@ def test_nothing_else_is_named_an_undo(world):
     assert undo_of.get() is None
     world.smith("PATCH", "/tickets/{t}", {"priority": "high"})
     assert UNDO_OF not in world.last("ticket.updated")["payload"]
+
+
+def test_a_ticket_that_was_placed_by_hand_goes_back(world):
+    world.smith("POST", f"/projects/{world.cast.open_project}/tickets", {"title": "Another"})
+    before = world.now()["rank"]
+    world.smith("PATCH", "/tickets/{t}", {"rank_after": None})
+    assert world.now()["rank"] > before
+    assert world.undo("ticket.updated").is_done
+    assert world.now()["rank"] == before
