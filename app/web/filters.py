@@ -1,4 +1,7 @@
-"""Template filters: how times, dates, numbers, people and texts look."""
+"""Filters of templates: how times, dates, numbers, people and texts look.
+
+The filters of ticket lists are in ``tickets/filters.py``.
+"""
 
 import re
 import zlib

@@ -1,9 +1,9 @@
-"""Whole pages, kept by all that they show.
+"""The cache of whole rendered pages, each under a key of everything that it shows.
 
 The key of a page is all that its template is given, the reader and the reader's choices included.
-So a kept page is the page that would be rendered, and nothing has to be invalidated. Late values
-are not part of it: the keys of its forms, and how long ago something was. They are filled in when
-the page is sent.
+So a cached page is the page that would be rendered, and nothing has to be invalidated. Late values
+are not part of the key: the keys of its forms, and how long ago something was. They are filled in
+when the page is sent. Views call ``render.cached_page``.
 
 A page may show plain values, rows and dataclasses. The key leaves out a field of a dataclass whose
 name begins with an underscore, so none may have one.
@@ -36,7 +36,7 @@ LateValue = Callable[[], str]
 
 
 class LateValues(list[LateValue]):
-    """Those of the page that is being rendered, and whether it is to be kept."""
+    """Those of the page that is being rendered, and whether the page is to be cached."""
 
     is_kept = True
 
@@ -56,7 +56,7 @@ class CachedPage:
 
     @property
     def size(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory that it takes, in bytes (an estimate)."""
         segments = [part for part in self.parts if isinstance(part, Segment)]
         return _OVERHEAD + sum(len(one.deflated) + _SEGMENT_OVERHEAD for one in segments)
 
@@ -81,7 +81,7 @@ def install(app: Flask) -> None:
 
 
 def late(value: LateValue) -> str:
-    """The place of a late value on a page that is kept; elsewhere the value itself.
+    """A mark for a late value on a page that may be cached; elsewhere the value itself.
 
     The value must need no escaping.
     """
@@ -93,22 +93,22 @@ def late(value: LateValue) -> str:
 
 
 def do_not_keep() -> None:
-    """Send the page that is being rendered, and render it anew the next time."""
+    """Do not cache the page that is being rendered."""
     values = _late_values.get()
     if values is not None:
         values.is_kept = False
 
 
 def form_key() -> str:
-    """A key for a form that must do something once, another one each time the form is shown."""
+    """A key for a form that must act only once; each showing of the form gets another key."""
     return late(lambda: str(uuid.uuid4()))
 
 
 def cached(template: str, shown: dict[str, Any], render: Callable[[], str]) -> CachedPage:
-    """The page that this template makes of these values; ``render`` does so where none is kept."""
+    """The page of this template with these values; ``render`` makes it where none is cached."""
     pages: Cache[CachedPage] = application().extensions[_EXTENSION]
     key = _key(template, shown)
-    # Whoever works on a template sees the changes.
+    # In development, a change of a template shows at once.
     page = None if application().debug else pages.get(key)
     if page is None:
         values = LateValues()
@@ -124,7 +124,7 @@ def _rendered(render: Callable[[], str], values: LateValues) -> CachedPage:
         text = render()
     finally:
         _late_values.reset(token)
-    # Every second part is the number of a late value.
+    # Texts and numbers of late values alternate.
     parts = enumerate(_MARKS.split(text))
     return CachedPage(
         tuple(values[int(one)] if at % 2 else segment(one.encode()) for at, one in parts)
@@ -132,14 +132,14 @@ def _rendered(render: Callable[[], str], values: LateValues) -> CachedPage:
 
 
 def _key(template: str, shown: dict[str, Any]) -> bytes:
-    # Dates read otherwise on another day.
+    # A date may be worded differently on another day.
     today = iso(now_ms())[:10]
     option = orjson.OPT_PASSTHROUGH_SUBCLASS
     return sha256(orjson.dumps([template, today, shown], default=_plain, option=option)).digest()
 
 
 def _plain(value: Any) -> list[Any]:
-    """Safe HTML, which must differ from the same text unescaped, or a row."""
+    """In a key: safe HTML, which must differ from the same text unescaped, or a row."""
     if isinstance(value, Markup):
         return ["safe", str.__str__(value)]
     if isinstance(value, tuple):

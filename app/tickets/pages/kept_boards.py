@@ -22,7 +22,7 @@ from app.web.choices import shows_exact_times
 from app.web.filters import ago
 from app.web.render import render
 
-# Cards; one takes about 2 KB.
+# Cards that are cached; one takes about 2 KB.
 KEPT = 3000
 
 
@@ -76,7 +76,7 @@ def _boards() -> Cache[KeptBoard]:
 def find(shape: Shape) -> KeptBoard:
     """The cached board, if it is valid. Call this before reading anything for the board.
 
-    Events after this call count as not seen, so a board that is rendered afterwards can be kept.
+    Events after this call count as not seen, so a board that is rendered afterwards can be cached.
     """
     key = repr((shape, shows_exact_times())).encode()
     known, now = _boards().get(key), now_ms()
@@ -86,7 +86,7 @@ def find(shape: Shape) -> KeptBoard:
 
 
 def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
-    """Render and cache the columns of a board that ``find`` did not have.
+    """Render and cache the columns of a board that ``find`` did not find.
 
     If another request renders the same board, wait for its result for ``PATIENCE_SECONDS``.
     """
