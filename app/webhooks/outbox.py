@@ -1,4 +1,4 @@
-"""The outbox: entries are claimed under a lease, and results are accepted behind a fence.
+"""The outbox: entries are claimed under a lease, and only its holder may record a result.
 
 Each entry has one owner at a time. A webhook has one entry in flight at a time, which keeps its
 events in order as long as no delivery fails. An owner that exceeds its lease loses the entry: the
@@ -25,7 +25,7 @@ from app.webhooks.rules import NEVER_FORWARDED, is_subscribed
 
 outbox_filled = AfterCommitSignal()
 
-# The delays after the first, second and third attempt, in milliseconds.
+# The delays before an automatic retry: after the first, second and third attempt.
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
 # An entry that is due later than this was scheduled before the clock was set back: it is due now.
@@ -34,7 +34,7 @@ FARTHEST_MS = BACKOFF_MS[-1]
 LEASE_MS = 75_000
 # The prefix of owners that are commands, not servers.
 BY_COMMAND = "command-"
-# The most entries that one ``recover`` takes back.
+# The most entries that one call of ``recover`` handles.
 RECOVERED = 200
 INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server ended during the attempt", True)
 
@@ -190,7 +190,7 @@ def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claim
 
 
 def _is_held(entry: OutboxEntry, claimed: Claimed) -> bool:
-    """The fence: this owner still holds the entry, for this attempt."""
+    """Whether this owner still holds the entry, for this attempt (fencing)."""
     return (
         entry.state == OutboxState.SENDING.value
         and entry.owner == claimed.owner
@@ -205,6 +205,7 @@ def _finish(
     active: frozenset[str],
     actor: Actor = SYSTEM,
 ) -> None:
+    """Record how the attempt ended; schedule a retry after a transient failure, else finish."""
     moment = now_ms()
     due_at = None
     may_retry = not entry.is_manual and entry.attempt < LAST_ATTEMPT
@@ -222,7 +223,7 @@ def _finish(
 
 
 def recover(*, is_alone: bool = False) -> int:
-    """Record attempts with an expired lease as interrupted; how many entries that were.
+    """Record attempts with an expired lease as interrupted; returns how many there were.
 
     A lease that ends too far in the future has expired too: the database's clock was set back. With
     ``is_alone`` (SQLite, at the start) no other server runs, so all leases of servers have expired.

@@ -1,8 +1,8 @@
 """Manual sends, while a person waits: a retry of a delivery, or a test.
 
-A retry is claimed in the outbox before it is sent, so that it is recorded even after a crash. While
-it is in flight, the request holds no database connection, and a thread for long work
-(``core/lanes.py``).
+Automatic retries are scheduled in ``outbox.py``. A manual one is claimed in the outbox before it is
+sent, so that it is recorded even after a crash. While it is in flight, the request holds a thread
+for long work (``core/lanes.py``) and no database connection.
 """
 
 import os
@@ -31,7 +31,7 @@ from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhoo
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
-# The most people that wait for receivers at a time, which leaves threads for other long work.
+# At most so many people wait for receivers at a time, so that other long work has threads left.
 _slots = threading.BoundedSemaphore(4)
 TOTAL_SECONDS = 45.0
 
