@@ -40,8 +40,9 @@ from app.serving.wsgi import (
 # A longer response is sent in pieces, each once the client took the previous one.
 WHOLE_BYTES, PIECE_BYTES = 256 * 1024, 64 * 1024
 
-# It says whether the process lives, so it must not queue behind requests that wait.
+# The answer says whether the process lives, so it must not queue behind requests that wait.
 LIVENESS_PATH = "/healthz"
+# The signals that end a server.
 STOPPING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 CLOSE = ("Connection", "close")
 
@@ -52,7 +53,7 @@ log = logging.getLogger(__name__)
 
 
 def refusal(error: DomainError) -> HttpResponse:
-    """The error envelope of a request that does not reach the application; closes."""
+    """The error envelope of a request that does not reach Flask; the connection is closed."""
     body = orjson.dumps({"error": {"code": error.code, "message": error.message}})
     headers = [
         ("Content-Type", "application/json; charset=utf-8"),
@@ -114,7 +115,7 @@ class Application:
             log.exception("a request was not answered")
             response = refusal(DomainError("Something went wrong on our side."))
         if isinstance(body, FailedBody):
-            # What was not received would be taken for the next request.
+            # The rest of the body would be read as the next request.
             response.headers.append(CLOSE)
         if isinstance(response, StreamedResponse):
             await self._stream(response, receive, send)

@@ -40,7 +40,7 @@ from app.serving.asgi import STOPPING
 from app.serving.worker import GRACE_SECONDS, keep_ready, work
 from app.webhooks import outbox
 
-# For a server that is ending to release the database file.
+# How long a server that is ending has to release the database file.
 TAKEOVER_SECONDS = 5.0
 # A replacement that dies within this time is a crash loop.
 CRASH_SECONDS = 5.0
@@ -111,7 +111,7 @@ def _start_worker(settings: Settings) -> BaseProcess:
 
 
 def _stop(workers: list[BaseProcess]) -> None:
-    """Stop the workers; requests in flight have GRACE_SECONDS."""
+    """Send SIGTERM to the workers; those that run after GRACE_SECONDS are killed."""
     for worker in workers:
         worker.terminate()
     deadline = time.monotonic() + GRACE_SECONDS
@@ -190,7 +190,7 @@ def prepare_database(app: Flask) -> bool:
 
 
 def _fold_log(app: Flask) -> None:
-    """Fold SQLite's write-ahead log into the database file, so that at rest one file is all."""
+    """Fold SQLite's write-ahead log into the database file, the only one that remains."""
     with app.app_context():
         engine = db.engine
         if engine.dialect.name == "sqlite":

@@ -22,8 +22,8 @@ GRACE_SECONDS = 15
 # Connections of one worker, if the system grants twice as many open files.
 CONNECTIONS = 4096
 BACKLOG = 1024
-# glibc's M_ARENA_MAX (malloc.h): heaps that the threads share. With one heap for each thread, every
-# one of them would keep the most memory that any request took.
+# glibc's M_ARENA_MAX (malloc.h): how many heaps the threads share. With a heap for each thread,
+# each would keep as much memory as its largest request took.
 M_ARENA_MAX, HEAPS = -8, 2
 
 # The application that the parent made. A forked worker uses it and shares its memory; a spawned
@@ -37,7 +37,7 @@ def keep_ready(app: Flask) -> None:
 
 
 def work(settings: Settings, parent: int) -> None:
-    """Serve until SIGTERM, or until the parent ends."""
+    """Serve until SIGTERM, or until the parent ends; uvicorn handles the signal."""
     # Not at the top, because the package imports this module.
     from app import create_app  # noqa: PLC0415
 
