@@ -27,7 +27,7 @@ class Actor:
     kind: ActorKind
     user_id: str | None = None
     username: str = ""
-    # Empty for actors that did not come with a session or a token.
+    # Empty for an actor that no session or token identified.
     display_name: str = ""
     # Bots only: the mode, the allowlist (empty: all projects), the credential.
     may_write: bool = True
@@ -72,7 +72,10 @@ class Access(StrEnum):
 
 
 def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None:
-    """Raise Unauthenticated, Forbidden or ReadOnlyBot if this kind of actor has no access."""
+    """Raise Unauthenticated, Forbidden or ReadOnlyBot if the actor has no access.
+
+    A bot writes if its mode is write and bots are not paused; loaders check its allowlist.
+    """
     if access is Access.PUBLIC:
         return
     if actor.kind is ActorKind.ANONYMOUS:

@@ -1,6 +1,6 @@
 """Lanes: where a request runs.
 
-A read of SQLite waits for nothing, so it runs on the event loop without a switch of threads. Code
+A read of SQLite waits for nothing, so it runs on the event loop without switching threads. Code
 that may wait calls ``require``. If the current lane does not allow that, the request starts again
 in one that does. So ``require`` comes before anything that must not run twice.
 """
@@ -42,7 +42,8 @@ class LaneRequired(BaseException):
 
 # Outside the server all code may wait.
 _lane: ContextVar[Lane] = ContextVar("lane", default=Lane.LONG)
-# The URL rule of the request on the event loop, and until when (time.monotonic) rules are off it.
+# The URL rule of the request on the event loop; for each rule, until when (time.monotonic) it is
+# off the loop.
 _rule: ContextVar[str] = ContextVar("rule", default="")
 _off_loop: dict[str, float] = {}
 

@@ -1,7 +1,7 @@
 """Statements that SQLAlchemy compiles once and that run directly on the driver.
 
-SQLAlchemy's overhead for each run is three times what SQLite takes to answer. So the paths of every
-request use these, in the same units of work as all other statements (``session.Prepared``).
+SQLAlchemy's overhead for each run is three times what SQLite takes to answer. So code that every
+request runs uses these, in the same units of work as all other statements (``session.Prepared``).
 """
 
 import re
@@ -30,7 +30,7 @@ Converter = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update | Delete
 
-# PostgreSQL plans for a list of this length if it does not see the list.
+# PostgreSQL assumes a list of this length when it plans without seeing the list.
 PLANNED_LENGTH = 10
 
 # SQLAlchemy's placeholder for the list of an IN.
@@ -74,7 +74,7 @@ class Compiled:
 
 
 def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> Compiled:
-    """Compile a statement with named parameters; a list for ``IN`` is an expanding one.
+    """Compile a statement with named parameters; a list for ``IN`` is an expanding parameter.
 
     With ``planned_once``, PostgreSQL keeps one plan for lists of all lengths (``_padded``).
     """
@@ -95,7 +95,7 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
         negation, name = placeholder[1] or "", placeholder[2]
         if on_sqlite:
             return f"{negation}IN (SELECT value FROM json_each(?))"  # noqa: S608 - two constants
-        # Not a join with the list: for that, PostgreSQL reads a small table as a whole.
+        # Not a join with the list: for a join, PostgreSQL reads a small table as a whole.
         operator = "<> ALL" if negation else "= ANY"
         return f"{operator} (%({name})s::{binds[name].type.compile(dialect)}[])"
 

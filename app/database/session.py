@@ -57,7 +57,7 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
 
 
-# The connection of the current unit of work, if it reads and if it writes.
+# The connection of the current unit of work: one that only reads, and one that writes.
 reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
 writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
 # Callbacks for after the commit, in order and each once.
@@ -85,7 +85,7 @@ class Prepared:
     """A statement of plain columns that is compiled once, for the paths of every request."""
 
     def __init__(self, statement: Statement, *, planned_once: bool = False) -> None:
-        """``planned_once`` is as in ``compiled``; it suits lists of keys."""
+        """``planned_once`` is explained at ``compiled``; use it for lists of keys."""
         self.statement = statement
         self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
@@ -120,7 +120,7 @@ def by_id(model: type[Model], identifier: str) -> Model | None:
 
 @event.listens_for(Session, "before_flush")
 def _only_writers_flush(*_: object) -> None:
-    """A reading unit of work must not write: on SQLite the upgrade could fail halfway."""
+    """A reading unit of work must not write: SQLite may refuse, as its snapshot is old."""
     if reader.get() is not None:
         raise RuntimeError("a reading unit of work tried to write")
 
@@ -136,8 +136,8 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
     With ``async_commit`` the commit does not wait for the disk: a crash of the machine may lose it,
-    a crash of this process does not. The next commit that waits takes it along. Raises Unavailable
-    in an outage, and LaneRequired on the event loop.
+    a crash of this process does not. The next commit that waits writes it to the disk as well.
+    Raises Unavailable in an outage, and LaneRequired on the event loop.
     """
     is_session_open = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or is_session_open:
@@ -165,7 +165,7 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
 
 @contextmanager
 def savepoint() -> Iterator[None]:
-    """In a ``transaction``: a failure inside rolls only the block back."""
+    """In a ``transaction``: a failure inside rolls back only this block."""
     with session.begin_nested():
         # A session sets its savepoint on first use, which prepared statements would precede.
         session.connection()
@@ -173,7 +173,7 @@ def savepoint() -> Iterator[None]:
 
 
 def after_commit(callback: Callable[[], None]) -> None:
-    """Call this once when the current ``transaction`` has committed; not if it fails."""
+    """Have ``callback`` run once when the current ``transaction`` commits; never if it fails."""
     callbacks = _callbacks.get()
     if callbacks is None:
         raise RuntimeError("nothing is being written")
