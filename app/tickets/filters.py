@@ -46,7 +46,7 @@ def _is(column: Any) -> Condition:
     return condition
 
 
-def _is_labelled(value: Any) -> ColumnElement[bool]:
+def _has_label(value: Any) -> ColumnElement[bool]:
     fits = _is(TicketLabel.label_id)(value)
     return Ticket.id.in_(select(TicketLabel.ticket_id).where(fits))
 
@@ -97,7 +97,10 @@ def is_stalled() -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on a ticket joined with its state, and its form in menus."""
+    """A condition on a ticket joined with its state, and how menus show it.
+
+    Nothing checks a value here, so any value that a schema lets through must suit the column.
+    """
 
     # Takes a value, or a list of which any may match.
     condition: Condition
@@ -118,7 +121,7 @@ FILTERS = {
     "state_category": Filter(_is(WorkflowState.category), "State", CATEGORIES),
     "assignee_user_id": Filter(_is(Ticket.assignee_user_id), "Assignee"),
     "reporter_user_id": Filter(_is(Ticket.reporter_user_id)),
-    "label_id": Filter(_is_labelled, "Label"),
+    "label_id": Filter(_has_label, "Label"),
     "ticket_type": Filter(_is(Ticket.type), "Type", KINDS),
     "priority": Filter(_is(Ticket.priority), "Priority", PRIORITIES),
     "parent_ticket_id": Filter(_is(Ticket.parent_ticket_id), "Parent"),

@@ -229,7 +229,7 @@ _LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
 
 @dataclass(frozen=True, slots=True)
 class FoundTickets:
-    """A page of tickets without bodies, and the cursors of the neighbouring pages."""
+    """A page of tickets without bodies, and the cursors of the neighboring pages."""
 
     rows: list[Row]
     before: str | None

@@ -1,7 +1,7 @@
 """Manual order: the tickets of a project are sorted by the bytes of their ranks.
 
-A rank is a fraction in base 62 without trailing zeros, so another fits between any two. It grows
-where tickets are often placed between the same two; the neighbors then get shorter ones.
+A rank is a fraction in base 62 without trailing zeros, so another fits between any two. Ranks grow
+longer where tickets are often placed between the same two; the neighbors then get shorter ranks.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from app.tickets.models import Priority, Ticket
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BASE = len(DIGITS)
-# A longer one is not given; the neighbors are spread instead.
+# The most digits of a rank; where it would be longer, the neighbors are spread instead.
 LONGEST = 60
 
 # Urgent tickets start on top. What is left between the bands is for tickets placed by hand.
@@ -26,7 +26,7 @@ _BANDS = {Priority.URGENT: "2", Priority.HIGH: "4", Priority.MEDIUM: "6", Priori
 
 
 def initial(priority: str, number: int) -> str:
-    """The rank of a new ticket: below all of its priority that nobody has moved.
+    """The rank of a new ticket: below all tickets of its priority that nobody has moved.
 
     It follows from the ticket's number alone, so creating tickets compares no neighbors.
     """
@@ -61,7 +61,7 @@ def _common_length(low: str, high: str) -> int:
 
 
 def spread(low: str, high: str, count: int) -> Sequence[str]:
-    """So many ranks between two, in order and evenly apart; arguments as of ``between``."""
+    """``count`` ranks between two, in order and evenly apart; arguments as of ``between``."""
     if count == 0:
         return []
     middle = between(low, high)
@@ -71,22 +71,21 @@ def spread(low: str, high: str, count: int) -> Sequence[str]:
 
 # -- placing a ticket ----------------------------------------------------------------------------
 
-# So many neighbors on each side get new ranks where there is no room left; twice as many if that
-# does not help.
+# How many neighbors on each side get new ranks where there is no room left; doubled until there is.
 _SPREAD = 100
 _Rows = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a ticket shall stand: right after (or before) another; None means last (or first)."""
+    """Where to put a ticket: right after (or before) another; None means last (or first)."""
 
     side: Literal["after", "before"]
     neighbor: Ticket | None
 
 
 def rank_for(ticket: Ticket, placement: Placement) -> str:
-    """The rank that puts the ticket there; neighbors may get others to make room.
+    """The rank that puts the ticket there; neighbors may get other ranks to make room.
 
     Locks the project, so that tickets moved at the same time are placed one after the other.
     """
@@ -111,7 +110,7 @@ def _position_of(ticket: Ticket) -> Any:
 
 
 def _around(ticket: Ticket, placement: Placement, count: int) -> tuple[_Rows, _Rows]:
-    """Ids and ranks of so many live tickets above and below the place, in order."""
+    """Ids and ranks of up to ``count`` live tickets above and below the place, in order."""
     neighbor = placement.neighbor
     here = tuple_(Ticket.rank, Ticket.id)
     others = select(Ticket.id, Ticket.rank).where(

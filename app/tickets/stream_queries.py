@@ -45,7 +45,7 @@ def _comments(has_ids: bool) -> Prepared:
 
 
 def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The newest comments on a ticket, or those ``among`` ids; oldest first, with deleted ones."""
+    """The newest comments on a ticket, deleted ones too, oldest first; ``among`` limits the ids."""
     values = {} if among is None else {"among": list(among)}
     rows = _comments(bool(values)).all(ticket_id=ticket_id, **values)
     return [
@@ -57,8 +57,8 @@ def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list
 
 
 @lru_cache
-def _events(narrowed: frozenset[str]) -> Prepared:
-    """The newest events of a ticket; ``narrowed`` names the optional arguments of ``events_of``."""
+def _events(given: frozenset[str]) -> Prepared:
+    """The newest events of a ticket; ``given`` names the filters of ``events_of`` in use."""
     is_comment = AuditEvent.event_type.like("comment.%")
     its_comment = AuditEvent.payload["comment_id"].as_string()
     called = (
@@ -67,7 +67,7 @@ def _events(narrowed: frozenset[str]) -> Prepared:
         .limit(literal_column("1", Integer))
         .scalar_subquery()
     )
-    narrower = {
+    optional = {
         "request_id": AuditEvent.request_id == bindparam("request_id"),
         "comment_id": and_(is_comment, its_comment == bindparam("comment_id")),
         "among": AuditEvent.id.in_(bindparam("among", expanding=True)),
@@ -91,7 +91,7 @@ def _events(narrowed: frozenset[str]) -> Prepared:
         .where(
             AuditEvent.ticket_id == bindparam("ticket_id"),
             AuditEvent.category == Category.ACTIVITY.value,
-            *(narrower[name] for name in sorted(narrowed)),
+            *(optional[name] for name in sorted(given)),
         )
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
         .limit(literal_column(str(EVENTS_SHOWN), Integer))
@@ -105,17 +105,17 @@ def events_of(
     comment_id: str | None = None,
     among: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest events of a ticket, or of a request, a comment or ``among`` ids; oldest first.
+    """The newest events of a ticket, oldest first; each argument that is given selects among them.
 
     An event of a comment has the id of the comment instead of a payload.
     """
-    narrowed: dict[str, Any] = {
+    given: dict[str, Any] = {
         "request_id": request_id,
         "comment_id": comment_id,
         "among": None if among is None else list(among),
     }
-    narrowed = {name: value for name, value in narrowed.items() if value is not None}
-    rows = _events(frozenset(narrowed)).all(ticket_id=ticket_id, **narrowed)
+    given = {name: value for name, value in given.items() if value is not None}
+    rows = _events(frozenset(given)).all(ticket_id=ticket_id, **given)
     return [
         {
             "id": row.id,
