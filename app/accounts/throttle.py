@@ -64,7 +64,7 @@ class Exhausted:
 def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ...]:
     """The windows of an attempt, in the order in which all lock them: the widest first.
 
-    ``username`` is in its looked-up form. The keys are HMACs, so the table names nobody.
+    ``username`` is in the form in which it is looked up. The keys are HMACs, so rows reveal nobody.
     """
     network, site = network_of(address), site_of(address)
     windows = [
@@ -77,7 +77,7 @@ def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ..
 
 
 def network_of(address: str) -> str:
-    """The network that is counted: an IPv4 address itself, also a mapped one, or an IPv6 /64."""
+    """The network that is counted: an IPv4 address (mapped ones too), or the /64 of IPv6."""
     parsed = _parsed(address)
     if parsed is None:
         return address
@@ -170,14 +170,14 @@ def _reserve(buckets: tuple[Bucket, ...]) -> LoginAttempt | Exhausted:
 
 
 def _clamp(rows: dict[Bucket, _Locked], moment: int) -> None:
-    """Store no hit in the future; after the clock is set back, it would refuse until it passes."""
+    """Move hits in the future to now; after the clock was set back they would count too long."""
     for bucket, row in rows.items():
         if any(hit_at > moment for hit_at, _ in row.hits):
             _store(bucket, _within(row.hits, moment))
 
 
 def _within(hits: list[Hit], moment: int) -> list[Hit]:
-    """The hits of the window that ends at ``moment``, those in the future moved to it."""
+    """The hits of the window that ends at ``moment``; those in the future are moved to it."""
     clamped = [(min(hit_at, moment), attempt) for hit_at, attempt in hits]
     return [hit for hit in clamped if hit[0] > moment - WINDOW_MS]
 
@@ -187,7 +187,7 @@ def _is_unrecorded(row: _Locked, moment: int) -> bool:
 
 
 def _lock_or_insert(bucket: Bucket) -> _Locked:
-    """Lock the row of a window, inserted if missing; raises Unavailable."""
+    """Lock the row of a window, inserting it if it is missing; raises Unavailable."""
     for _ in range(LOCK_ATTEMPTS):
         dialect = postgresql if is_postgresql() else sqlite
         session.execute(

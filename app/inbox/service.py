@@ -1,4 +1,4 @@
-"""The inbox: what others did to the tickets that a person watches, holds or is mentioned on.
+"""The inbox: what others did to the tickets that a person watches, holds or is mentioned in.
 
 It is a query over the audit log of the last ``DAYS``. Read markers, one for everything and one per
 ticket, only move forward.
@@ -39,7 +39,7 @@ from app.tickets import loaders as tickets
 from app.tickets.models import Ticket, TicketWatcher
 
 SUBJECT = "inbox"
-# The subject of a ticket's marker is this and the ticket's id.
+# The subject of a ticket's marker is this prefix and the ticket's id.
 OF_TICKET = "inbox:"
 DAYS = 30
 COUNTED = 100
@@ -55,7 +55,7 @@ Own = aliased(ReadMarker, name="own")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the header of every page shows; ``tickets`` with news are counted up to ``COUNTED``."""
+    """What the header of every page shows; ``tickets`` counts those with news up to ``COUNTED``."""
 
     tickets: int
     is_bot_at_work: bool
@@ -78,7 +78,7 @@ def _read(actor: Actor) -> _Read:
 
 
 def _own_tickets(actor: Actor) -> CTE:
-    """The ids of the live tickets that the person watches, holds or is mentioned on."""
+    """The ids of the live tickets that the person watches, holds or is mentioned in."""
     watched = select(TicketWatcher.ticket_id.label("id")).where(TicketWatcher.user_id == actor.id)
     held = select(Ticket.id).where(Ticket.assignee_user_id == actor.id, Ticket.deleted_at.is_(None))
     mentioned = select(Ticket.id).where(

@@ -1,4 +1,4 @@
-"""SQLite only: documents that were put and are not in the index yet.
+"""SQLite only: documents that verbs have put but that are not in the index yet.
 
 FTS5 writes a segment for each transaction and merges segments repeatedly: a document stored alone
 costs three times what it costs among thirty, while other writers wait. So a change only records

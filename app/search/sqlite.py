@@ -29,7 +29,7 @@ from app.search.words import stem
 FLUSH_DELAY_SECONDS = 0.2
 # Documents stored in one transaction, which blocks all other writers.
 BATCH = 32
-# A prefix of more words than these is not expanded: each word costs a lookup in every tier.
+# A prefix that begins more words is not expanded: each word costs a lookup in every tier.
 MOST = 4
 
 _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
@@ -173,7 +173,7 @@ class _Lookup:
         self._results: dict[tuple[str, int], list[int]] = {}
 
     def newest(self, expression: Expression, below: int) -> list[int]:
-        """The largest ids of matching documents, all under ``below``, in falling order."""
+        """The largest ids of matching documents, all under ``below``, in descending order."""
         match = rendered(self._vocabulary.expanded(expression))
         document_ids = self._results.get((match, below))
         if document_ids is None:
@@ -189,7 +189,7 @@ class Vocabulary:
         self._longer: dict[str, list[str] | None] = {}
 
     def expanded(self, expression: Expression) -> Expression:
-        """An expression of the same matches, in which prefixes of few words are those words."""
+        """An expression with the same matches; prefixes of few words are replaced by the words."""
         match expression:
             case Prefix():
                 return some(self._terms(expression) or [expression])
@@ -199,7 +199,7 @@ class Vocabulary:
                 expanded: list[Expression] = []
                 for part in parts:
                     terms = self._terms(part) if isinstance(part, Prefix) else None
-                    # Without any term, another part finds all words of the prefix: by stem.
+                    # Where no term is left, another part finds all words of the prefix, by stem.
                     expanded += [self.expanded(part)] if terms is None else terms
                 return some(expanded)
             case Without(wanted, unwanted):
