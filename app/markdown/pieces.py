@@ -61,7 +61,7 @@ def definition(body: str) -> Definition | None:
 
 
 def name_of(label: str) -> str:
-    """The normalised name of a definition."""
+    """The normalized name of a definition."""
     return " ".join(label.casefold().split())
 
 

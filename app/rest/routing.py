@@ -61,9 +61,9 @@ class Route:
     paginated: bool = False
     # Accepts Idempotency-Key.
     idempotent: bool = False
-    # A GET that answers ETag and honours If-None-Match.
+    # A GET that answers ETag and honors If-None-Match.
     conditional: bool = False
-    # A PATCH or DELETE that honours If-Match.
+    # A PATCH or DELETE that honors If-Match.
     if_match: bool = False
     # The view opens its own units of work, as slow work must not hold a connection.
     own_transactions: bool = False

@@ -43,7 +43,7 @@ pages = Blueprint("sticky_notes_pages", __name__)
 
 # Notes on one page of a wall.
 SHOWN = 100
-# The colours that people choose from; a bot may set any other.
+# The colors that people choose from; a bot may set any other.
 COLORS = (
     ("#facc15", "Yellow"),
     ("#fb923c", "Orange"),
@@ -82,7 +82,7 @@ def _wall(key: str | None, form: Form) -> Response:
         "sticky_notes/wall.html",
         project=project,
         notes=notes,
-        coloured=_coloured(notes),
+        coloured=_colored(notes),
         authors=sorted({note["author"]["display_name"] for note in notes}),
         address=_wall_of(project),
         next_cursor=listed.next_cursor,
@@ -157,7 +157,7 @@ def _editor(note_id: str, form: Form) -> Response:
         note=note,
         form=form,
         choices=_color_options(note["color"]),
-        coloured=_coloured([note]),
+        coloured=_colored([note]),
         address=_wall_of(project),
         status=422 if form.errors else 200,
     )
@@ -284,7 +284,7 @@ def _with_names(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_text(note: dict[str, Any]) -> dict[str, Any]:
-    """Add the note's text as HTML, and the name of its colour."""
+    """Add the note's text as HTML, and the name of its color."""
     body, color = note["body"], note["color"]
     return {
         **note,
@@ -295,15 +295,15 @@ def _with_text(note: dict[str, Any]) -> dict[str, Any]:
 
 
 def _color_options(current: str | None) -> list[tuple[str, str]]:
-    """The colours to choose from, with the note's own one."""
+    """The colors to choose from, with the note's own one."""
     options = [("", "No colour"), *COLORS]
     if current and current.lower() not in dict(COLORS):
         options.append((current, "Other colour"))
     return options
 
 
-def _coloured(notes: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """The colours that a wall needs in its colour sheet."""
+def _colored(notes: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The colors that a wall needs in its color sheet."""
     used = [{"color": color} for color, _ in COLORS]
     return used + [{"color": note["color"]} for note in notes if note["color"]]
 

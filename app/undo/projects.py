@@ -33,7 +33,7 @@ TICKETS = "tickets"
 
 
 def label_created(actor: Actor, event: AuditEvent) -> Plan:
-    """Delete it; tickets that have it, or another name or colour, need confirmation."""
+    """Delete it; tickets that have it, or another name or color, need confirmation."""
     label = by_id(Label, event.payload["label_id"])
     if label is None:
         return NOTHING_LEFT
