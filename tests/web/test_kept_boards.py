@@ -34,7 +34,7 @@ def test_a_board_is_made_once_while_nothing_happens(ada, ticket, reads_cards):
     assert reads_cards()
     first = ada.get(BOARD).text
     assert not reads_cards()
-    assert shown(ada.get(BOARD).text) == shown(first) == ["OPEN-2", "OPEN-1"]
+    assert shown(ada.get(BOARD).text) == shown(first) == ["OPEN-1", "OPEN-2"]
 
 
 def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
@@ -209,7 +209,7 @@ def test_a_script_gets_the_kept_columns_too(ada, ticket, reads_cards):
     ada.get(BOARD)
     assert not reads_cards(BOARD, **{"HX-Request": "true"})
     fragment = ada.get(BOARD, htmx=True).text
-    assert shown(fragment) == ["OPEN-2", "OPEN-1"]
+    assert shown(fragment) == ["OPEN-1", "OPEN-2"]
     assert "<html" not in fragment
 
 
