@@ -170,6 +170,7 @@ def test_an_unknown_project_or_human(app, cast: Cast, tmp_path: Path) -> None:
     assert (result.exit_code, "several humans" in result.output) == (1, True)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_real_export(cast: Cast, app, database) -> None:
     started = time.process_time()

@@ -187,6 +187,7 @@ def test_long_texts_give_way_to_a_marker():
     assert logged == {"title": "Kept", "body": "<truncated>"}
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.text(max_size=300),

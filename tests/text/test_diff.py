@@ -78,6 +78,7 @@ def test_line_breaks_of_windows_are_no_change():
     assert compare("a\r\nb", "a\nb").added == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["letters", "same", "shuffled", "one line", "signs"])
 def test_the_longest_page_is_compared_in_bounded_time(kind):
     random_ = random.Random(7)
@@ -141,6 +142,7 @@ def test_without_time_for_words_whole_lines_are_marked(monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_the_longest_texts_are_compared_in_bounded_time():
     lines = [str(number) for number in range(100_000)]
     began = time.thread_time()
