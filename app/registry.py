@@ -6,6 +6,7 @@ from flask import Blueprint
 from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin, setup_code
 from app.accounts.pages import pages as account_pages
+from app.accounts.people_pages import pages as people_pages
 from app.activity.api import api as activity
 from app.activity.pages import pages as audit_pages
 from app.audit.service import on_record
@@ -82,6 +83,7 @@ def routes() -> Registry:
 def pages() -> list[Blueprint]:
     return [
         account_pages,
+        people_pages,
         project_pages,
         ticket_pages,
         wiki_pages,

@@ -30,6 +30,7 @@ PAGES = (
     "/webhooks",
     "/people",
 )
+HTML = {"Accept": "text/html"}
 REST = ("/bots", "/users", "/webhooks", "/audit?limit=200", "/audit/tools?limit=200")
 
 
@@ -83,7 +84,18 @@ def a_day(app, cast):
         plain.post("/api/v1/tickets/x/comments", data=token, headers=key)
         plain.get(f"/mcp/bot/{token}/mcp")
         plain.get(f"/mcp/bot/{token}/elsewhere")
-    return [PASSWORD, CHANGED, WRONG, WEBHOOK, cookie, *tokens]
+    links = [
+        re.search(r"/password/([\w-]{43})", ada.client.post(path, data=sent, headers=HTML).text)[1]
+        for path, sent in (
+            ("/people", {"display_name": "Canary Link"}),
+            (f"/people/{made.json['id']}/link", {}),
+        )
+    ]
+    for link in links:
+        for path in (f"/password/{link}", f"/password/{link}/more", f"/password//{link}"):
+            app.test_client().get(path, headers=HTML)
+        app.test_client().post(f"/password/{link}", data={"password": "short"}, headers=HTML)
+    return [PASSWORD, CHANGED, WRONG, WEBHOOK, cookie, *tokens, *links]
 
 
 def rows():

@@ -37,6 +37,7 @@ PROXY_HEADERS = (
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
+_PAUSED_AT = select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at")
 _BOT = select(
     BotToken.id.label("token_id"),
     BotToken.token_hash,
@@ -50,7 +51,7 @@ _BOT = select(
     User.bot_mode,
     User.project_ids,
     User.can_edit_global_wiki,
-    select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at"),
+    _PAUSED_AT,
 ).join(User, User.id == BotToken.bot_user_id)
 _BY_TOKEN = Prepared(_BOT.where(BotToken.prefix == bindparam("prefix")))
 # Every bot has at least one token, active or not.
@@ -67,6 +68,7 @@ _BY_SESSION = Prepared(
         User.username,
         User.display_name,
         User.is_active,
+        _PAUSED_AT,
     )
     .join(User, User.id == UserSession.user_id)
     .where(UserSession.token_hash == bindparam("hash"))
@@ -232,6 +234,7 @@ def resolve_session(cookie: str) -> Actor:
         user_id=row.user_id,
         username=row.username,
         display_name=row.display_name,
+        is_paused=row.paused_at is not None,
         session_id=row.id,
     )
 

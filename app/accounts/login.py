@@ -76,9 +76,9 @@ def _verify(
         matches = passwords.verify(stored, password, cost)
         if user is None:
             return _Verdict(None, "user_not_found")
-        if stored is None:
+        if not user.is_active:
             return _Verdict(user.id, "inactive")
-        if not matches:
+        if stored is None or not matches:
             return _Verdict(user.id, "wrong_password")
         outdated = passwords.is_outdated(stored, cost)
         rehashed = passwords.hash_new(password, cost) if outdated else None

@@ -98,6 +98,21 @@ class UserSession(Base):
     expires_at: Mapped[int] = mapped_column(Moment)
 
 
+class PasswordLink(Base):
+    """The one-time link with which a person chooses a password; its token is stored hashed.
+
+    Its key is the person: a new link ends the one before.
+    """
+
+    __tablename__ = "password_links"
+    __table_args__ = (Index(None, "expires_at"),)
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    token_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
+    created_at: Mapped[int] = mapped_column(Moment)
+    expires_at: Mapped[int] = mapped_column(Moment)
+
+
 class FailureWindow(Base):
     """A minute of failed credentials of one client address and token prefix."""
 

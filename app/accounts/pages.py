@@ -1,14 +1,14 @@
-"""The pages of accounts: first-run setup, login, one's own profile, and people."""
+"""The pages of accounts: first-run setup, login, and one's own profile."""
 
 from flask import Blueprint, Response, g, request
 
 from app.accounts import login, personal, sessions, setup, users
 from app.accounts.builders import user_json
 from app.accounts.identity import COOKIE
-from app.accounts.schemas import ChangePasswordBody, LoginBody, SetupBody, UserCreate, UserPatch
+from app.accounts.schemas import ChangePasswordBody, LoginBody, SetupBody, UserPatch
 from app.accounts.sessions import OpenedSession, Peer
 from app.config import settings_at_hand
-from app.core.errors import Conflict, InvalidCredentials, InvalidField, NotFound, RateLimited
+from app.core.errors import InvalidCredentials, NotFound, RateLimited
 from app.database.session import reading
 from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
@@ -18,12 +18,9 @@ from app.web.render import go, is_htmx, page, partial
 pages = Blueprint("accounts_pages", __name__)
 
 SESSIONS = "/profile/sessions"
-PEOPLE = "/people"
-# People on one page.
-SHOWN = 200
 
 
-def _peer() -> Peer:
+def peer() -> Peer:
     """The client of this request, as login verbs take it."""
     client = guard.client()
     return Peer(client.address, client.user_agent, client.is_local)
@@ -45,15 +42,15 @@ def set_up() -> Response:
     is_done = attempt(
         form,
         lambda: opened.append(
-            setup.set_up_admin(actor(), **form.data, peer=_peer(), settings=settings_at_hand())
+            setup.set_up_admin(actor(), **form.data, peer=peer(), settings=settings_at_hand())
         ),
     )
     # The first steps (``app/sample``) follow.
-    return _enter(opened[0], "/start") if is_done else _show_setup(form, status=422)
+    return enter(opened[0], "/start") if is_done else _show_setup(form, status=422)
 
 
 def _show_setup(form: Form, status: int = 200) -> Response:
-    return page("accounts/setup.html", form=form, needs_code=not _peer().is_local, status=status)
+    return page("accounts/setup.html", form=form, needs_code=not peer().is_local, status=status)
 
 
 def _needs_setup() -> bool:
@@ -82,8 +79,8 @@ def log_in() -> Response:
     status, wait = 422, 0
     if not form.errors:
         try:
-            opened = login.log_in(actor(), **form.data, peer=_peer(), settings=settings_at_hand())
-            return _enter(opened, target)
+            opened = login.log_in(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+            return enter(opened, target)
         except InvalidCredentials as error:
             form.refuse("", error.message)
         except RateLimited as error:
@@ -107,7 +104,7 @@ def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Re
     return page("accounts/login.html", form=form, next=target, wait=wait, status=status)
 
 
-def _enter(opened: OpenedSession, target: str) -> Response:
+def enter(opened: OpenedSession, target: str) -> Response:
     """Go to ``target`` with the cookies of the session and of the person's choices."""
     with reading():
         chosen = personal.choices_of(opened.user.id)
@@ -199,7 +196,7 @@ def save_password() -> Response:
     is_done = attempt(
         form,
         lambda: ended.append(
-            users.change_password(actor(), **form.data, peer=_peer(), settings=settings_at_hand())
+            users.change_password(actor(), **form.data, peer=peer(), settings=settings_at_hand())
         ),
     )
     if not is_done:
@@ -239,46 +236,3 @@ def end(session_id: str) -> Response:
     except NotFound:
         return go(SESSIONS)
     return go(f"{SESSIONS}?ended")
-
-
-@pages.get(PEOPLE)
-def people() -> Response:
-    return _show_people(Form())
-
-
-@pages.post(PEOPLE)
-def add_person() -> Response:
-    form = load_form(UserCreate)
-    is_done = attempt(
-        form, lambda: users.create_user(actor(), **form.data, settings=settings_at_hand())
-    )
-    return go(PEOPLE) if is_done else _show_people(form, status=422)
-
-
-@pages.post("/people/<user_id>/active")
-def set_active(user_id: str) -> Response:
-    is_active = request.form.get("is_active") == "true"
-    try:
-        users.update_user(actor(), user_id, settings=settings_at_hand(), is_active=is_active)
-    except Conflict as error:
-        return _show_people(Form(), refused=error.message, status=409)
-    return go(safe_next(request.form.get("back", PEOPLE)))
-
-
-def _show_people(form: Form, *, refused: str = "", status: int = 200) -> Response:
-    cursor = request.args.get("cursor") or None
-    try:
-        with reading():
-            listed = users.list_users(actor(), limit=SHOWN, cursor=cursor, humans_only=True)
-    except InvalidField:
-        # The cursor is broken: start at the first page.
-        return go(PEOPLE)
-    return page(
-        "accounts/people.html",
-        people=listed.data,
-        here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
-        next_cursor=listed.next_cursor,
-        form=form,
-        refused=refused,
-        status=status,
-    )

@@ -126,6 +126,19 @@ class UserCreate(CreateSchema):
     password = Text(required=True, metadata=PASSWORD)
 
 
+class InvitationBody(StrictSchema):
+    """A person to invite; the username is made of the name if absent."""
+
+    display_name = Text(required=True, metadata=DISPLAY_NAME)
+    username = Text(metadata=USERNAME)
+
+
+class ChoosePasswordBody(StrictSchema):
+    """The password that the holder of a link chooses."""
+
+    password = Text(required=True, metadata=PASSWORD)
+
+
 class UserPatch(StrictSchema):
     """Changes to a human; a new password ends all of that person's sessions."""
 

@@ -90,7 +90,7 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
     """Open a session under a new token; the browser's old token is never reused (no fixation)."""
     identifier = ids.new_id()
     created_at = now_ms()
-    token = tokens.new_session_token()
+    token = tokens.new_secret()
     opened = OpenedSession(user, identifier, token, created_at, created_at + absolute_days * DAY_MS)
     session.execute(
         insert(UserSession).values(

@@ -61,18 +61,18 @@ class Exhausted:
     unrecorded: tuple[Bucket, ...]
 
 
-def buckets_of(secret_key: str, address: str, username: str) -> tuple[Bucket, ...]:
+def buckets_of(secret_key: str, address: str, username: str | None) -> tuple[Bucket, ...]:
     """The windows of an attempt, in the order in which all lock them: the widest first.
 
-    ``username`` is in the form in which it is looked up. The keys are HMACs, so rows reveal nobody.
+    ``username`` is in the form in which it is looked up, or None for an attempt that names nobody.
+    The keys are HMACs, so rows reveal nobody.
     """
     network, site = network_of(address), site_of(address)
-    windows = [
-        Bucket("address", _keyed(secret_key, "address", network)),
-        Bucket("username", _keyed(secret_key, "username", username)),
-    ]
+    windows = [Bucket("address", _keyed(secret_key, "address", network))]
     if site is not None:
         windows.insert(0, Bucket("address", _keyed(secret_key, "address", site), SITE_LIMIT))
+    if username is not None:
+        windows.append(Bucket("username", _keyed(secret_key, "username", username)))
     return tuple(windows)
 
 
@@ -110,14 +110,14 @@ def _keyed(secret_key: str, kind: Kind, value: str) -> str:
     return hmac.new(secret_key.encode(), message, hashlib.sha256).hexdigest()
 
 
-def reserve(secret_key: str, address: str, username: str) -> LoginAttempt:
+def reserve(secret_key: str, address: str, username: str | None) -> LoginAttempt:
     """Add an attempt to its windows; raises RateLimited, audited once per full window."""
     buckets = buckets_of(secret_key, address, username)
     outcome = run_write(lambda: _reserve(buckets))
     if isinstance(outcome, LoginAttempt):
         return outcome
     if outcome.unrecorded:
-        run_write(lambda: _record(outcome, username))
+        run_write(lambda: _record(outcome, username or ""))
     raise RateLimited(outcome.retry_after_seconds)
 
 

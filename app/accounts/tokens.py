@@ -1,4 +1,4 @@
-"""Bot tokens and session tokens: generating, recognising and hashing them.
+"""Tokens of bots, sessions and password links: generating, recognising and hashing them.
 
 A bot token has 160 random bits, so a fast hash is safe; a slow one would only invite floods.
 """
@@ -27,8 +27,8 @@ def lookup_prefix(token: str) -> str | None:
     return token[len(PREFIX) : len(PREFIX) + LOOKUP_LENGTH]
 
 
-def new_session_token() -> str:
-    """256 random bits, for a session cookie."""
+def new_secret() -> str:
+    """256 random bits for a session cookie or a password link."""
     return secrets.token_urlsafe(32)
 
 

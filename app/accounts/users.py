@@ -4,9 +4,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, or_, select
 
-from app.accounts import credential_lock, names, passwords, sessions, throttle, user_refs
+from app.accounts import (
+    credential_lock,
+    names,
+    password_links,
+    passwords,
+    sessions,
+    throttle,
+    user_refs,
+)
 from app.accounts.builders import user_json
 from app.accounts.login import human_actor
 from app.accounts.models import BotToken, User, UserType
@@ -54,11 +62,14 @@ def with_tokens(users: Iterable[User]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class NewHuman:
-    """A human to create, with all fields checked and the password hashed."""
+    """A human to create, with all fields checked and the password hashed.
+
+    Without a password nobody logs in until one is chosen (``invitations``).
+    """
 
     username: str
     display_name: str
-    password_hash: str
+    password_hash: str | None
 
 
 def prepare_human(
@@ -140,7 +151,7 @@ def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: 
     InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human.
     """
     with reading():
-        username = _human(user_id).username
+        username = human(user_id).username
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     password = fields.pop("password", None)
@@ -156,39 +167,51 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     if deactivates:
         # Two humans who deactivate each other take turns.
         acquire(Lock.LAST_ACTIVE_HUMAN)
-    user = _human(user_id)
+    user = human(user_id)
     credential_lock.lock_exclusive(user.id)
     session.refresh(user)
     sessions.confirm(actor)
-    if deactivates and not _another_is_active(user.id):
+    if deactivates and not _another_is_active(actor, user.id):
         raise Conflict("invariant_violation", "One human must stay active.")
     changed = apply_changes(user, fields)
     payload: dict[str, Any] = {"changes": changed} if changed else {}
     if hashed is not None:
-        _set_password(user, hashed)
+        set_password(user, hashed)
         payload["password_changed"] = True
     if not payload:
         return user
     session.flush()
-    if hashed is not None or changed.get("is_active", {}).get("to") is False:
+    deactivated = changed.get("is_active", {}).get("to") is False
+    if deactivated:
+        password_links.end(user.id)
+    if hashed is not None or deactivated:
         sessions.end_all(user.id)
     record(actor, "user.updated", Target("user", user.id), **payload)
     return user
 
 
-def _another_is_active(user_id: str) -> bool:
-    others = exists().where(User.type == UserType.HUMAN, User.is_active, User.id != user_id)
+def _another_is_active(actor: Actor, user_id: str) -> bool:
+    others = exists().where(
+        User.type == UserType.HUMAN,
+        User.is_active,
+        User.id != user_id,
+        # Whoever has only been invited may never come.
+        or_(User.password_hash.is_not(None), User.id == actor.user_id),
+    )
     return bool(session.scalar(select(others)))
 
 
-def _human(user_id: str) -> User:
+def human(user_id: str) -> User:
+    """A human by id; raises NotFound, for bots too."""
     user = user_refs.find(user_id)
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
     return user
 
 
-def _set_password(user: User, hashed: str) -> None:
+def set_password(user: User, hashed: str) -> None:
+    """Set a password, which ends the person's link to choose one."""
+    password_links.end(user.id)
     user.password_hash = hashed
     touch(user)
 
@@ -229,7 +252,7 @@ def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
     if user.password_hash != stored:
         # Someone else changed the password while this one was verified.
         raise CurrentPasswordInvalid
-    _set_password(user, hashed)
+    set_password(user, hashed)
     session.flush()
     ended = sessions.end_all(user.id, but=actor.session_id)
     record(actor, "user.updated", Target("user", user.id), password_changed=True)

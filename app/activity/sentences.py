@@ -92,4 +92,8 @@ def sentence(event_type: str, payload: Mapping[str, Any], target: str | None) ->
     values["target"] = target or "a ticket"
     if payload.get("tool_name") == "":
         values["tool_name"] = "(no name)"
+    if event_type == "auth.password.failure" and "username" not in payload:
+        return "opened a password link that does not work"
+    if payload.get("password_link_issued"):
+        return "created a link to choose a password"
     return SENTENCES[event_type].format_map(values)

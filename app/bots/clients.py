@@ -17,8 +17,6 @@ class McpClient:
     name: str
     place: str
     template: str
-    # Shown beside a new token; the others are in a closed section.
-    is_common: bool = False
 
     @property
     def label(self) -> str:
@@ -48,7 +46,6 @@ CLIENTS = (
         "Claude Code and many others",
         ".mcp.json",
         _json("mcpServers", '"type": "http"', f'"url": {_ADDRESS}'),
-        is_common=True,
     ),
     McpClient(
         "mcp-cursor", "Cursor", ".cursor/mcp.json", _json("mcpServers", f'"url": {_ADDRESS}')
@@ -58,7 +55,6 @@ CLIENTS = (
         "VS Code",
         ".vscode/mcp.json",
         _json("servers", '"type": "http"', f'"url": {_ADDRESS}'),
-        is_common=True,
     ),
     McpClient(
         "mcp-windsurf",

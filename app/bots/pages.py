@@ -93,24 +93,7 @@ def call_histograms(actor: Actor) -> dict[str, CallHistogram]:
 
 @pages.get(BOTS)
 def index() -> Response:
-    return _show(Form())
-
-
-@pages.post(BOTS)
-def create() -> Response:
-    """Create a bot and show its token.
-
-    The form sent twice is refused for its username: the response holds a secret, so it is not
-    stored to be replayed.
-    """
-    form, issued = create_from_form()
-    return _show(form, status=422) if issued is None else _show(Form(), issued=issued)
-
-
-def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
-    """The list of bots; only this response shows the token that was issued."""
-    # A broken cursor must not lose a token.
-    cursor = None if issued else request.args.get("cursor") or None
+    cursor = request.args.get("cursor") or None
     try:
         with reading():
             listed = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
@@ -127,13 +110,36 @@ def _show(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> 
         ],
         here=f"{BOTS}?cursor={cursor}" if cursor else "",
         next_cursor=listed.next_cursor,
-        projects=projects,
-        form=form,
-        reveal=reveal_of(issued) if issued is not None else None,
         pause=pause,
         pulses=histograms,
-        status=status,
     )
+
+
+# Below the list this address would hide a bot of that name.
+@pages.get("/new-bot")
+def new() -> Response:
+    return _show_form(Form())
+
+
+@pages.post(BOTS)
+def create() -> Response:
+    """Create a bot and show its token.
+
+    The form sent twice is refused for its username: the response holds a secret, so it is not
+    stored to be replayed.
+    """
+    form, issued = create_from_form()
+    return _show_form(form, status=422) if issued is None else _show_token(issued)
+
+
+def _show_form(form: Form, *, status: int = 200) -> Response:
+    with reading():
+        projects = offered_projects()
+    return page("bots/new.html", projects=projects, form=form, status=status)
+
+
+def _show_token(issued: IssuedBot) -> Response:
+    return page("bots/token.html", reveal=reveal_of(issued))
 
 
 def create_from_form() -> tuple[Form, IssuedBot | None]:
@@ -161,14 +167,12 @@ def reveal_of(issued: IssuedBot) -> dict[str, Any]:
     g.shows_secret = True
     settings = settings_at_hand()
     address = f"{settings.base_url}/mcp/bot/{issued.plaintext}/mcp"
-    texts = [(client, client.text(address, settings.service_name)) for client in CLIENTS]
     return {
         "bot": bot_json(issued.user, issued.token),
         "token": issued.plaintext,
         "base_url": settings.base_url,
         "address": address,
-        "common": [(client, text) for client, text in texts if client.is_common],
-        "others": [(client, text) for client, text in texts if not client.is_common],
+        "forms": [(client, client.text(address, settings.service_name)) for client in CLIENTS],
     }
 
 
@@ -200,6 +204,9 @@ def switch() -> Response:
         write(service.pause_bots)
     elif action == "resume":
         write(service.resume_bots)
+    if is_htmx():
+        # The strip above any page sends this, and the page stays.
+        return Response(status=204, headers={"HX-Refresh": "true"})
     return go(BOTS)
 
 
@@ -210,7 +217,7 @@ def change(bot_id: str) -> Response:
     back = safe_next(request.form.get("back", BOTS))
     if action == "rotate":
         issued: IssuedBot = write(lambda person: service.rotate_token(person, bot_id))
-        return _show(Form(), issued=issued)
+        return _show_token(issued)
     if action == "revoke":
         # A bot without a token is what the person asked for.
         with suppress(Conflict):

@@ -34,7 +34,7 @@ class Actor:
     allowlist: frozenset[str] = frozenset()
     can_edit_global_wiki: bool = True
     token_id: str | None = None
-    # Bots only: whether a person paused all bots, so that none may write.
+    # Whether a person paused all bots, so that none may write; people are told.
     is_paused: bool = False
     # Humans only: the session of the cookie.
     session_id: str | None = None

@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-from app.accounts.models import FailureWindow, LoginBucket, UserSession
+from app.accounts.models import FailureWindow, LoginBucket, PasswordLink, UserSession
 from app.core.clock import iso
 from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
@@ -43,7 +43,14 @@ BATCH = 500
 # Short-lived rows that belong to one running installation.
 TRANSIENT = frozenset(
     model.__tablename__
-    for model in (UserSession, LoginBucket, FailureWindow, IdempotencyRecord, SweeperLease)
+    for model in (
+        UserSession,
+        PasswordLink,
+        LoginBucket,
+        FailureWindow,
+        IdempotencyRecord,
+        SweeperLease,
+    )
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

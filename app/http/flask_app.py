@@ -18,7 +18,8 @@ from werkzeug.utils import cached_property
 
 from app.core.redaction import REDACTED
 
-ENVIRON_KEY = "docket.mcp_token"
+# Where the token of an address is found, once it is taken out of that.
+SEGMENT_KEY = "docket.token"
 # Sizes of caches: host names, and paths with their rules. Longer paths are not cached.
 HOSTS_KEPT = 100
 PATHS_KEPT = 2000
@@ -28,11 +29,11 @@ LONGEST_PATH = 200
 _LOCATIONS = {"location", "content-location"}
 _BODILESS = (204, 304)
 
-_SEGMENT = re.compile(r"^(/+mcp/+bot/+)([^/?]+)")
+_SEGMENT = re.compile(r"^(/+mcp/+bot/+|/+password/+)([^/?]+)")
 
 
 class HideTokens:
-    """Moves the token segment of ``/mcp/bot/<token>/...`` into the environment."""
+    """Moves the token of an MCP address or a password link into the environment."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self.application = application
@@ -40,7 +41,7 @@ class HideTokens:
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         match = _SEGMENT.match(environ.get("PATH_INFO", ""))
         if match:
-            environ[ENVIRON_KEY] = match.group(2)
+            environ[SEGMENT_KEY] = match.group(2)
             for key in ("PATH_INFO", "RAW_URI", "REQUEST_URI"):
                 if key in environ:
                     environ[key] = _SEGMENT.sub(rf"\g<1>{REDACTED}", environ[key])

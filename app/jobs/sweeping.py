@@ -12,7 +12,7 @@ import click
 from sqlalchemy import ColumnElement, delete, exists, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from app.accounts.models import LoginBucket, UserSession
+from app.accounts.models import LoginBucket, PasswordLink, UserSession
 from app.accounts.throttle import WINDOW_MS
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.service import Target, record
@@ -81,6 +81,11 @@ def sessions(settings: Settings) -> int:
     )
 
 
+def password_links(_: Settings) -> int:
+    """Password links past their end."""
+    return _delete_due(PasswordLink.user_id, PasswordLink.expires_at <= now_ms())
+
+
 def idempotency_records(_: Settings) -> int:
     """Stored responses past IDEMPOTENCY_KEY_TTL_HOURS."""
     return _delete_due(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
@@ -122,6 +127,7 @@ def outbox(_: Settings) -> int:
 # Each deletes up to BATCH rows in a writing unit of work and returns their number.
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
+    "password-links": password_links,
     "idempotency-records": idempotency_records,
     "tool-invocations": tool_invocations,
     "login-windows": login_windows,

@@ -21,7 +21,7 @@ from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.database.failures import is_outage
 from app.database.session import reading
 from app.http.current import current_g, current_request, read_body
-from app.http.flask_app import Reply
+from app.http.flask_app import SEGMENT_KEY, Reply
 from app.mcp import protocol_versions
 from app.mcp.messages import (
     INTERNAL_ERROR,
@@ -40,7 +40,6 @@ from app.mcp.registry import EndpointConfig
 log = logging.getLogger(__name__)
 
 # Where ``http/flask_app.py`` puts the token.
-ENVIRON_KEY = "docket.mcp_token"
 RULE = "/mcp/bot/<token>/mcp"
 METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
 JSON = "application/json"
@@ -54,7 +53,7 @@ def blueprint(config: EndpointConfig) -> Blueprint:
         current_g().operation_id = "mcp"
         request = current_request()
         try:
-            return _respond(config, request, request.environ.get(ENVIRON_KEY, token))
+            return _respond(config, request, request.environ.get(SEGMENT_KEY, token))
         except ProtocolError as error:
             failure = error
         except Unavailable as error:

@@ -201,7 +201,8 @@ def list_labels(call: Call) -> Answer:
 )
 def create_label(call: Call) -> Answer:
     """Create a label."""
-    label = labels.create_label(call.actor, call.path["project_id"], **call.body)
+    given = {"color": labels.DEFAULT_COLOR, **call.body}
+    label = labels.create_label(call.actor, call.path["project_id"], **given)
     return created(label_json(label), f"/projects/{label.project_id}/labels/{label.id}")
 
 

@@ -1,5 +1,6 @@
 """Verbs of labels, a project's tags."""
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,18 @@ from app.projects import loaders, ticket_rows
 from app.projects.builders import label_json
 from app.projects.models import Label
 
+# Of a label that comes over REST without one.
 DEFAULT_COLOR = "#64748b"
+PALETTE = (
+    "#d1242f",
+    "#bc4c00",
+    "#9a6700",
+    "#1a7f37",
+    "#0b7f8e",
+    "#0969da",
+    "#8250df",
+    "#bf3989",
+)
 # Tickets that the event of a deletion names: as many as one undo can change.
 MOST_NAMED = UNDONE_AT_ONCE
 # Labels of one ticket; a statement takes all of them as parameters.
@@ -69,12 +81,17 @@ def list_labels(actor: Actor, project_id: str, *, limit: int, cursor: str | None
     )
 
 
+def color_of(name: str) -> str:
+    """The color of a label that was given none: the same in every project."""
+    return PALETTE[zlib.crc32(text.same_name(name).encode()) % len(PALETTE)]
+
+
 @operation(Access.HUMAN)
-def create_label(actor: Actor, project_id: str, *, name: str, color: str = DEFAULT_COLOR) -> Label:
+def create_label(actor: Actor, project_id: str, *, name: str, color: str | None = None) -> Label:
     """Create a label; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id)
     name = text.line(name, "name")
-    text.color(color)
+    color = color_of(name) if color is None else text.color(color)
     loaders.check_name_free(Label, project, name, "label")
     label = add_versioned(
         Label, project_id=project.id, name=name, name_key=text.same_name(name), color=color

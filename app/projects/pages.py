@@ -256,7 +256,8 @@ def _labels(project: SeenProject) -> dict[str, Any]:
         for label in labels.by_name(project.id)
     ]
     choices = [("", "Choose…"), *((row["id"], row["name"]) for row in rows)]
-    return {"labels": rows, "choices": choices}
+    next_color = labels.PALETTE[len(rows) % len(labels.PALETTE)]
+    return {"labels": rows, "choices": choices, "next_color": next_color}
 
 
 STATES = PartSettings(

@@ -48,6 +48,7 @@ _PAYLOAD: dict[str, Json] = {
     },
     "undo_of": {**_ID, "description": "The event that this one undoes, if it does."},
     "password_changed": _FLAG,
+    "password_link_issued": _FLAG,
     "body_changed": _FLAG,
     "revision_number": _INTEGER,
     "fields": _TEXTS,

@@ -5,7 +5,8 @@ from contextlib import suppress
 from flask import Blueprint, Response, request
 
 from app.accounts import users
-from app.accounts.schemas import UserCreate
+from app.accounts.password_links import IssuedLink
+from app.accounts.people_pages import invite_from_form, link_of
 from app.bots.pages import create_from_form, reveal_of
 from app.bots.service import IssuedBot
 from app.config import settings_at_hand
@@ -16,7 +17,7 @@ from app.projects import samples
 from app.projects import service as projects
 from app.projects.schemas import ProjectCreate
 from app.sample import sample
-from app.web.forms import Form, attempt, create, load_form
+from app.web.forms import Form, create, load_form
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, page
 
@@ -49,11 +50,17 @@ def make_project() -> Response:
     return go(target) if target else _project_step(form, status=422)
 
 
-def _people_step(form: Form, *, status: int = 200) -> Response:
+def _people_step(form: Form, *, issued: IssuedLink | None = None, status: int = 200) -> Response:
     with reading():
         humans = users.list_users(actor(), limit=SHOWN, cursor=None, humans_only=True).data
     people = [user for user in humans if user["is_active"]]
-    return page("welcome/people.html", form=form, people=people, status=status)
+    return page(
+        "welcome/people.html",
+        form=form,
+        people=people,
+        link=link_of(issued) if issued is not None else None,
+        status=status,
+    )
 
 
 @pages.get(PEOPLE)
@@ -63,11 +70,10 @@ def people() -> Response:
 
 @pages.post(PEOPLE)
 def add_person() -> Response:
-    form = load_form(UserCreate)
-    done = attempt(
-        form, lambda: users.create_user(actor(), **form.data, settings=settings_at_hand())
-    )
-    return go(PEOPLE) if done else _people_step(form, status=422)
+    form, issued = invite_from_form()
+    if issued is None:
+        return _people_step(form, status=422)
+    return _people_step(Form(), issued=issued)
 
 
 def _bot_step(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from flask import Response, current_app, g, redirect, request
 
 from app.core.errors import DomainError
-from app.web.guard import login_address
+from app.web.guard import find_reader, login_address
 from app.web.render import html, is_htmx, page
 
 
@@ -23,7 +23,7 @@ class Words:
 WORDS = {
     403: Words("You cannot do this", ""),
     404: Words(
-        "There is nothing here", "The address may be mistyped, or the thing it named moved."
+        "Page not found", "The address may be mistyped, or what it named was moved or deleted."
     ),
     405: Words("That did not work", "This address does not take that kind of request."),
     409: Words("Something changed meanwhile", ""),
@@ -51,6 +51,10 @@ WORDS = {
 }
 
 
+# Another host's cookies mean nothing here, and without a database nobody is found.
+NOT_OURS = frozenset({421, 500, 503})
+
+
 def show_error(error: DomainError) -> Response:
     """The response to a browser whose request was refused or failed."""
     if error.status == 401 and not is_htmx():
@@ -58,11 +62,14 @@ def show_error(error: DomainError) -> Response:
     words = WORDS.get(error.status, WORDS[500])
     if is_htmx():
         return _finish(error, _toast(error, words))
+    if error.status not in NOT_OURS:
+        find_reader()
     return _finish(
         error,
         page(
             "errors/error.html",
             status=error.status,
+            is_missing=error.status == 404,
             heading=words.heading,
             text=_text(error, words),
             href=words.href if request.path != words.href else "/",

@@ -4,10 +4,12 @@ Pages are for people. A request without a session goes to the login page, which 
 """
 
 from collections.abc import Callable, Set
+from contextlib import suppress
 from typing import ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
 from flask import Flask, Request, Response, current_app, g, request
+from sqlalchemy.exc import DBAPIError
 
 from app.audit.service import record_refusal
 from app.core.actor import ANONYMOUS, Actor
@@ -150,6 +152,17 @@ def actor() -> Actor:
     """The actor of this request."""
     current: Actor = current_g().get("actor", ANONYMOUS)
     return current
+
+
+def find_reader() -> None:
+    """Find out who reads an error page, where no page did; a stranger or an outage stays one."""
+    state = current_g()
+    if state.actor.user_id is not None:
+        return
+    who: Who = current_app.extensions["docket_who"]
+    with suppress(DomainError, DBAPIError), reading():
+        found = who.resolve(request)
+        state.actor = found if found.is_human else state.actor
 
 
 def client() -> Client:

@@ -89,6 +89,7 @@ def _common_context() -> dict[str, Any]:
     return {
         "app_name": settings.app_name,
         "prefers": choices.chosen(),
+        "bots_paused": actor.is_paused,
         "me": {
             "id": actor.user_id or "",
             "type": "human",

@@ -26,14 +26,15 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "public": (("own",), """
         accounts_pages.login_page accounts_pages.log_in accounts_pages.log_out
         accounts_pages.setup_page accounts_pages.set_up
+        people_pages.choose_password people_pages.save_choice
         assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
         openapi.openapi_json
     """),
     "everything": (("own",), """
-        accounts_pages.people accounts_pages.add_person accounts_pages.profile
+        people_pages.people people_pages.add_person accounts_pages.profile
         accounts_pages.save_name accounts_pages.save_password accounts_pages.save_preferences
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
-        inbox_pages.all_seen bots_pages.index bots_pages.create bots_pages.wording
+        inbox_pages.all_seen bots_pages.index bots_pages.new bots_pages.create bots_pages.wording
         bots_pages.switch finding_pages.palette finding_pages.search
         projects_pages.index projects_pages.new projects_pages.create_project
         projects_pages.switch sticky_notes_pages.wall sticky_notes_pages.add_note
@@ -94,7 +95,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         sticky_notes_pages.show
     """),
     "administered": (("own", "missing"), """
-        accounts_pages.set_active audit_pages.bot_page audit_pages.change_settings
+        people_pages.set_active people_pages.issue_link
+        audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
         undo_pages.undo_event undo_pages.undo_request bots_pages.change
         bots_pages.release_ticket tickets_pages.delete_view webhooks_pages.act

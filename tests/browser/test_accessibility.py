@@ -64,6 +64,7 @@ PAGES = (
     "/profile/sessions",
     "/people",
     "/bots",
+    "/new-bot",
     "/bots/bot-dev-1?reference=DEMO-2",
     "/audit",
     "/audit/tools",
@@ -180,10 +181,10 @@ def test_the_first_minutes_of_a_new_installation(browser, tmp_path):
         page.get_by_role("button", name="Create account").click()
         page.get_by_role("button", name="Load the sample project").click()
         page.wait_for_url("**/start/people")
-        page.fill("#username", "cleo")
-        page.fill("#password", "another calm sentence")
-        page.get_by_role("button", name="Add person").click()
-        page.get_by_text("cleo").first.wait_for()
+        page.fill("#display_name", "Cleo")
+        page.get_by_role("button", name="Create invite link").click()
+        page.get_by_role("heading", name="Invite link for Cleo").wait_for()
+        assert findings(page) == []
         page.get_by_role("link", name="Next: a bot").click()
         page.wait_for_url("**/start/bot")
         page.fill("#username", "bot-first-1")

@@ -5,11 +5,13 @@ import re
 
 import pytest
 import requests
+from playwright.sync_api import expect
 
 
 def test_the_first_call_arrives_while_one_looks(wide):
     wide.go("/bots")
     page = wide.page
+    page.get_by_role("link", name="New bot").click()
     button = page.get_by_role("button", name="Create bot and show its token")
     before = button.bounding_box()
     page.fill("#username", "bot-fresh-1")
@@ -28,7 +30,13 @@ def test_the_first_call_arrives_while_one_looks(wide):
     }
     path = re.sub(r"^https?://[^/]+", "", address)
     assert requests.post(wide.base + path, json=call, timeout=20).status_code == 200
-    page.get_by_text("Connected: get_self").wait_for(timeout=6000)
+    connected = page.locator(".notice.good")
+    expect(connected).to_contain_text("Connected: get_self", timeout=6000)
+    # One form is shown, for the client chosen.
+    expect(page.locator("#mcp-claude")).to_be_visible()
+    page.get_by_text("VS Code", exact=True).click()
+    expect(page.locator("#mcp-vscode")).to_be_visible()
+    expect(page.locator("#mcp-claude")).not_to_be_visible()
     for form in ("mcp-json", "mcp-vscode"):
         shown = page.input_value(f"#{form}")
         assert address in shown
@@ -49,7 +57,9 @@ def test_one_asks_by_keyboard_what_a_bot_may(wide):
     assert wide.page.get_by_text("Its mode and its projects allow it.").count() == 2
 
 
-@pytest.mark.parametrize("path", ["/bots", "/bots/bot-dev-1?reference=DEMO-2", "/tickets/DEMO-2"])
+@pytest.mark.parametrize(
+    "path", ["/bots", "/new-bot", "/bots/bot-dev-1?reference=DEMO-2", "/tickets/DEMO-2"]
+)
 def test_a_phone_shows_it_whole(phone_visitor, path):
     phone_visitor.go(path)
     assert phone_visitor.overflow() <= 0

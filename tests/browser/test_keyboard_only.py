@@ -90,6 +90,8 @@ def test_the_audit_log_is_filtered_opened_and_undone(wide, seeded):
 
 def test_a_bot_is_made_paused_and_let_go_on(wide):
     wide.go("/bots")
+    reach(wide, "New bot", "link")
+    wide.press("Enter")
     reach(wide, "Username", "textbox")
     wide.page.keyboard.type("bot-keys-1")
     reach(wide, "Read only", "radio")
@@ -104,22 +106,22 @@ def test_a_bot_is_made_paused_and_let_go_on(wide):
     reach(wide, "Pause all bots")
     wide.press("Enter")
     expect(wide.page.get_by_text("All bots are paused")).to_be_visible()
-    reach(wide, "Let bots write again")
+    reach(wide, "Resume bots")
     wide.press("Enter")
     expect(wide.page.get_by_role("button", name="Pause all bots")).to_be_visible()
 
 
 def test_a_person_is_added_and_the_look_is_chosen(wide):
     wide.go("/people")
-    for name, text in (("Username", "cleo"), ("Name", "Cleo"), ("First password", "a calm word")):
+    for name, text in (("Name", "Cleo"), ("Username", "c")):
         reach(wide, name, "textbox")
         wide.page.keyboard.type(text)
     wide.press("Enter")
-    # Eleven characters: the field says so, and what was typed is there.
-    expect(wide.page.locator("#username")).to_have_value("cleo")
-    wide.page.locator("#password").focus()
-    wide.page.keyboard.type("a calm sentence")
+    # One character: the field says so, and what was typed is there.
+    expect(wide.page.locator("#display_name")).to_have_value("Cleo")
+    wide.page.locator("#username").fill("cleo")
     wide.press("Enter")
+    expect(wide.page.get_by_role("heading", name="Invite link for Cleo")).to_be_focused()
     expect(wide.page.get_by_role("button", name="Deactivate Cleo")).to_be_visible()
     wide.go("/profile")
     reach(wide, "As the system", "radio")

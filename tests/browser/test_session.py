@@ -137,7 +137,7 @@ def test_a_draft_outlives_a_reload_and_an_error_but_not_a_logout(wide):
         lambda route: route.fulfill(status=503, content_type="text/html", body=broken.text()),
     )
     wide.page.locator("main form button.primary").click()
-    expect(wide.page.locator("h1")).to_have_text("There is nothing here")
+    expect(wide.page.locator("h1")).to_have_text("Page not found")
     wide.page.unroute("**/tickets/new")
     wide.go("/tickets/new?project=DEMO")
     expect(text).to_have_value("Kept for later")

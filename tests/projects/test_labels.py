@@ -2,6 +2,9 @@
 
 import pytest
 
+from app.core.actor import SYSTEM
+from app.database.session import run_write
+from app.projects import labels
 from tests.support.cast import Cast
 from tests.support.story import event_types, events, invalid, make_ticket, ok, refused, walk
 
@@ -43,3 +46,18 @@ def test_deleting_takes_it_off_every_ticket(cast: Cast, app) -> None:
     assert ok(cast.ada.get("/tickets/OPEN-1"))["labels"] == []
     refused(cast.ada.delete(f"{path}/{label}"), 404, "resource.not_found", resource="label")
     assert event_types(app, event_type="label.deleted") == ["label.deleted"]
+
+
+def test_a_label_that_was_given_no_color_has_one_of_eight_by_its_name(cast: Cast, app) -> None:
+    with app.app_context():
+        made = [
+            run_write(lambda name=name: labels.create_label(SYSTEM, cast.open_project, name=name))
+            for name in ("bug", "docs")
+        ]
+        colors = [one.color for one in made]
+    assert set(colors) <= set(labels.PALETTE)
+    assert colors[0] != colors[1]
+    assert labels.color_of("BUG") == labels.color_of("bug") == colors[0]
+    # Over REST the default stays.
+    plain = cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": "plain"})
+    assert plain.json["color"] == labels.DEFAULT_COLOR

@@ -26,8 +26,9 @@ def test_the_steps_follow_the_setup(newcomer):
     assert "Load the sample project" in first
     assert 'href="/start/people"' in first
     assert newcomer.post("/start", name="Ours", key="OURS").location == "/start/people"
-    added = newcomer.post("/start/people", username="cleo", password=PASSWORD)
-    assert added.location == "/start/people"
+    added = newcomer.post("/start/people", display_name="Cleo")
+    assert added.status_code == 200
+    assert "/password/" in added.text
     assert "cleo" in newcomer.get("/start/people").text
     last = newcomer.get("/start/bot").text
     assert "/projects/OURS/board" in last
@@ -47,8 +48,8 @@ def test_what_is_wrong_is_said_and_kept(ada):
     assert refused.status_code == 422
     assert "Ours &amp; theirs" in refused.text
     assert 'aria-invalid="true"' in refused.text
-    short = ada.post("/start/people", username="cleo", password="short")
-    assert (short.status_code, "At least 12" in short.text) == (422, True)
+    short = ada.post("/start/people", display_name="Cleo", username="c")
+    assert (short.status_code, "2 to 64" in short.text) == (422, True)
     nowhere = ada.post("/start/bot", username="bot-1", mode="read")
     assert nowhere.status_code == 422
     assert "Choose a project" in nowhere.text

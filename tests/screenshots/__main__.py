@@ -80,6 +80,7 @@ PAGES = {
     "search": "/search?q=board",
     "search-nothing": "/search?q=zzzzqq",
     "bots": "/bots",
+    "new-bot": "/new-bot",
     "bot": "/bots/bot-dev-1",
     "bot-review": "/bots/bot-dev-1/review",
     "webhooks": "/webhooks",

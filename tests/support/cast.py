@@ -73,7 +73,7 @@ class Cast:
 
 
 def _human(username: str) -> tuple[str, str]:
-    identifier, token = ids.new_id(), tokens.new_session_token()
+    identifier, token = ids.new_id(), tokens.new_secret()
     moment = now_ms()
     session.add(
         User(

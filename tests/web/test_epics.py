@@ -171,7 +171,7 @@ def test_names_at_the_chart_do_not_cover_each_other(app, cast, make, states):
     make("Many", state_id=states["Backlog"])
     found, _ = counts(app, cast)
     chart = pages.flow_chart(found)
-    at = sorted(one.label_y for one in chart.areas if one.now)
+    at = sorted(one.label_y for one in chart.areas if one.is_named)
     assert all(after - before >= pages.LABEL - 0.2 for before, after in pairwise(at))
 
 
@@ -187,3 +187,27 @@ def test_the_page_takes_few_statements_however_many_epics(ada, make, epic):
             made = make(f"E{number}", type="epic", due_date="2031-02-03")
             make("S", parent_ticket_id=made["id"], due_date="2031-02-01")
     assert seen_counts[0] == seen_counts[1] <= 8
+
+
+def test_done_epics_are_folded_away(ada, make, states, epic):
+    make("Over and done", type="epic", state_id=states["Done"])
+    page = ada.get(HERE).text
+    tree, _, done = page.partition('<details class="done-epics">')
+    assert "A large thing" in tree
+    assert "Over and done" not in tree.split("<main")[1]
+    assert "1 done epic<" in done
+    assert "Over and done" in done
+
+
+def test_small_bands_have_no_name_and_names_stay_within_the_chart():
+    days = ("2026-11-24", "2026-11-25")
+    sizes = {"A": 1000, **{f"S{number}": 20 for number in range(8)}, "Tiny": 3}
+    bands = tuple(epics.Band(name, "active", (size, size)) for name, size in sizes.items())
+    for order in (bands, bands[::-1]):
+        chart = pages.flow_chart(epics.Flow(days, order))
+        named = {one.name: one.label_y for one in chart.areas if one.is_named}
+        assert set(named) == set(sizes) - {"Tiny"}
+        at = sorted(named.values())
+        assert at[0] >= pages.TOP
+        assert at[-1] <= pages.HEIGHT - pages.BOTTOM + pages.LABEL
+        assert all(after - before >= pages.LABEL - 0.2 for before, after in pairwise(at))

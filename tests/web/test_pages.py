@@ -111,7 +111,7 @@ def test_a_short_address_leads_to_the_ticket(ada, ticket):
 def test_what_does_not_exist_is_said_plainly(ada, ticket, path):
     answer = ada.get(path)
     assert answer.status_code == 404
-    assert "There is nothing here" in answer.text
+    assert "Page not found" in answer.text
 
 
 def test_a_deleted_ticket_and_a_deleted_project_say_so(ada, cast, ticket):

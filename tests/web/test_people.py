@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.accounts import pages as people
+from app.accounts import people_pages as people
 from app.bots import pages as bots
 
 

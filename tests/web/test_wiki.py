@@ -87,7 +87,7 @@ def test_a_page_that_is_not_there_can_be_written(ada, guide):
 
 
 def test_what_is_no_name_of_a_page_is_just_not_there(ada, guide):
-    assert "There is nothing here" in ada.get("/wiki/Not_a_slug").text
+    assert "Page not found" in ada.get("/wiki/Not_a_slug").text
     assert ada.get("/wiki/Not_a_slug/edit").status_code == 404
     assert ada.get("/projects/NOPE/wiki").status_code == 404
     assert ada.get(f"/wiki/{guide['id']}").status_code == 404

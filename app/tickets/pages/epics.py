@@ -16,10 +16,12 @@ from app.web.guard import actor
 from app.web.render import page
 
 # All sizes are in units of the SVG.
-WIDTH, HEIGHT = 720, 240
+WIDTH, HEIGHT = 1008, 280
 # Margins of the chart, for numbers, names of the bands, and days.
-LEFT, RIGHT, TOP, BOTTOM = 36, 132, 8, 24
-LABEL = 14
+LEFT, RIGHT, TOP, BOTTOM = 48, 150, 12, 24
+LABEL = 15
+# A band with less of today's tickets than one in so many has no name.
+SHARE = 100
 ROW = 28
 NAMES = 176
 # The span of the timeline in days; dates outside of it are drawn at its ends.
@@ -37,6 +39,7 @@ class Area:
     points: str
     label_y: float
     now: int
+    is_named: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,10 @@ def flow_chart(flow: Flow) -> FlowChart:
         shades[band.category] = shade + 1
         middle = (y(over[-1]) + y(base[-1])) / 2
         points = " ".join(upper + lower[::-1])
+        now = band.counts[-1]
+        is_named = now > 0 and now * SHARE >= flow.totals[-1]
         areas.append(
-            Area(band.name, band.category, shade % 4, points, round(middle, 1), band.counts[-1])
+            Area(band.name, band.category, shade % 4, points, round(middle, 1), now, is_named)
         )
         base = over
     areas = _apart(areas)
@@ -91,15 +96,18 @@ def flow_chart(flow: Flow) -> FlowChart:
 
 
 def _apart(areas: list[Area]) -> list[Area]:
-    """Move up names that would overlap; a band without tickets today has no name."""
-    result = []
+    """Move names that would overlap: up, then down again from the top of the chart."""
+    named = [area for area in areas if area.is_named]
     below: float = HEIGHT - BOTTOM + LABEL
-    for area in areas:
-        y = area.label_y
-        if area.now:
-            below = y = min(y, below - LABEL)
-        result.append(replace(area, label_y=round(y, 1)))
-    return result
+    for index, area in enumerate(named):
+        below = min(area.label_y, below - LABEL)
+        named[index] = replace(area, label_y=below)
+    above: float = TOP - LABEL
+    for index, area in reversed(list(enumerate(named))):
+        above = max(area.label_y, above + LABEL)
+        named[index] = replace(area, label_y=round(above, 1))
+    moved = iter(named)
+    return [next(moved) if area.is_named else area for area in areas]
 
 
 def short_day(day: str) -> str:
@@ -186,13 +194,15 @@ def show_epics(key: str) -> Response:
         project = visible_by_key(actor(), key)
         shown, has_more = epics.of_project(project.id)
         # The first epic is open; the others load their children when they are opened.
+        shown.sort(key=lambda epic: epic.category == "done")
         first = page_queries.children(shown[0].id) if shown else []
         flowed = epics.flow(project.id, days)
     step = max(1, -(-len(flowed.days) // ROWS))
     return page(
         "tickets/epics.html",
         project=project,
-        epics=shown,
+        epics=[epic for epic in shown if epic.category != "done"],
+        done=[epic for epic in shown if epic.category == "done"],
         first=first,
         has_more=has_more,
         timeline=timeline(shown, today()),

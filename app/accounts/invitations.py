@@ -1,0 +1,151 @@
+"""Inviting people, and the one-time link with which they choose their password.
+
+The link of an invitation and the one after a lost password are the same. Nobody chooses a password
+for someone else.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from app.accounts import (
+    credential_lock,
+    login,
+    names,
+    password_links,
+    passwords,
+    sessions,
+    throttle,
+    users,
+)
+from app.accounts.models import PasswordLink, User
+from app.accounts.password_links import IssuedLink, LinkOwner
+from app.accounts.sessions import OpenedSession, Peer
+from app.audit.service import Target, record, record_separately
+from app.config import Settings
+from app.core import text
+from app.core.actor import ANONYMOUS, Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.redaction import REDACTED
+from app.database.session import reading, run_write, session
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStatus:
+    """How a person stands: whether a password was ever chosen, and when a live link ends."""
+
+    has_password: bool
+    link_ends_at: int | None
+
+
+@operation(Access.HUMAN)
+def invite(actor: Actor, *, display_name: str, username: str | None = None) -> IssuedLink:
+    """Add a person without a password, with the link to choose one.
+
+    Without a username it is made of the name. Raises InvalidField, Conflict ``duplicate_key``.
+    """
+    shown = text.line(display_name, "display_name")
+    name = names.new_username(username if username is not None else username_of(shown))
+    return _issue(actor, users.add_human(actor, users.NewHuman(name, shown, None)))
+
+
+def username_of(display_name: str) -> str:
+    """``ada.lovelace`` for Ada Lovelace; raises InvalidField where a name has no such letters."""
+    plain = unicodedata.normalize("NFKD", display_name).encode("ascii", "ignore").decode().lower()
+    words = ("".join(filter(str.isalnum, word)) for word in plain.split())
+    made = ".".join(filter(None, words))[: names.USERNAME_LENGTH].rstrip(".")
+    if not names.USERNAME_PATTERN.fullmatch(made):
+        raise InvalidField("username", "missing", "Choose a username for this name.")
+    return made
+
+
+@operation(Access.HUMAN)
+def issue_link(actor: Actor, /, user_id: str) -> IssuedLink:
+    """Make a link with which a person chooses a new password; the password stays until then.
+
+    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself and the deactivated.
+    """
+    user = users.human(user_id)
+    credential_lock.lock_exclusive(user.id)
+    session.refresh(user)
+    if user.id == actor.user_id:
+        raise Conflict("invariant_violation", "Change your own password in your profile.")
+    if not user.is_active:
+        raise Conflict("invariant_violation", "Activate this person first.")
+    return _issue(actor, user)
+
+
+def _issue(actor: Actor, user: User) -> IssuedLink:
+    link = password_links.make(user)
+    record(actor, "user.updated", Target("user", user.id), password_link_issued=True)
+    return link
+
+
+@operation(Access.HUMAN)
+def link_statuses(actor: Actor, user_ids: Iterable[str]) -> dict[str, LinkStatus]:
+    """How these people stand, by id."""
+    rows = session.execute(
+        select(User.id, User.password_hash.is_not(None).label("has_password"))
+        .add_columns(PasswordLink.expires_at)
+        .outerjoin(
+            PasswordLink,
+            (PasswordLink.user_id == User.id) & (PasswordLink.expires_at > now_ms()),
+        )
+        .where(User.id.in_(list(user_ids)))
+    )
+    return {row.id: LinkStatus(row.has_password, row.expires_at) for row in rows}
+
+
+@operation(Access.PUBLIC)
+def link_owner(actor: Actor, *, token: str, peer: Peer, settings: Settings) -> LinkOwner:
+    """Whose password this link sets; opens its own units of work.
+
+    A link that is unknown, used or over counts like a failed login of its address. Raises NotFound,
+    RateLimited.
+    """
+    attempt = throttle.reserve(settings.secret_key, peer.address, None)
+    with reading():
+        owner = password_links.owner_of(token)
+    if owner is None:
+        record_separately(ANONYMOUS, "auth.password.failure", Target("user"))
+        raise _no_such_link()
+    run_write(lambda: throttle.refund(attempt))
+    return owner
+
+
+def _no_such_link() -> NotFound:
+    return NotFound("password_link", REDACTED)
+
+
+@operation(Access.PUBLIC)
+def use_link(
+    actor: Actor, *, token: str, password: str, peer: Peer, settings: Settings
+) -> OpenedSession:
+    """Set the password and log in; the link and all sessions of that person end.
+
+    Opens its own units of work. Raises NotFound, RateLimited, PasswordTooShort, PasswordTooCommon,
+    InvalidField.
+    """
+    owner = link_owner(actor, token=token, peer=peer, settings=settings)
+    passwords.check_new(password, owner.username, settings.app_name)
+    hashed = passwords.hash_new(password, passwords.cost_of(settings))
+
+    def work() -> OpenedSession:
+        credential_lock.lock_exclusive(owner.id)
+        # Another use, a newer link or a deactivation may have come meanwhile.
+        if password_links.owner_of(token) is None:
+            raise _no_such_link()
+        user = session.get_one(User, owner.id, populate_existing=True)
+        users.set_password(user, hashed)
+        session.flush()
+        sessions.end_all(user.id)
+        if actor.session_id is not None:
+            sessions.end(actor.session_id)
+        person = login.human_actor(user)
+        record(person, "user.updated", Target("user", user.id), password_changed=True)
+        return login.start_session(user, peer, settings)
+
+    return run_write(work)

@@ -1,0 +1,160 @@
+"""The pages of people: inviting them, their password links, letting them in and out."""
+
+from typing import Any
+
+from flask import Blueprint, Response, g, request
+
+from app.accounts import invitations, users
+from app.accounts.pages import enter, peer
+from app.accounts.password_links import IssuedLink
+from app.accounts.schemas import ChoosePasswordBody, InvitationBody
+from app.accounts.sessions import OpenedSession
+from app.config import settings_at_hand
+from app.core.actor import Actor
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.database.session import reading
+from app.http.current import current_request
+from app.http.flask_app import SEGMENT_KEY
+from app.web.forms import Form, attempt, load_form, submit
+from app.web.guard import actor, public, safe_next, write
+from app.web.render import go, page
+
+pages = Blueprint("people_pages", __name__)
+
+PEOPLE = "/people"
+# The token is taken out of the address before anything sees it.
+LINK = "/password/<token>"
+# People on one page.
+SHOWN = 200
+
+
+@pages.get(PEOPLE)
+def people() -> Response:
+    return _show(Form())
+
+
+@pages.post(PEOPLE)
+def add_person() -> Response:
+    """Invite a person and show the link.
+
+    The form sent twice is refused for its username: the response holds a secret, so it is not
+    stored to be replayed.
+    """
+    form, issued = invite_from_form()
+    return _show(form, status=422) if issued is None else _show(Form(), issued=issued)
+
+
+def invite_from_form() -> tuple[Form, IssuedLink | None]:
+    """Invite the person of this request's form; None where the form is refused."""
+    form = load_form(InvitationBody)
+    issued: list[IssuedLink] = []
+
+    def work(person: Actor) -> None:
+        issued[:] = [invitations.invite(person, **form.data)]
+
+    return form, issued[0] if submit(form, work) else None
+
+
+@pages.post("/people/<user_id>/link")
+def issue_link(user_id: str) -> Response:
+    try:
+        issued: IssuedLink = write(lambda person: invitations.issue_link(person, user_id))
+    except Conflict as error:
+        return _show(Form(), refused=error.message, status=409)
+    return _show(Form(), issued=issued)
+
+
+@pages.post("/people/<user_id>/active")
+def set_active(user_id: str) -> Response:
+    is_active = request.form.get("is_active") == "true"
+    try:
+        users.update_user(actor(), user_id, settings=settings_at_hand(), is_active=is_active)
+    except Conflict as error:
+        return _show(Form(), refused=error.message, status=409)
+    return go(safe_next(request.form.get("back", PEOPLE)))
+
+
+def _show(
+    form: Form, *, issued: IssuedLink | None = None, refused: str = "", status: int = 200
+) -> Response:
+    """The list of people; only this response shows the link that was issued."""
+    # A broken cursor must not lose a link.
+    cursor = None if issued else request.args.get("cursor") or None
+    try:
+        with reading():
+            listed = users.list_users(actor(), limit=SHOWN, cursor=cursor, humans_only=True)
+            statuses = invitations.link_statuses(actor(), [user["id"] for user in listed.data])
+    except InvalidField:
+        # The cursor is broken: start at the first page.
+        return go(PEOPLE)
+    return page(
+        "accounts/people.html",
+        people=[{**user, "status": statuses[user["id"]]} for user in listed.data],
+        here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
+        next_cursor=listed.next_cursor,
+        form=form,
+        link=link_of(issued) if issued is not None else None,
+        refused=refused,
+        status=status,
+    )
+
+
+def link_of(issued: IssuedLink) -> dict[str, Any]:
+    """The context of ``accounts/_link.html``; marks the response as one that shows a secret."""
+    g.shows_secret = True
+    return {
+        "name": issued.user.display_name,
+        "username": issued.user.username,
+        "is_invitation": issued.user.password_hash is None,
+        "address": f"{settings_at_hand().base_url}/password/{issued.token}",
+        "ends_at": issued.expires_at,
+    }
+
+
+@pages.get(LINK)
+@public(wants_actor=True)
+def choose_password(token: str) -> Response:
+    """Ask for the password, if the link still works; looking does not use it up."""
+    try:
+        return _ask(_token(token), Form())
+    except NotFound:
+        return _over()
+
+
+@pages.post(LINK)
+@public(wants_actor=True)
+def save_choice(token: str) -> Response:
+    """Set the password and log in."""
+    form = load_form(ChoosePasswordBody)
+    opened: list[OpenedSession] = []
+
+    def use() -> None:
+        opened.append(
+            invitations.use_link(
+                actor(),
+                token=_token(token),
+                **form.data,
+                peer=peer(),
+                settings=settings_at_hand(),
+            )
+        )
+
+    try:
+        if not attempt(form, use):
+            return _ask(_token(token), form, 422)
+    except NotFound:
+        return _over()
+    return enter(opened[0], "/")
+
+
+def _token(fallback: str) -> str:
+    return str(current_request().environ.get(SEGMENT_KEY, fallback))
+
+
+def _ask(token: str, form: Form, status: int = 200) -> Response:
+    owner = invitations.link_owner(actor(), token=token, peer=peer(), settings=settings_at_hand())
+    return page("accounts/choose.html", owner=owner, form=form, status=status)
+
+
+def _over() -> Response:
+    return page("accounts/link_over.html", status=404)
