@@ -19,11 +19,11 @@ from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
-from app.tickets import board_sidebar, bulk, listing
+from app.tickets import board_sidebar, bulk, list_pages, listing
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.pages.blueprint import id_of_number, pages, user_options, words
-from app.tickets.pages.listing import conditions_of, read_request
+from app.tickets.pages.list_requests import list_of, read_request
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
 from app.web.forms import Form, explain
@@ -58,8 +58,10 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
 
 def _matching_ids(query: MultiDict[str, str], project: SeenProject | None) -> list[str]:
     """The tickets that the filters of a query string match, at most one too many."""
-    list_request = read_request(query, everywhere=project is None)
-    return listing.ids(conditions_of(list_request, project), MOST_TICKETS + 1)
+    of = list_of(read_request(query, everywhere=project is None), project)
+    candidates = list_pages.tally(of).candidates
+    conditions = of.all_conditions if candidates is None else [candidates, *of.all_conditions]
+    return listing.ids(conditions, MOST_TICKETS + 1)
 
 
 def _changes() -> Changes:
