@@ -21,9 +21,11 @@ from sqlalchemy import (
     literal_column,
     select,
     true,
+    type_coerce,
     union_all,
 )
 
+from app.database.columns import Id
 from app.database.session import AnyRow, session
 from app.database.sql_functions import Unindexed
 from app.projects.models import StateCategory, WorkflowState
@@ -96,8 +98,10 @@ class TicketList:
         """Every condition of the list, for statements that go along an index in its order."""
         conditions = [self.within, *self.conditions]
         if self.shown is not None:
-            is_single = len(self.shown) == 1
-            state_id: Any = Ticket.state_id if is_single else Unindexed(Ticket.state_id)
+            state_id: Any = Ticket.state_id
+            if len(self.shown) > 1:
+                # The index of states has the order of a list within one of them alone.
+                state_id = type_coerce(Unindexed(state_id), Id())
             conditions.append(state_id.in_(sorted(self.shown)))
         return conditions
 
