@@ -14,7 +14,7 @@ LIST = "/projects/OPEN/tickets"
 def counts(text: str) -> str:
     """What stands beside the title."""
     found = re.search(r'id="list-counts".*?</p>', text, re.S).group(0)
-    return " ".join(re.sub(r"<[^>]+>", " ", found.partition(">")[2]).split())
+    return " ".join(re.sub(r"<[^>]+>", " ", found.partition(">")[2]).split()).removesuffix(" All")
 
 
 def heads(text: str) -> list[str]:
@@ -46,7 +46,7 @@ def test_open_tickets_come_first_and_the_others_are_a_link_away(ada, six):
     done = ada.get(link(text, "1 done")).text
     assert rows(done) == ["OPEN-6"]
     assert counts(done) == "5 open 1 done"
-    assert len(rows(ada.get(f"{LIST}?show=all").text)) == 6
+    assert len(rows(ada.get(link(text, "All")).text)) == 6
     assert counts(ada.get("/tickets").text) == "5 open 1 done"
     assert rows(ada.get("/tickets?show=done").text) == ["OPEN-6"]
 

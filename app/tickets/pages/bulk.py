@@ -20,7 +20,7 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, list_pages, listing
-from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
+from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.pages.blueprint import id_of_number, pages, user_options, words
 from app.tickets.pages.list_requests import list_of, read_request
@@ -69,6 +69,8 @@ def _changes() -> Changes:
     sent = request.form
     if sent.get("action") == "delete":
         return Changes(delete=True)
+    if sent.get("action") in set(OrderEnd):
+        return Changes(end=OrderEnd(sent["action"]))
     fields: dict[str, Any] = {}
     assignee = sent.get("assignee_user_id", "")
     if assignee:
@@ -132,6 +134,8 @@ def change() -> Response:
             project = _project()
             chosen = _chosen_ids(project)
             changes = _changes()
+            if changes.end:
+                chosen = bulk.in_placing_order(chosen, changes.end)
         if changes.is_empty:
             raise InvalidField("action", "required", "Choose what to change.")
     except DomainError as error:
@@ -142,9 +146,10 @@ def change() -> Response:
         return _ask(project, chosen)
     outcomes: list[BulkOutcome] = []
     for start in range(0, len(chosen), BATCH):
-        batch = chosen[start : start + BATCH]
-        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes))
-    return _summary(project, outcomes, deleted=changes.delete)
+        batch, before = chosen[start : start + BATCH], chosen[:start]
+        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes, before=before))
+    verb = "deleted" if changes.delete else "moved" if changes.end else "changed"
+    return _summary(project, outcomes, verb)
 
 
 def _refused(message: str) -> Response:
@@ -164,12 +169,10 @@ def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _summary(
-    project: SeenProject | None, outcomes: Sequence[BulkOutcome], *, deleted: bool
-) -> Response:
+def _summary(project: SeenProject | None, outcomes: Sequence[BulkOutcome], verb: str) -> Response:
     changed = sum(outcome.is_changed for outcome in outcomes)
     skipped = [outcome for outcome in outcomes if not outcome.is_changed]
-    text = f"{changed} {'deleted' if deleted else 'changed'}"
+    text = f"{changed} {verb}"
     if skipped:
         text += f", {len(skipped)} skipped ({_why(skipped)})"
     shown: dict[str, Any] = {

@@ -170,7 +170,7 @@ def _find(
 
 
 def _counts(path: str, list_request: ListRequest, counted: Tally) -> list[dict[str, Any]]:
-    """The links beside the title: open and done tickets, with their numbers."""
+    """The links beside the title: open and done tickets, with their numbers, and all of them."""
     shown = None if list_request.has_state else list_request.show
     return [
         {
@@ -181,7 +181,11 @@ def _counts(path: str, list_request: ListRequest, counted: Tally) -> list[dict[s
             ),
             "is_current": show == shown,
         }
-        for text, count, show in (("open", counted.open, OPEN), ("done", counted.done, DONE))
+        for text, count, show in (
+            ("open", counted.open, OPEN),
+            ("done", counted.done, DONE),
+            ("all", None, ALL),
+        )
     ]
 
 
