@@ -233,7 +233,7 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class FoundTickets:
-    """A page of tickets without bodies, and the cursors of the neighbouring pages."""
+    """A page of tickets without bodies, and the cursors of the neighboring pages."""
 
     rows: list[Row]
     before: str | None
