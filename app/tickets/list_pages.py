@@ -110,28 +110,14 @@ class TicketList:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """A number of tickets, which is at least so many unless it is exact."""
-
-    number: int
-    is_exact: bool
-
-    most = COUNTED
-
-    @property
-    def is_over(self) -> bool:
-        return self.number > self.most
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     """How many open and done tickets match, and the candidates if they can be sorted.
 
-    A count is None where counting would read too many tickets.
+    A number above ``COUNTED`` means that or more; None, that counting would read too many tickets.
     """
 
-    open: Count | None = None
-    done: Count | None = None
+    open: int | None = None
+    done: int | None = None
     candidates: ColumnElement[bool] | None = None
 
 
@@ -159,7 +145,7 @@ def _tally_narrow(of: TicketList, narrow: ColumnElement[bool]) -> Tally:
     ).one()
     if seen > COUNTED:
         return Tally()
-    return Tally(Count(open_ones, is_exact=True), Count(done, is_exact=True), narrow)
+    return Tally(open_ones, done, narrow)
 
 
 def _tally_states(of: TicketList) -> Tally:
@@ -171,8 +157,10 @@ def _tally_states(of: TicketList) -> Tally:
     ]
     rows = session.execute(union_all(*statements)).all() if statements else []
     seen = {row.place: row.seen for row in rows}
-    counts = {row.place: Count(row.fitting, is_exact=row.seen <= COUNTED) for row in rows}
-    nothing = Count(0, is_exact=True)
+    counts = {
+        row.place: row.fitting if row.seen <= COUNTED or row.fitting > COUNTED else None
+        for row in rows
+    }
     candidates: ColumnElement[bool] | None = None
     if of.shown is None:
         if sum(seen.values()) <= COUNTED:
@@ -181,7 +169,7 @@ def _tally_states(of: TicketList) -> Tally:
         own = next(name for name, ids in places.items() if ids == of.shown)
         if seen.get(own, 0) <= COUNTED:
             candidates = of.in_states(of.shown)
-    return Tally(counts.get("open", nothing), counts.get("done", nothing), candidates)
+    return Tally(counts.get("open", 0), counts.get("done", 0), candidates)
 
 
 def _count(

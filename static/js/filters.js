@@ -22,6 +22,10 @@ export function watchFilters() {
   addEventListener("htmx:beforeSwap", ({ target, detail }) => {
     if (detail.shouldSwap && target.matches("[data-behavior=results]:not(:focus-within)")) target.replaceChildren();
   });
+  // The menus of orders come anew with the rows; whoever was in one of them stays there.
+  let held = "";
+  addEventListener("htmx:oobBeforeSwap", ({ target }) => (held = target.contains(document.activeElement) ? document.activeElement.id : ""));
+  addEventListener("htmx:oobAfterSwap", () => held && document.getElementById(held)?.focus({ preventScroll: true }));
   // What was typed is on its way already; leaving the field must not ask, and swap, once more.
   document.addEventListener("change", (event) => event.target.matches("[data-filter-text]") && event.stopPropagation(), true);
   document.addEventListener("input", ({ target }) => target.matches("[data-find]") && find(target));

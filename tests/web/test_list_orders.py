@@ -67,7 +67,6 @@ def test_the_numbers_are_those_of_the_filter_at_hand(ada, cast, six, states):
 @pytest.mark.parametrize("query", ["", "?priority=low", "?assignee_user_id=me"])
 def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypatch, query):
     monkeypatch.setattr("app.tickets.list_pages.COUNTED", 3)
-    monkeypatch.setattr("app.tickets.list_pages.Count.most", 3)
     monkeypatch.setattr("app.tickets.pages.listing.COUNTED", 3)
     monkeypatch.setattr("app.tickets.list_pages._LIMIT", 4)
     for number in range(6):

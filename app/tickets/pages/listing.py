@@ -118,13 +118,14 @@ def _show(project: SeenProject | None) -> Response:
         columns=choices.COLUMNS,
         hidden_columns=choices.hidden_columns(),
         filtered=bool(list_request.chosen),
+        counted=COUNTED,
         counts=_counts(path, list_request, counted),
         everything_url=filters.address(
             path, list_request.stateless, **{**list_request.more, "show": ALL}
         ),
         has_others=_has_others(list_request, counted),
         shows_done=list_request.show == DONE,
-        too_many=COUNTED if possible != order else 0,
+        is_too_long=possible != order,
         heads=_heads(of, list_request, possible.sort, address),
         orders=_orders(order.sort, is_tree=list_request.is_tree, everywhere=of.everywhere),
         order=order.sort.name,
@@ -192,7 +193,7 @@ def _counts(path: str, list_request: ListRequest, counted: Tally) -> list[dict[s
 def _has_others(list_request: ListRequest, counted: Tally) -> bool:
     """Whether there are tickets, though not of those that the list shows."""
     return list_request.show != ALL and any(
-        count is None or count.number for count in (counted.open, counted.done)
+        count is None or count for count in (counted.open, counted.done)
     )
 
 
