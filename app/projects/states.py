@@ -14,7 +14,7 @@ from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
-from app.database.session import Prepared, by_id, session
+from app.database.session import AnyRow, Prepared, by_id, session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
 from app.projects import loaders, ticket_rows
 from app.projects.builders import state_json
@@ -37,6 +37,18 @@ _FIRST = Prepared(
         WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
     )
 )
+
+
+_OF_LIVE_PROJECTS = Prepared(
+    select(WorkflowState.id, WorkflowState.category, WorkflowState.project_id)
+    .join(Project, Project.id == WorkflowState.project_id)
+    .where(Project.deleted_at.is_(None))
+)
+
+
+def of_live_projects() -> Sequence[AnyRow]:
+    """The id, category and project of every state of the projects that are not deleted."""
+    return _OF_LIVE_PROJECTS.all()
 
 
 def seed(actor: Actor, project: Project) -> None:

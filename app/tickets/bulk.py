@@ -5,11 +5,14 @@ Each ticket is changed by its own verb. A ticket whose change is refused is skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
+
+from sqlalchemy import select
 
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, DomainError, InvalidField
-from app.database.session import savepoint
+from app.database.session import savepoint, session
 from app.projects import labels, states, ticket_rows
 from app.tickets import board_moves, loaders, service
 from app.tickets.models import Ticket
@@ -85,6 +88,13 @@ MOST_TICKETS = 500
 BATCH = 100
 
 
+class OrderEnd(StrEnum):
+    """An end of a project's manual order."""
+
+    TOP = "top"
+    BOTTOM = "bottom"
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     # Fields of ``update_ticket``.
@@ -93,6 +103,8 @@ class Changes:
     place: str | None = None
     add_label: str | None = None
     remove_label: str | None = None
+    # The end of the manual order to which the tickets go; they keep their order.
+    end: OrderEnd | None = None
     delete: bool = False
 
     @property
@@ -113,19 +125,37 @@ UNCHANGED = "It was so already."
 
 
 @operation(Access.WRITE)
-def change(actor: Actor, ticket_ids: Sequence[str], changes: Changes) -> list[BulkOutcome]:
-    """Change these tickets; a refused ticket keeps all its values."""
-    return [_one(actor, ticket_id, changes) for ticket_id in ticket_ids]
+def change(
+    actor: Actor, ticket_ids: Sequence[str], changes: Changes, *, before: Sequence[str] = ()
+) -> list[BulkOutcome]:
+    """Change these tickets; a refused ticket keeps all its values.
+
+    Tickets that go to an end come in the order of ``in_placing_order``, ``before`` are those
+    that were placed already.
+    """
+    placed = list(before)
+    outcomes = []
+    for ticket_id in ticket_ids:
+        outcomes.append(_one(actor, ticket_id, changes, placed))
+        placed.append(ticket_id)
+    return outcomes
 
 
-def _one(actor: Actor, ticket_id: str, changes: Changes) -> BulkOutcome:
+def in_placing_order(ticket_ids: Sequence[str], end: OrderEnd) -> list[str]:
+    """These tickets from the end to which they go, so that each is placed beside the last one."""
+    statement = select(Ticket.id).where(Ticket.id.in_(ticket_ids)).order_by(Ticket.rank, Ticket.id)
+    ids = list(session.scalars(statement))
+    return ids if end is OrderEnd.TOP else ids[::-1]
+
+
+def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] = ()) -> BulkOutcome:
     ticket = loaders.find(ticket_id, lock=True)
     if ticket is None:
         return BulkOutcome("", is_changed=False, why="There is no such ticket.")
     before = ticket.updated_at
     try:
         with savepoint():
-            _change(actor, ticket, changes)
+            _change(actor, ticket, changes, placed)
             after = ticket.updated_at
     except DomainError as error:
         return BulkOutcome(ticket.display_id, is_changed=False, why=error.message)
@@ -134,11 +164,25 @@ def _one(actor: Actor, ticket_id: str, changes: Changes) -> BulkOutcome:
     return BulkOutcome(ticket.display_id, is_changed=True)
 
 
-def _change(actor: Actor, ticket: Ticket, changes: Changes) -> None:
+def _place(ticket: Ticket, end: OrderEnd, placed: Sequence[str]) -> dict[str, Any]:
+    """The place beside the last live ticket of the project that was placed, or at the end."""
+    at_end, beside = (
+        ("rank_before", "rank_after") if end is OrderEnd.TOP else ("rank_after", "rank_before")
+    )
+    for other_id in reversed(placed):
+        other = loaders.find(other_id)
+        if other and not other.is_deleted and other.project_id == ticket.project_id:
+            return {beside: other.id}
+    return {at_end: None}
+
+
+def _change(actor: Actor, ticket: Ticket, changes: Changes, placed: Sequence[str]) -> None:
     if changes.delete:
         service.delete_ticket(actor, ticket.id)
         return
     fields = dict(changes.fields)
+    if changes.end:
+        fields |= _place(ticket, changes.end, placed)
     if changes.add_label or changes.remove_label:
         label_ids = [item for item in label_ids_of(ticket) if item != changes.remove_label]
         if changes.add_label and changes.add_label not in label_ids:

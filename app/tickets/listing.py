@@ -1,12 +1,9 @@
 """Filtered lists of tickets: keyset pages along an index, whose cost does not grow with the table.
 
-REST and tools list newest first. Pages also sort, in both directions, by the orders of an index: by
-creation in one project or all (``ix_tickets_live_project``, ``ix_tickets_live_all``), and by latest
-change in a project (``ix_tickets_live_updated``).
+REST and tools list newest first. ``list_pages.py`` sorts and groups the lists of pages.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -18,18 +15,15 @@ from sqlalchemy import (
     exists,
     false,
     literal_column,
-    or_,
     select,
 )
-from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.core.actor import Access, Actor, operation
-from app.database.pagination import Cursor, Page, encode, page
-from app.database.session import AnyRow, AnySelect, Prepared, is_postgresql, session
+from app.database.pagination import Page, page
+from app.database.session import AnySelect, Prepared, is_postgresql, session
 from app.database.sql_functions import Unindexed
 from app.projects import loaders as projects
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets.cards import Parts, parts_of
 from app.tickets.filters import FILTERS
 from app.tickets.models import Ticket, TicketLabel, TicketType
 from app.tickets.read import BODILESS, TICKETS, in_live_projects, tickets_json
@@ -162,7 +156,7 @@ def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
         del values["ticket_type"]
         values["epics"] = True
     label_id = values.get("label_id")
-    if isinstance(label_id, str) and _is_common(label_id):
+    if isinstance(label_id, str) and is_common(label_id):
         values["common_label_id"] = values.pop("label_id")
     if {"state_id", "state_category"} <= values.keys() and is_postgresql():
         # PostgreSQL would check each ticket of the state; SQLite reads the state first.
@@ -170,7 +164,8 @@ def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _is_common(label_id: str) -> bool:
+def is_common(label_id: str) -> bool:
+    """Whether so many tickets carry a label that a list asks them one by one."""
     return bool(_LAST_OF_FEW.all(label_id=label_id))
 
 
@@ -197,77 +192,7 @@ def _filtered(with_body: bool, names: frozenset[str], lists: frozenset[str]) -> 
     return statement
 
 
-# -- pages: sorted, in both directions -----------------------------------------------------------
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    name: str
-    column: InstrumentedAttribute[int]
-    ascending: bool = False
-
-    @property
-    def kind(self) -> str:
-        """The kind of its cursors; a cursor of another kind is refused."""
-        return f"ticket.{self.name}"
-
-
-SORTS = {
-    sort.name: sort
-    for sort in (
-        Sort("created", Ticket.created_at),
-        Sort("oldest", Ticket.created_at, ascending=True),
-        Sort("updated", Ticket.updated_at),
-        Sort("stale", Ticket.updated_at, ascending=True),
-    )
-}
-OF_ALL_PROJECTS = ("created", "oldest")
-_LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
-
-
-@dataclass(frozen=True, slots=True)
-class FoundTickets:
-    """A page of tickets without bodies, and the cursors of the neighboring pages."""
-
-    rows: list[Row]
-    before: str | None
-    after: str | None
-
-
-def find(
-    conditions: Sequence[ColumnElement[bool]],
-    sort: Sort,
-    *,
-    limit: int,
-    cursor: str | None,
-    backwards: bool = False,
-) -> FoundTickets:
-    """The page after a cursor, or if ``backwards`` the page before it; raises InvalidField."""
-    found = page(
-        _LIVE.where(*conditions),
-        kind=sort.kind,
-        sort=sort.column,
-        id_column=Ticket.id,
-        limit=limit,
-        cursor=cursor,
-        build=list,
-        ascending=sort.ascending != backwards,
-    )
-    rows = found.data[::-1] if backwards else found.data
-    more = found.next_cursor is not None
-    return FoundTickets(
-        tickets_json(rows),
-        before=_cursor(rows, 0, sort) if (more if backwards else cursor is not None) else None,
-        after=_cursor(rows, -1, sort) if (backwards or more) else None,
-    )
-
-
-def _cursor(rows: Sequence[AnyRow], index: int, sort: Sort) -> str | None:
-    if not rows:
-        return None
-    return encode(Cursor(sort.kind, rows[index].id, getattr(rows[index], sort.column.key)))
+# -- pages ---------------------------------------------------------------------------------------
 
 
 def ids(conditions: Sequence[ColumnElement[bool]], limit: int) -> list[str]:
@@ -280,103 +205,3 @@ def ids(conditions: Sequence[ColumnElement[bool]], limit: int) -> list[str]:
         .limit(limit)
     )
     return list(session.scalars(statement))
-
-
-# -- pages: trees of epics, stories and subtasks -------------------------------------------------
-
-LEVELS = 3
-# Per level of one page.
-MOST_BELOW = 1000
-
-
-@dataclass(slots=True)
-class Branch:
-    """A ticket with its descendants."""
-
-    row: Row
-    level: int
-    # Whether the ticket itself matches the filters.
-    fits: bool
-    parts: Parts
-    below: list["Branch"] = field(default_factory=list)
-
-
-def find_trees(
-    project_id: str,
-    conditions: Sequence[ColumnElement[bool]],
-    sort: Sort,
-    *,
-    limit: int,
-    cursor: str | None,
-    backwards: bool = False,
-) -> tuple[list[Branch], FoundTickets]:
-    """A page of the project's trees: all branches, depth first, and the page of their roots.
-
-    A ticket that does not match stays only if one of its descendants matches. Raises InvalidField.
-    """
-    inside = Ticket.project_id == project_id
-    shown = _with_ancestors(inside, conditions)
-    roots = [inside, Ticket.parent_ticket_id.is_(None)]
-    if conditions:
-        roots.append(Ticket.id.in_(shown))
-    found = find(roots, sort, limit=limit, cursor=cursor, backwards=backwards)
-    rows = list(found.rows)
-    parent_ids = [row["id"] for row in rows]
-    for _ in range(LEVELS - 1):
-        if not parent_ids:
-            break
-        conditions_below = [Ticket.parent_ticket_id.in_(parent_ids)]
-        if conditions:
-            conditions_below.append(Ticket.id.in_(shown))
-        statement = _LIVE.where(*conditions_below).order_by(Ticket.created_at, Ticket.id)
-        below = tickets_json(session.execute(statement.limit(MOST_BELOW)).all())
-        rows += below
-        parent_ids = [row["id"] for row in below]
-    return _branches(found.rows, rows, _fitting(rows, conditions)), found
-
-
-def _with_ancestors(inside: ColumnElement[bool], conditions: Sequence[ColumnElement[bool]]) -> Any:
-    """A query for the ids of matching tickets and their ancestors."""
-    fitting = (
-        select(Ticket.id, Ticket.parent_ticket_id.label("above"))
-        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(inside, Ticket.deleted_at.is_(None), *conditions)
-        .cte("fitting")
-    )
-    parent = aliased(Ticket)
-    grand = select(parent.parent_ticket_id).where(parent.id.in_(select(fitting.c.above)))
-    both = aliased(Ticket)
-    return select(both.id).where(
-        or_(
-            both.id.in_(select(fitting.c.id)),
-            both.id.in_(select(fitting.c.above)),
-            both.id.in_(grand),
-        )
-    )
-
-
-def _fitting(rows: Sequence[Row], conditions: Sequence[ColumnElement[bool]]) -> set[str]:
-    all_ids = [row["id"] for row in rows]
-    if not conditions or not all_ids:
-        return set(all_ids)
-    return set(ids([Ticket.id.in_(all_ids), *conditions], len(all_ids)))
-
-
-def _branches(top: Sequence[Row], rows: Sequence[Row], fitting: set[str]) -> list[Branch]:
-    parts = parts_of([row["id"] for row in rows])
-    below: dict[str, list[Row]] = {}
-    for row in rows:
-        if row["parent_ticket_id"]:
-            below.setdefault(row["parent_ticket_id"], []).append(row)
-    branches: list[Branch] = []
-
-    def add(row: Row, level: int) -> Branch:
-        identifier = row["id"]
-        branch = Branch(row, level, identifier in fitting, parts.get(identifier, Parts()))
-        branches.append(branch)
-        branch.below = [add(child, level + 1) for child in below.get(identifier, [])]
-        return branch
-
-    for row in top:
-        add(row, 1)
-    return branches

@@ -132,6 +132,8 @@ TICKETS = _joined(*_COLUMNS)
 BODILESS = _joined(
     *(null().label("body") if column is Ticket.body else column for column in _COLUMNS)
 )
+# Those that are not deleted.
+LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
 
 # The fields of a ticket that can be null; the body is in lists without bodies.
 MAY_BE_EMPTY = (

@@ -26,7 +26,7 @@ VALUES: dict[str, tuple[str, ...]] = {
 PROJECT = "project"
 # The columns that ticket lists hide, and those that can be hidden.
 HIDDEN = "hidden_columns"
-COLUMNS = ("labels", "state", "priority", "assignee", "parent", "due")
+COLUMNS = ("labels", "state", "priority", "assignee", "parent", "due", "created", "updated")
 DEFAULTS = {name: values[0] for name, values in VALUES.items()} | {PROJECT: "", HIDDEN: ""}
 _KEY = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 

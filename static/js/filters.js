@@ -1,4 +1,4 @@
-// Serves data-behavior="filters", data-behavior="results", [data-unfilter], [data-filter-text] and [data-query].
+// Serves data-behavior="filters", data-behavior="results", [data-unfilter], [data-filter-text], [data-query] and [data-find].
 // Filters of boards and lists: chips take themselves away, a view saves the address at hand.
 
 import { marked } from "./page.js";
@@ -22,10 +22,31 @@ export function watchFilters() {
   addEventListener("htmx:beforeSwap", ({ target, detail }) => {
     if (detail.shouldSwap && target.matches("[data-behavior=results]:not(:focus-within)")) target.replaceChildren();
   });
+  // The menus of orders come anew with the rows; whoever was in one of them stays there.
+  let held = "";
+  addEventListener("htmx:oobBeforeSwap", ({ target }) => (held = target.contains(document.activeElement) ? document.activeElement.id : ""));
+  addEventListener("htmx:oobAfterSwap", () => held && document.getElementById(held)?.focus({ preventScroll: true }));
   // What was typed is on its way already; leaving the field must not ask, and swap, once more.
   document.addEventListener("change", (event) => event.target.matches("[data-filter-text]") && event.stopPropagation(), true);
+  document.addEventListener("input", ({ target }) => target.matches("[data-find]") && find(target));
+  // What is looked for is no filter: it must neither ask nor stand in the address.
+  for (const kind of ["change", "search"]) {
+    document.addEventListener(kind, (event) => event.target.matches("[data-find]") && event.stopPropagation(), true);
+  }
+  document.addEventListener("keydown", (event) => {
+    if (!event.target.matches("[data-find]") || event.key !== "Enter") return;
+    event.preventDefault();
+    event.target.parentElement.querySelector(".pick:not([hidden]) input")?.click();
+  });
   document.addEventListener("submit", (event) => {
     const query = event.target.querySelector?.("[data-query]");
     if (query) query.value = location.search.slice(1);
   }, true);
+}
+
+/** Leave only the options that hold what is typed. */
+function find({ value, parentElement }) {
+  for (const one of parentElement.querySelectorAll(".pick")) {
+    one.hidden = !one.textContent.toLowerCase().includes(value.trim().toLowerCase());
+  }
 }

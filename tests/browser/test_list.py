@@ -165,7 +165,7 @@ def test_sorting_and_more_rows(wide, seeded, several):
 
 
 def test_a_tree_folds(wide, seeded):
-    wide.go("/projects/DEMO/tickets?view=tree&sort=oldest")
+    wide.go("/projects/DEMO/tickets?view=tree&sort=oldest&show=all")
     rows = wide.page.locator(".ticket-row:visible")
     before = rows.count()
     epic = wide.page.locator(".ticket-row", has_text="The epic above")
@@ -207,3 +207,44 @@ def test_without_a_script(plain, seeded, several):
     until(lambda: field(seeded, several[0], "priority") == "low")
     plain.go("/projects/DEMO/tickets?view=tree&sort=oldest")
     expect(plain.page.locator("[aria-level='2']").first).to_be_visible()
+
+
+def test_order_groups_and_numbers_follow_each_other(wide, seeded, several):
+    wide.go("/projects/DEMO/tickets?q=listed")
+    expect(wide.page.locator("#list-counts [aria-current]")).to_have_text("5 open")
+    wide.page.click("#sort-title")
+    expect(wide.page.locator(".ticket-row").first).to_contain_text("Listed 0")
+    # The menu knows of the order that a head chose, and so keeps it.
+    expect(wide.page.locator("#sort")).to_have_value("title")
+    wide.page.locator("#group").focus()
+    wide.page.select_option("#group", "priority")
+    expect(wide.page.locator(".group-row")).to_have_text(["Low 5"], use_inner_text=True)
+    expect(wide.page.locator("#group")).to_be_focused()
+    assert "sort=title" in wide.page.url
+    wide.page.get_by_role("link", name="0 done").click()
+    expect(wide.page.locator("#results")).to_contain_text("No ticket matches these filters.")
+    assert "group=priority" in wide.page.url
+
+
+def test_rows_are_36_pixels_below_a_head_that_stays(wide, seeded, several):
+    wide.go("/projects/DEMO/tickets?show=all")
+    heights = wide.page.evaluate(
+        "[...document.querySelectorAll('.ticket-row')].map(one => one.offsetHeight)"
+    )
+    assert set(heights) <= {36, 37}
+    wide.page.evaluate("scrollTo(0, 400)")
+    expect(wide.page.locator("#sort-title")).to_be_in_viewport()
+
+
+def test_to_the_top_and_back(wide, seeded, several):
+    wide.go("/projects/DEMO/tickets?q=listed&sort=rank")
+    first = wide.page.locator(".ticket-row .ticket-id").first
+    expect(first).to_have_text(several[4])
+    box(wide, several[0]).check()
+    bar(wide).get_by_text("To the top").click()
+    expect(wide.toast()).to_contain_text("1 moved")
+    expect(first).to_have_text(several[0])
+    wide.page.click("[data-undo-all]")
+    expect(wide.page.locator("h1")).to_have_text("1 undone")
+    wide.go("/projects/DEMO/tickets?q=listed&sort=rank")
+    expect(first).to_have_text(several[4])

@@ -71,6 +71,7 @@ def once_used(tmp_path_factory):
         owner.call("PATCH", f"/tickets/{child['id']}", changed)
         owner.call("POST", f"/tickets/{child['id']}/comments", {"body": "Words"})
         owner.call("POST", f"/tickets/{child['id']}/watchers", {})
+        owner.call("PATCH", "/tickets/OPS-2", {"rank_before": child["id"]})
         owner.call("POST", "/wiki/pages", {"title": "Lantern", "body": "[[other]]"})
         owner.call("POST", "/sticky-notes", {"body": "Mine", "color": "#ffee00"})
         hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
@@ -132,6 +133,12 @@ def copied(cluster, instance):
     return url, command(instance, "copy-to", TARGET_DATABASE_URL=url)
 
 
+def by_rank(owner):
+    """The display ids of all tickets in manual order, and their ranks."""
+    tickets = owner.call("GET", "/tickets")["data"]
+    return sorted((one["rank"], one["display_id"]) for one in tickets)
+
+
 def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     instance, cookie = used
     url, said = copied(cluster, instance)
@@ -145,6 +152,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["parent"]["display_id"] == "OPS-2"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
+        assert by_rank(owner) == [("3", "OPS-2"), ("60000000001V", "OPS-1")]
         project = owner.call("GET", "/projects")["data"][0]["id"]
         made = owner.call("POST", f"/projects/{project}/tickets", {"title": "After"})
         assert made["display_id"] == "OPS-3"
@@ -206,6 +214,7 @@ def test_a_backup_is_restored(used, tmp_path):
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
+        assert [display_id for _, display_id in by_rank(owner)] == ["OPS-2", "OPS-1"]
     empty = tmp_path / "empty.db"
     empty.touch()
     nothing = tmp_path / "nothing"

@@ -26,6 +26,7 @@ def filled(cast):
     epic = make_ticket(ada, project, "Epic", type="epic", due_date="2026-12-01")
     # The parent is newer than its child.
     ok(ada.patch(f"/tickets/{child['id']}", {"parent_ticket_id": epic["id"]}))
+    ok(ada.patch(f"/tickets/{epic['id']}", {"rank_before": child["id"]}))
     comment = ok(ada.post("/tickets/OPEN-1/comments", {"body": "Words"}), 201)
     ok(ada.patch(f"/comments/{comment['id']}", {"body": "Better"}))
     ok(cast.smith.post("/tickets/OPEN-1/comments", {"body": ODD}), 201)
@@ -93,6 +94,8 @@ def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
     assert client.get("/api/v1/auth/me", headers=bot).get_json()["username"] == "smith"
     found = client.get("/api/v1/search?q=quoted", headers=bot).get_json()["data"]
     assert [hit["display_id"] for hit in found] == ["OPEN-1"]
+    tickets = client.get("/api/v1/tickets", headers=bot).get_json()["data"]
+    assert min(tickets, key=lambda one: one["rank"])["display_id"] == "OPEN-2"
     assert "not empty" in other("import-export", str(tmp_path / "first"), code=1)
 
 

@@ -84,7 +84,7 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     pages = []
     for is_common in (False, True):
-        monkeypatch.setattr(listing, "_is_common", lambda _label, answer=is_common: answer)
+        monkeypatch.setattr(listing, "is_common", lambda _label, answer=is_common: answer)
         with reading():
             pages.append(
                 listing.list_project_tickets(

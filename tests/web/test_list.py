@@ -74,8 +74,7 @@ def test_orders_that_an_index_gives(ada, cast, make):
     assert rows(text) == ["OPEN-1", "OPEN-3", "OPEN-2"]
     assert 'aria-sort="descending"' in text
     assert rows(ada.get("/projects/OPEN/tickets?sort=stale").text)[-1] == "OPEN-1"
-    # Of all projects there is no index by change, so the usual order stands.
-    assert rows(ada.get("/tickets?sort=updated").text) == ["OPEN-3", "OPEN-2", "OPEN-1"]
+    assert rows(ada.get("/tickets?sort=updated").text) == ["OPEN-1", "OPEN-3", "OPEN-2"]
 
 
 def test_a_cursor_of_another_order_starts_at_the_top(ada, make, monkeypatch):
@@ -111,7 +110,7 @@ def family(make, states):
 
 
 def test_a_tree_has_levels_and_progress(ada, family):
-    text = ada.get("/projects/OPEN/tickets?view=tree").text
+    text = ada.get("/projects/OPEN/tickets?view=tree&show=all").text
     assert rows(text) == ["OPEN-5", "OPEN-1", "OPEN-2", "OPEN-3", "OPEN-4"]
     assert re.findall(r'aria-level="(\d)"', text) == ["1", "1", "2", "3", "3"]
     assert "1/2" in text
@@ -179,6 +178,40 @@ def test_many_change_in_one_request(ada, cast, make, label, states):
         assert (now["state"]["name"], now["priority"]) == ("Backlog", "medium")
         assert (now["assignee"], now["due_date"]) == (None, None)
         assert [each["name"] for each in now["labels"]] == ["bug"]
+
+
+def by_rank(ada):
+    """The numbers of OPEN's tickets in manual order."""
+    return [one.partition("-")[2] for one in rows(ada.get("/projects/OPEN/tickets?sort=rank").text)]
+
+
+def test_tickets_go_to_an_end_of_the_manual_order_and_keep_theirs(ada, cast, make, monkeypatch):
+    # Some of them in a transaction of their own.
+    monkeypatch.setattr("app.tickets.pages.bulk.BATCH", 2)
+    made = [make(f"No. {number}")["id"] for number in range(6)]
+    ids = [made[4], made[2], made[5]]
+    answer = send(ada, id=ids, action="top")
+    assert "3 moved" in answer.text
+    assert by_rank(ada) == ["3", "5", "6", "1", "2", "4"]
+    assert "0 moved, 3 skipped (It was so already)" in send(ada, id=ids, action="top").text
+    assert "3 moved" in send(ada, id=[made[1], made[2], made[0]], action="bottom").text
+    assert by_rank(ada) == ["5", "6", "4", "3", "1", "2"]
+    undo = re.search(r'action="(/audit/requests/[\w-]+/undo)"', answer.text).group(1)
+    cast.ada.delete("/tickets/OPEN-3")
+    ada.post(undo, back="/projects/OPEN/tickets")
+    assert by_rank(ada) == ["4", "5", "6", "1", "2"]
+    plain = send(ada, htmx=False, id=[made[1]], action="top")
+    assert "1 moved" in plain.text
+
+
+def test_tickets_of_several_projects_go_to_the_ends_of_their_own(ada, cast, make):
+    here = [make(f"No. {number}")["id"] for number in range(2)]
+    path = f"/projects/{cast.fenced_project}/tickets"
+    there = [ok(cast.ada.post(path, {"title": "There"}), 201)["id"] for _ in range(2)]
+    answer = send(ada, project="", id=[here[1], there[1]], action="top")
+    assert "2 moved" in answer.text
+    assert rows(ada.get("/projects/FENCED/tickets?sort=rank").text) == ["FENCED-2", "FENCED-1"]
+    assert rows(ada.get("/projects/OPEN/tickets?sort=rank").text) == ["OPEN-2", "OPEN-1"]
 
 
 def test_what_a_rule_forbids_is_skipped_and_said(ada, cast, make):

@@ -19,11 +19,11 @@ from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
-from app.tickets import board_sidebar, bulk, listing
-from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes
+from app.tickets import board_sidebar, bulk, list_pages, listing
+from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.pages.blueprint import id_of_number, pages, user_options, words
-from app.tickets.pages.listing import conditions_of, read_request
+from app.tickets.pages.list_requests import list_of, read_request
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
 from app.web.forms import Form, explain
@@ -58,8 +58,10 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
 
 def _matching_ids(query: MultiDict[str, str], project: SeenProject | None) -> list[str]:
     """The tickets that the filters of a query string match, at most one too many."""
-    list_request = read_request(query, everywhere=project is None)
-    return listing.ids(conditions_of(list_request, project), MOST_TICKETS + 1)
+    of = list_of(read_request(query, everywhere=project is None), project)
+    candidates = list_pages.tally(of).candidates
+    conditions = of.all_conditions if candidates is None else [candidates, *of.all_conditions]
+    return listing.ids(conditions, MOST_TICKETS + 1)
 
 
 def _changes() -> Changes:
@@ -67,6 +69,8 @@ def _changes() -> Changes:
     sent = request.form
     if sent.get("action") == "delete":
         return Changes(delete=True)
+    if sent.get("action") in set(OrderEnd):
+        return Changes(end=OrderEnd(sent["action"]))
     fields: dict[str, Any] = {}
     assignee = sent.get("assignee_user_id", "")
     if assignee:
@@ -130,6 +134,8 @@ def change() -> Response:
             project = _project()
             chosen = _chosen_ids(project)
             changes = _changes()
+            if changes.end:
+                chosen = bulk.in_placing_order(chosen, changes.end)
         if changes.is_empty:
             raise InvalidField("action", "required", "Choose what to change.")
     except DomainError as error:
@@ -140,9 +146,10 @@ def change() -> Response:
         return _ask(project, chosen)
     outcomes: list[BulkOutcome] = []
     for start in range(0, len(chosen), BATCH):
-        batch = chosen[start : start + BATCH]
-        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes))
-    return _summary(project, outcomes, deleted=changes.delete)
+        batch, before = chosen[start : start + BATCH], chosen[:start]
+        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes, before=before))
+    verb = "deleted" if changes.delete else "moved" if changes.end else "changed"
+    return _summary(project, outcomes, verb)
 
 
 def _refused(message: str) -> Response:
@@ -162,12 +169,10 @@ def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _summary(
-    project: SeenProject | None, outcomes: Sequence[BulkOutcome], *, deleted: bool
-) -> Response:
+def _summary(project: SeenProject | None, outcomes: Sequence[BulkOutcome], verb: str) -> Response:
     changed = sum(outcome.is_changed for outcome in outcomes)
     skipped = [outcome for outcome in outcomes if not outcome.is_changed]
-    text = f"{changed} {'deleted' if deleted else 'changed'}"
+    text = f"{changed} {verb}"
     if skipped:
         text += f", {len(skipped)} skipped ({_why(skipped)})"
     shown: dict[str, Any] = {

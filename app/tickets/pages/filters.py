@@ -4,7 +4,7 @@ In addition to REST, a name may repeat (any value matches), assignees can be ``m
 parent can be a display id, and ``q`` is a full-text search. Invalid values are ignored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -24,6 +24,8 @@ from app.web.guard import actor
 
 # Values of one filter; limited by the number of parameters of a statement.
 MOST_VALUES = 500
+# So many options of a filter stand in columns.
+MANY = 12
 # The label of ``q``.
 TEXT = "Text"
 
@@ -36,6 +38,13 @@ class Group:
     label: str
     options: Sequence[tuple[str, str]]
     values: Sequence[str]
+    # Of the options that are labels.
+    colors: Mapping[str, str]
+
+    @property
+    def is_many(self) -> bool:
+        """Whether its options need several columns and a box to find one."""
+        return len(self.options) >= MANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +102,9 @@ def conditions(chosen: Chosen) -> list[ColumnElement[bool]]:
 
 def _below(values: list[str]) -> ColumnElement[bool]:
     numbers = [value.upper() for value in values if is_display_id(value.upper())]
-    named = select(Ticket.id).where(Ticket.display_id.in_(numbers)).correlate(None)
     by_id = [value for value in values if as_uuid(value)]
-    is_below = FILTERS["parent_ticket_id"].condition
-    return or_(is_below(named), is_below(by_id))
+    parents = select(Ticket.id).where(or_(Ticket.display_id.in_(numbers), Ticket.id.in_(by_id)))
+    return FILTERS["parent_ticket_id"].condition(parents.correlate(None))
 
 
 def menu(
@@ -126,8 +134,9 @@ def menu(
         "ticket_type": words(FILTERS["ticket_type"].words),
         "label_id": [(one["id"], one["name"]) for one in sidebar.labels] if project else [],
     }
+    colors = {one["id"]: one["color"] for one in sidebar.labels} if project else {}
     groups = [
-        Group(name, FILTERS[name].label, values, chosen.get(name, []))
+        Group(name, FILTERS[name].label, values, chosen.get(name, []), colors)
         for name, values in options.items()
         if values
     ]
@@ -160,9 +169,11 @@ def _chips(path: str, chosen: Chosen, groups: Sequence[Group], more: dict[str, s
 
 
 def _text_of(name: str, value: str) -> str:
-    """The text of a value that is not an option: search words, a display id, or a deleted row."""
+    """The text of a value that is not an option: a word, a display id, or a deleted row."""
     if name == "q":
         return f"“{value}”"
+    if value in FILTERS[name].words:
+        return value.capitalize()
     return value.upper() if is_display_id(value.upper()) else "one that is not offered"
 
 

@@ -1,31 +1,27 @@
 """Lists of tickets, flat or as a tree, with their columns, saved views and exports."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import orjson
 from flask import Response, request
-from sqlalchemy import ColumnElement
-from werkzeug.datastructures import MultiDict
 
 from app.accounts import personal
 from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading
-from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import project_of
-from app.tickets import board_sidebar, listing
+from app.tickets import board_sidebar, list_pages, trees
 from app.tickets.filters import CATEGORIES, PRIORITIES
-from app.tickets.listing import OF_ALL_PROJECTS, SORTS, Row, Sort
-from app.tickets.models import Ticket
-from app.tickets.pages import filters
+from app.tickets.list_orders import IN_MENU, NEWEST, SORTS, Sort, groups_of
+from app.tickets.list_pages import COUNTED, FoundTickets, Order, Row, Tally, TicketList
+from app.tickets.pages import filters, list_requests
 from app.tickets.pages.blueprint import pages, user_options, words
-from app.tickets.pages.filters import Chosen
-from app.tickets.read import in_live_projects
+from app.tickets.pages.list_requests import ALL, DONE, OPEN, ListRequest, read_request
 from app.web import choices
 from app.web.downloads import line, streamed
 from app.web.forms import Form, submit
@@ -45,44 +41,29 @@ FIELDS = (
     "labels",
     "parent",
     "due_date",
+    "rank",
     "created_at",
     "updated_at",
 )
 TYPES = {"csv": "text/csv", "json": "application/json"}
-# The two orders of a column with a sorting head, the default first.
-HEADS = {"Created": ("created", "oldest"), "Updated": ("updated", "stale")}
+Address = Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True)
-class ListRequest:
-    chosen: Chosen
-    sort: Sort
-    is_tree: bool
+class ColumnHead:
+    """A link of the table's head that sorts by its column."""
 
-    @property
-    def more(self) -> dict[str, str]:
-        """The other parameters of the address, empty for defaults."""
-        return {
-            "view": "tree" if self.is_tree else "",
-            "sort": "" if self.sort.name == "created" else self.sort.name,
-        }
+    href: str
+    # As in ``aria-sort``.
+    direction: str
 
 
-def read_request(query: MultiDict[str, str], *, everywhere: bool) -> ListRequest:
-    chosen = filters.chosen_in(query)
-    for name in ("state_id", "label_id") if everywhere else ("project_id", "state_category"):
-        chosen.pop(name, None)
-    name = query.get("sort", "")
-    is_known = name in SORTS and not (everywhere and name not in OF_ALL_PROJECTS)
-    is_tree = query.get("view") == "tree" and not everywhere
-    return ListRequest(chosen, SORTS[name if is_known else "created"], is_tree)
+@dataclass(frozen=True, slots=True)
+class GroupHead:
+    """What stands above the first row of a group; ``mark`` is a row or value that it shares."""
 
-
-def conditions_of(
-    list_request: ListRequest, project: SeenProject | None
-) -> list[ColumnElement[bool]]:
-    where = Ticket.project_id == project.id if project else in_live_projects()
-    return [where, *filters.conditions(list_request.chosen)]
+    mark: Any
+    size: int
 
 
 @pages.get("/projects/<key>/tickets")
@@ -97,29 +78,34 @@ def _show(project: SeenProject | None) -> Response:
     path = f"/projects/{project.key}/tickets" if project else "/tickets"
     cursor = request.args.get("cursor") or None
     backwards = request.args.get("to") == "newer" and cursor is not None
-    try:
-        branches, found = _find(list_request, project, cursor, backwards=backwards)
-    except InvalidField:
-        # The cursor is damaged or of another order, so start with the first page.
-        return go(filters.address(path, list_request.chosen, **list_request.more))
 
     def address(**more: str) -> str:
         return filters.address(path, list_request.chosen, **{**list_request.more, **more})
 
+    of_projects = list_requests.states_of(project)
+    of = list_requests.ticket_list(list_request, project, of_projects)
+    counted = list_pages.tally(of)
+    order = list_request.order
+    possible = order if list_request.is_tree else list_pages.possible(order, of, counted)
+    try:
+        branches, found = _find(list_request, of, possible, counted, cursor, backwards=backwards)
+    except InvalidField:
+        # The cursor is damaged or of another order, so start with the first page.
+        return go(address())
     shown: dict[str, Any] = {
         "branches": branches,
         "tickets": found.rows,
+        "group_heads": _group_heads(found, possible.grouping, is_continued=_is_more()),
+        "grouping": list_request.order.grouping,
         "is_tree": list_request.is_tree,
-        "sort_column": list_request.sort.column.key,
         "newer_url": address(cursor=found.before, to="newer") if found.before else "",
         "older_url": address(cursor=found.after) if found.after else "",
         "first_url": address() if cursor else "",
     }
-    # "Load more" needs only the rows.
-    if is_htmx() and request.headers.get("HX-Target", "").startswith("more-"):
+    if _is_more():
         return html(render("tickets/_rows.html", project=project, **shown))
     users = board_sidebar.all_users()
-    state_options = [(one.id, one.name) for one in states.ordered(project.id)] if project else []
+    state_options = [(one.id, one.name) for one in of_projects] if project else []
     menu = filters.menu(
         path, list_request.chosen, list_request.more, project, users, states=state_options
     )
@@ -132,44 +118,141 @@ def _show(project: SeenProject | None) -> Response:
         columns=choices.COLUMNS,
         hidden_columns=choices.hidden_columns(),
         filtered=bool(list_request.chosen),
-        sort=list_request.sort,
-        heads=_heads(project, list_request, address),
+        counted=COUNTED,
+        counts=_counts(path, list_request, counted),
+        everything_url=filters.address(
+            path, list_request.stateless, **{**list_request.more, "show": ALL}
+        ),
+        has_others=_has_others(list_request, counted),
+        shows_done=list_request.show == DONE,
+        is_too_long=possible != order,
+        heads=_heads(of, list_request, possible.sort, address),
+        orders=_orders(order.sort, is_tree=list_request.is_tree, everywhere=of.everywhere),
+        order=order.sort.name,
+        groupings=[] if list_request.is_tree else list(groups_of(everywhere=of.everywhere)),
         places=state_options or words(sorted(CATEGORIES)),
         people=user_options(users, project.id if project else None),
         priorities=words(PRIORITIES),
-        kept=[(name, value) for name, value in list_request.more.items() if value],
+        kept=[
+            (name, value)
+            for name, value in list_request.more.items()
+            if value and name in ("show", "view")
+        ],
         current=address(cursor=cursor or "", to="newer" if backwards else ""),
-        tree_url=address(view="" if list_request.is_tree else "tree"),
+        tree_url=address(view="" if list_request.is_tree else "tree", group=""),
+        out_of_band=is_htmx(),
     )
 
 
+def _is_more() -> bool:
+    """Whether "Load more" asks, which needs only the rows."""
+    return is_htmx() and request.headers.get("HX-Target", "").startswith("more-")
+
+
 def _find(
-    list_request: ListRequest, project: SeenProject | None, cursor: str | None, *, backwards: bool
-) -> tuple[list[listing.Branch], listing.FoundTickets]:
+    list_request: ListRequest,
+    of: TicketList,
+    order: Order,
+    counted: Tally,
+    cursor: str | None,
+    *,
+    backwards: bool,
+) -> tuple[list[trees.Branch], FoundTickets]:
     """The branches of a tree, and the page."""
-    sort = list_request.sort
-    if list_request.is_tree and project:
-        conditions = filters.conditions(list_request.chosen)
-        return listing.find_trees(
-            project.id, conditions, sort, limit=TREES, cursor=cursor, backwards=backwards
+    if list_request.is_tree and of.project_id:
+        conditions = of.all_conditions[1:]
+        return trees.find_trees(
+            of.project_id, conditions, order, limit=TREES, cursor=cursor, backwards=backwards
         )
-    conditions = conditions_of(list_request, project)
-    return [], listing.find(conditions, sort, limit=ROWS, cursor=cursor, backwards=backwards)
+    found = list_pages.find(
+        of, order, counted.candidates, limit=ROWS, cursor=cursor, backwards=backwards
+    )
+    return [], found
 
 
-def _heads(project: SeenProject | None, list_request: ListRequest, address: Any) -> dict[str, Any]:
-    """The link and ``aria-sort`` of each head that sorts."""
-    heads = {}
-    for label, (first, second) in HEADS.items():
-        if project is None and first not in OF_ALL_PROJECTS:
+def _counts(path: str, list_request: ListRequest, counted: Tally) -> list[dict[str, Any]]:
+    """The links beside the title: open and done tickets, with their numbers, and all of them."""
+    shown = None if list_request.has_state else list_request.show
+    return [
+        {
+            "text": text,
+            "count": count,
+            "href": filters.address(
+                path, list_request.stateless, **{**list_request.more, "show": show}
+            ),
+            "is_current": show == shown,
+        }
+        for text, count, show in (
+            ("open", counted.open, OPEN),
+            ("done", counted.done, DONE),
+            ("all", None, ALL),
+        )
+    ]
+
+
+def _has_others(list_request: ListRequest, counted: Tally) -> bool:
+    """Whether there are tickets, though not of those that the list shows."""
+    return list_request.show != ALL and any(
+        count is None or count for count in (counted.open, counted.done)
+    )
+
+
+def _heads(
+    of: TicketList, list_request: ListRequest, current: Sort, address: Address
+) -> dict[str, ColumnHead]:
+    """The head of each column that can be sorted by; the one in use leads to its other order."""
+    heads: dict[str, ColumnHead] = {}
+    for sort in SORTS.values():
+        if (of.everywhere and not sort.is_for_all) or (
+            list_request.is_tree and not sort.is_indexed
+        ):
             continue
-        current = list_request.sort.name
-        target = second if current == first else first
-        order = "none"
-        if current in (first, second):
-            order = "ascending" if list_request.sort.ascending else "descending"
-        heads[label] = {"href": address(sort="" if target == "created" else target), "order": order}
+        if sort.column == current.column:
+            direction = "ascending" if current.key.is_ascending else "descending"
+            if sort is not current:
+                heads[sort.column] = ColumnHead(_sorted_by(sort, address), direction)
+        elif sort.column not in heads:
+            heads[sort.column] = ColumnHead(_sorted_by(sort, address), "none")
     return heads
+
+
+def _sorted_by(sort: Sort, address: Address) -> str:
+    return address(sort="" if sort is NEWEST else sort.name)
+
+
+def _orders(current: Sort, *, is_tree: bool, everywhere: bool) -> list[tuple[str, str]]:
+    """The orders of the menu, and the one in use."""
+    return [
+        (sort.name, sort.text)
+        for sort in SORTS.values()
+        if (sort.name in IN_MENU or sort is current)
+        and (sort.is_for_all or not everywhere)
+        and (sort.is_indexed or not is_tree)
+    ]
+
+
+def _group_heads(found: FoundTickets, grouping: str, *, is_continued: bool) -> dict[str, GroupHead]:
+    """By ticket id, the head above it; a group that goes on after "Load more" has its own."""
+    heads: dict[str, GroupHead] = {}
+    epics = (
+        list_pages.epics([key.values[0] for key in found.groups.values()])
+        if (grouping == "epic")
+        else {}
+    )
+    before = found.group_before if is_continued else None
+    for row in found.rows if grouping else ():
+        key = found.groups[row["id"]]
+        if key.values != before:
+            mark = epics.get(key.values[0]) if grouping == "epic" else _mark(row, grouping)
+            heads[row["id"]] = GroupHead(mark, key.size)
+        before = key.values
+    return heads
+
+
+def _mark(row: Row, grouping: str) -> Any:
+    if grouping == "label":
+        return row["labels"][0] if row["labels"] else None
+    return row[grouping]
 
 
 @pages.get("/<display_id:reference>")
@@ -198,11 +281,13 @@ def _batches(
 ) -> Iterator[list[dict[str, Any]]]:
     """The tickets in batches; the first may be empty."""
     cursor: str | None = None
+    with reading():
+        of = list_requests.list_of(list_request, project)
+        counted = list_pages.tally(of)
+    order = list_pages.possible(list_request.order, of, counted)
     while True:
         with reading():
-            batch = listing.find(
-                conditions_of(list_request, project), list_request.sort, limit=BATCH, cursor=cursor
-            )
+            batch = list_pages.find(of, order, counted.candidates, limit=BATCH, cursor=cursor)
         yield [_flat(row) for row in batch.rows]
         cursor = batch.after
         if cursor is None:
@@ -212,7 +297,10 @@ def _batches(
 def _flat(row: Row) -> dict[str, Any]:
     state, assignee = row["state"], row["assignee"]
     return {
-        **{name: row[name] for name in ("display_id", "type", "title", "priority", "due_date")},
+        **{
+            name: row[name]
+            for name in ("display_id", "type", "title", "priority", "due_date", "rank")
+        },
         "state": state["name"],
         "state_category": state["category"],
         "assignee": assignee["username"] if assignee else None,

@@ -1,0 +1,282 @@
+"""What lists of pages are sorted and grouped by, and the cursors of their pages."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Text,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+)
+from sqlalchemy.orm import aliased
+
+from app.accounts.models import User
+from app.core.errors import InvalidField
+from app.core.ids import UUID_PATTERN
+from app.database.columns import Id
+from app.projects.models import Label, StateCategory, WorkflowState
+from app.tickets import cards
+from app.tickets.models import Ticket, TicketLabel, TicketType
+
+CURSOR_LENGTH = 2000
+_LARGEST = 1 << 53
+# Sorts after every id.
+LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """A part of an order: an expression that is never null, and the type of its values."""
+
+    expression: Any
+    type: Literal["number", "text", "id"] = "number"
+    is_ascending: bool = True
+
+    @property
+    def sql_type(self) -> Any:
+        return {"number": BigInteger(), "text": Text(), "id": Id()}[self.type]
+
+    def is_value(self, value: Any) -> bool:
+        """Whether a value from a cursor may be compared with this part."""
+        if self.type == "number":
+            return type(value) is int and -_LARGEST < value < _LARGEST
+        if not isinstance(value, str) or "\0" in value:
+            return False
+        return self.type == "text" or UUID_PATTERN.fullmatch(value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """An order of a list. A menu shows ``text``, the head of ``column`` leads to it."""
+
+    name: str
+    column: str
+    text: str
+    key: OrderKey
+    # Across projects, where it differs.
+    key_of_all: OrderKey | None = None
+    # Whether an index has this order in a project, and across projects.
+    is_indexed: bool = False
+    is_indexed_for_all: bool = False
+    # Ranks and numbers compare tickets of one project.
+    is_for_all: bool = True
+
+    def keys(self, *, everywhere: bool) -> tuple[OrderKey, ...]:
+        """The parts of the order; the last is the id. Equal tickets come newest first."""
+        key = self.key_of_all if everywhere and self.key_of_all else self.key
+        return (key, OrderKey(Ticket.id, "id", is_ascending=self.is_indexed and key.is_ascending))
+
+    def has_index(self, *, everywhere: bool) -> bool:
+        return self.is_indexed_for_all if everywhere else self.is_indexed
+
+    def reversed(self, name: str, text: str) -> "Sort":
+        of_all = self.key_of_all
+        return replace(
+            self,
+            name=name,
+            text=text,
+            key=replace(self.key, is_ascending=not self.key.is_ascending),
+            key_of_all=of_all and replace(of_all, is_ascending=not of_all.is_ascending),
+        )
+
+
+_priority: Any = case(
+    {str(level): number for level, number in cards.RANKS.items()}, value=Ticket.priority, else_=9
+)
+_category: Any = case(
+    {str(category): number for number, category in enumerate(StateCategory)},
+    value=WorkflowState.category,
+    else_=9,
+)
+
+
+def _or_last(name: Any) -> Any:
+    """A name to sort by; whoever has none comes last."""
+    return func.coalesce(literal("0", Text()) + name, "1")
+
+
+_assignee_name = _or_last(
+    select(func.lower(User.display_name))
+    .where(User.id == Ticket.assignee_user_id)
+    .correlate(Ticket)
+    .scalar_subquery()
+)
+_first_label = _or_last(
+    select(func.min(Label.name_key))
+    .select_from(TicketLabel)
+    .join(Label, Label.id == TicketLabel.label_id)
+    .where(TicketLabel.ticket_id == Ticket.id)
+    .correlate(Ticket)
+    .scalar_subquery()
+)
+_last_id: Any = literal(LAST_ID, Id())
+_Above = aliased(Ticket, name="above")
+# The epic that a ticket is, or belongs to.
+EPIC_ID: Any = case(
+    (Ticket.type == TicketType.EPIC.value, Ticket.id),
+    else_=select(
+        case((_Above.type == TicketType.EPIC.value, _Above.id), else_=_Above.parent_ticket_id)
+    )
+    .where(_Above.id == Ticket.parent_ticket_id)
+    .correlate(Ticket)
+    .scalar_subquery(),
+)
+_position = OrderKey(WorkflowState.position)
+_by_category = OrderKey(_category)
+
+
+def _both(sort: Sort, *, back: str, text: str) -> tuple[Sort, Sort]:
+    return sort, sort.reversed(back, text)
+
+
+_CREATED = Sort(
+    "created",
+    "created",
+    "Newest",
+    OrderKey(Ticket.created_at, is_ascending=False),
+    is_indexed=True,
+    is_indexed_for_all=True,
+)
+_UPDATED = Sort(
+    "updated",
+    "updated",
+    "Recently updated",
+    OrderKey(Ticket.updated_at, is_ascending=False),
+    is_indexed=True,
+)
+_RANK = Sort(
+    "rank",
+    "rank",
+    "Manual order",
+    OrderKey(Ticket.rank, "text"),
+    is_indexed=True,
+    is_for_all=False,
+)
+_NUMBER = Sort("number", "id", "Number", OrderKey(Ticket.ticket_number), is_for_all=False)
+_TITLE = Sort("title", "title", "Title", OrderKey(func.lower(Ticket.title), "text"))
+_STATE = Sort("state", "state", "State", _position, _by_category)
+_PRIORITY = Sort("priority", "priority", "Priority", OrderKey(_priority))
+_ASSIGNEE = Sort("assignee", "assignee", "Assignee", OrderKey(_assignee_name, "text"))
+_PARENT = Sort(
+    "parent", "parent", "Parent", OrderKey(func.coalesce(Ticket.parent_ticket_id, _last_id), "id")
+)
+# Tickets without a date come last, whichever way.
+_DUE = Sort(
+    "due", "due", "Due date", OrderKey(func.coalesce(Ticket.due_date, cards.NO_DATE), "text")
+)
+_LATEST_DUE = Sort(
+    "-due",
+    "due",
+    "Due date, latest first",
+    OrderKey(func.coalesce(Ticket.due_date, ""), "text", is_ascending=False),
+)
+
+SORTS = {
+    sort.name: sort
+    for pair in (
+        _both(_CREATED, back="oldest", text="Oldest"),
+        _both(_UPDATED, back="stale", text="Least recently updated"),
+        _both(_RANK, back="-rank", text="Manual order, reversed"),
+        _both(_PRIORITY, back="-priority", text="Priority, low first"),
+        (_DUE, _LATEST_DUE),
+        _both(_STATE, back="-state", text="State, last first"),
+        _both(_ASSIGNEE, back="-assignee", text="Assignee, Z to A"),
+        _both(_NUMBER, back="-number", text="Number, highest first"),
+        _both(_TITLE, back="-title", text="Title, Z to A"),
+        _both(_PARENT, back="-parent", text="Parent, reversed"),
+    )
+    for sort in pair
+}
+NEWEST = SORTS["created"]
+# What the menu offers; the other orders are in the heads of columns.
+IN_MENU = ("created", "oldest", "updated", "stale", "rank", "priority", "due", "state", "assignee")
+
+# Groups by name: the parts of the order that come first.
+GROUPS: dict[str, tuple[OrderKey, ...]] = {
+    "state": (_position,),
+    "assignee": (
+        OrderKey(_assignee_name, "text"),
+        OrderKey(func.coalesce(Ticket.assignee_user_id, _last_id), "id"),
+    ),
+    "priority": (OrderKey(_priority),),
+    "epic": (OrderKey(func.coalesce(EPIC_ID, _last_id), "id"),),
+    "label": (OrderKey(_first_label, "text"),),
+}
+GROUPS_OF_ALL = {**GROUPS, "state": (_by_category,)}
+del GROUPS_OF_ALL["label"]
+
+
+def groups_of(*, everywhere: bool) -> dict[str, tuple[OrderKey, ...]]:
+    """The groups that a list offers; a label belongs to one project."""
+    return GROUPS_OF_ALL if everywhere else GROUPS
+
+
+# -- cursors -------------------------------------------------------------------------------------
+
+
+def encode(kind: str, values: Sequence[Any]) -> str:
+    """The text of a cursor: unpadded base64url of a JSON list of its kind and values."""
+    return base64.urlsafe_b64encode(orjson.dumps([kind, *values])).rstrip(b"=").decode()
+
+
+def decode(cursor: str, kind: str, keys: Sequence[OrderKey]) -> list[Any]:
+    """The values of a cursor; raises InvalidField (400) unless it is one of this kind."""
+    try:
+        if len(cursor) > CURSOR_LENGTH:
+            raise ValueError("too long")
+        raw = cursor.encode("ascii")
+        content = orjson.loads(base64.b64decode(raw + b"=" * (-len(raw) % 4), b"-_", validate=True))
+        found_kind, values = content[0], list(content[1:])
+        is_known = found_kind == kind and len(values) == len(keys)
+        if not is_known or not all(
+            key.is_value(value) for key, value in zip(keys, values, strict=True)
+        ):
+            raise ValueError("a cursor of another list")
+    except (ValueError, LookupError, binascii.Error, TypeError) as error:
+        message = "The cursor is not one of this list."
+        raise InvalidField("cursor", "malformed", message, status=400) from error
+    return values
+
+
+def turned(keys: Sequence[OrderKey]) -> list[OrderKey]:
+    """The opposite order."""
+    return [replace(key, is_ascending=not key.is_ascending) for key in keys]
+
+
+def order_by(keys: Sequence[OrderKey]) -> list[Any]:
+    return [key.expression if key.is_ascending else key.expression.desc() for key in keys]
+
+
+def after(keys: Sequence[OrderKey], values: Sequence[Any]) -> ColumnElement[bool]:
+    """What comes after these values in an order; the outermost condition lets an index seek."""
+    condition: ColumnElement[bool] | None = None
+    for number, (key, value) in reversed(list(enumerate(zip(keys, values, strict=True)))):
+        limit = bindparam(f"after_{number}", value, type_=key.sql_type)
+        column = key.expression
+        beyond = column > limit if key.is_ascending else column < limit
+        if condition is None:
+            condition = beyond
+        else:
+            at_least = column >= limit if key.is_ascending else column <= limit
+            condition = and_(at_least, or_(beyond, condition))
+    return literal(value=True) if condition is None else condition
+
+
+def columns_of(keys: Sequence[OrderKey], table: Any) -> list[OrderKey]:
+    """The same order over a subquery that selects the parts as ``key_0``, ``key_1``..."""
+    return [replace(key, expression=table.c[f"key_{number}"]) for number, key in enumerate(keys)]
+
+
+def selected(keys: Sequence[OrderKey]) -> list[Any]:
+    return [key.expression.label(f"key_{number}") for number, key in enumerate(keys)]
