@@ -147,11 +147,13 @@ def _show_profile(
     with reading():
         user, _ = users.current_user(actor())
         session_count = len(sessions.list_own(actor()))
+        is_told = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
     ended = request.args.get("ended", "")
     return page(
         "accounts/profile.html",
         user=user_json(user),
         session_count=session_count,
+        is_told=is_told,
         name_form=name_form,
         password_form=password_form,
         saved=request.args.get("saved", ""),
@@ -171,6 +173,13 @@ def save_preferences() -> Response:
     chosen = choices.DEFAULTS | choices.cleaned(sent)
     write(lambda person: personal.choose(person, chosen))
     return choices.carry(go("/profile"), chosen)
+
+
+@pages.post("/profile/inbox")
+def save_inbox() -> Response:
+    chosen = {personal.TAKING_PART: "on" if request.form.get("taking_part") else "off"}
+    write(lambda person: personal.choose(person, chosen))
+    return go("/profile")
 
 
 @pages.post("/profile/name")

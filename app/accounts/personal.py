@@ -12,6 +12,9 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.database.session import savepoint, session
 
+# The choice whether the inbox has news of tickets that the person created or commented on.
+TAKING_PART = "taking_part"
+
 Row = TypeVar("Row", Preferences, ReadMarker)
 
 
@@ -39,11 +42,11 @@ def marker(actor: Actor, subject: str) -> ReadMarker | None:
 
 
 @operation(Access.HUMAN)
-def move_marker(actor: Actor, subject: str, event_id: str) -> None:
-    """Move the marker of a subject to an event; it never moves back."""
+def move_marker(actor: Actor, subject: str, event_id: str, *, may_go_back: bool = False) -> None:
+    """Move the marker of a subject to an event, forward unless it ``may_go_back``."""
     new = ReadMarker(user_id=actor.id, subject=subject, event_id=event_id, updated_at=now_ms())
     row = _lock_or_insert(new, (actor.id, subject))
-    if row is not None and row.event_id < event_id:
+    if row is not None and (may_go_back or row.event_id < event_id):
         row.event_id = event_id
         row.updated_at = now_ms()
         session.flush()

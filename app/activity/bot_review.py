@@ -16,7 +16,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, now_ms
 from app.core.errors import InvalidField
 from app.database.session import by_id, session
-from app.projects.models import Label, Project
+from app.projects.models import Project
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage, WikiRevision
 
@@ -47,7 +47,6 @@ class References:
     # Display id and title.
     tickets: dict[str, tuple[str, str]] = field(default_factory=dict)
     pages: dict[str, ReviewPage] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
     # The name of the called tool, by request id.
     tools: dict[str, str] = field(default_factory=dict)
     # The bodies of wiki revisions, by page and number.
@@ -137,7 +136,6 @@ def _references(events: Sequence[AuditEvent]) -> References:
     return References(
         tickets=tickets,
         pages=_pages(_page_ids(events)),
-        labels=_labels(events),
         tools={row.request_id: row.tool_name for row in calls},
         bodies=_bodies(events),
         undone=undone_of(events),
@@ -157,18 +155,6 @@ def _pages(page_ids: set[str | None]) -> dict[str, ReviewPage]:
         .where(WikiPage.id.in_(page_ids))
     )
     return {row.id: ReviewPage(row.title, row.slug, row.key) for row in rows}
-
-
-def _labels(events: Iterable[AuditEvent]) -> dict[str, str]:
-    """The names of the labels that were added to or removed from tickets."""
-    label_ids: set[str] = set()
-    for event in events:
-        change = event.payload.get("changes", {}).get("label_ids", {})
-        label_ids.update(change.get("from") or (), change.get("to") or ())
-    if not label_ids:
-        return {}
-    rows = session.execute(select(Label.id, Label.name).where(Label.id.in_(label_ids)))
-    return {row.id: row.name for row in rows}
 
 
 def _bodies(events: Iterable[AuditEvent]) -> dict[tuple[str, int], str]:

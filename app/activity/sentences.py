@@ -1,9 +1,15 @@
 """The sentence of each event, without its subject: who did it stands in front."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Braces enclose keys of the payload; ``{target}`` is the display id of the event's ticket.
+from app.audit.models import AuditEvent
+from app.tickets.pages import feed
+from app.tickets.stream_queries import names_of
+
+# Events whose sentences are in ``feed``.
+OF_TICKETS = ("ticket.", "comment.")
+# Braces enclose keys of the payload.
 SENTENCES: dict[str, str] = {
     "auth.login.success": "logged in",
     "auth.password.failure": "gave a wrong current password as {username}",
@@ -49,20 +55,6 @@ SENTENCES: dict[str, str] = {
     "webhook.delivery_retried": "sent {event_type} once more",
     "system.sweeper_ran": "swept {sweeper}: {deleted} deleted",
     "audit.orphaned": "lost an event of type {event_type} ({reason})",
-    "ticket.created": "created {display_id}, {title}",
-    "ticket.updated": "changed {target}",
-    "ticket.state_changed": "moved {target} from {from_state_name} to {to_state_name}",
-    "ticket.assigned": "assigned {target} to {assignee_username}",
-    "ticket.deleted": "deleted {display_id}, {title}",
-    "ticket.restored": "restored {display_id}, {title}",
-    "ticket.watcher_added": "made {username} a watcher of {target}",
-    "ticket.watcher_removed": "stopped {username} watching {target}",
-    "ticket.relation_added": "related {source_display_id} to {target_display_id} ({type})",
-    "ticket.relation_removed": "took {source_display_id} and {target_display_id} apart ({type})",
-    "comment.created": "commented on {target}",
-    "comment.updated": "edited a comment on {target}",
-    "comment.deleted": "deleted a comment on {target}",
-    "comment.restored": "restored a comment on {target}",
     "wiki.created": "wrote the page {title}",
     "wiki.updated": "saved the page {slug} (revision {revision_number})",
     "wiki.deleted": "deleted the page {title}",
@@ -84,12 +76,42 @@ class _Values(dict[str, Any]):
         return NOTHING_SAID
 
 
-def sentence(event_type: str, payload: Mapping[str, Any], target: str | None) -> str:
-    """The sentence of an event, to follow the name of its actor."""
+def in_words(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The events with their sentences and the display ids of their tickets; needs a unit of work.
+
+    Each has its type, payload, actor and ticket id.
+    """
+    events = list(events)
+    ticket_ids = {event["ticket_id"] for event in events} - {None}
+    names = names_of(feed.mentioned(events) | ticket_ids)
+    return [
+        {
+            **event,
+            "display_id": names.get(event["ticket_id"]),
+            "sentence": sentence(event, names, names.get(event["ticket_id"], "a ticket")),
+        }
+        for event in events
+    ]
+
+
+def as_mapping(event: AuditEvent) -> dict[str, Any]:
+    """A row of the audit log as ``in_words`` and ``feed`` take it, without its actor."""
+    return {
+        "event_type": event.event_type,
+        "payload": event.payload,
+        "ticket_id": event.ticket_id,
+        "actor": None,
+    }
+
+
+def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "") -> str:
+    """The sentence of one event; ``ticket`` is the display id of its ticket, where it is said."""
+    event_type, payload = event["event_type"], event["payload"]
+    if event_type.startswith(OF_TICKETS):
+        return feed.sentence(event, event["ticket_id"], names, ticket)
     values = _Values(
         {key: NOTHING_SAID if value is None else value for key, value in payload.items()}
     )
-    values["target"] = target or "a ticket"
     if payload.get("tool_name") == "":
         values["tool_name"] = "(no name)"
     if event_type == "auth.password.failure" and "username" not in payload:

@@ -5,10 +5,10 @@ unanswered comment, and a read marker says what was seen.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import and_, func, literal, or_, select, union_all
+from sqlalchemy import and_, func, literal, or_, select, union, union_all
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import ReadMarker, User
@@ -19,8 +19,9 @@ from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
 from app.inbox.mentions import may_mention, mention_of
+from app.inbox.service import MOST, mentioned_tickets
 from app.projects.models import Project, StateCategory, WorkflowState
-from app.tickets.models import Ticket, TicketWatcher
+from app.tickets.models import Comment, Ticket, TicketWatcher
 from app.wiki import loaders as wiki
 from app.wiki.models import WikiPage
 
@@ -30,7 +31,6 @@ DAYS = 14
 EVENTS_READ = 1000
 NEEDS_SHOWN = 20
 ROWS = 8
-SNIPPET = 240
 
 REFUSALS = "auth.bot.write_attempt_"
 
@@ -53,14 +53,12 @@ class Need:
 
     ticket: Any
     by: UserSummary
-    # An extract around the mention; empty for a hand-over.
+    # The comment that mentions the person, or with which a bot handed the ticket over.
     said: str
     at: int
-
-    @property
-    def is_handed_over(self) -> bool:
-        """Whether a bot assigned the ticket to the person, who can hand it back."""
-        return not self.said
+    # Whether a bot assigned the ticket to the person, who can hand it back.
+    is_handed_over: bool
+    event_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +92,28 @@ class Destination:
 @operation(Access.HUMAN)
 def needs(actor: Actor) -> list[Need]:
     """The open tickets on which someone waits for the person, newest first."""
-    mentioned = may_mention(actor.username)
     handed = and_(
         AuditEvent.event_type == "ticket.assigned",
         AuditEvent.actor_kind == ActorKind.BOT.value,
         Ticket.assignee_user_id == actor.id,
     )
+    # The newest tickets that the person holds or is mentioned on.
+    held = (
+        select(Ticket.id)
+        .where(Ticket.assignee_user_id == actor.id, Ticket.deleted_at.is_(None))
+        .order_by(Ticket.created_at.desc(), Ticket.id.desc())
+        .limit(MOST)
+    )
+    mentioned = select(Ticket.id).where(Ticket.id.in_(mentioned_tickets(actor)))
     rows = session.execute(
         select(
+            AuditEvent.id.label("event_id"),
             AuditEvent.event_type,
             AuditEvent.payload,
             AuditEvent.created_at,
             Ticket.id,
+            Ticket.project_id,
+            Project.key,
             Ticket.display_id,
             Ticket.title,
             Ticket.type,
@@ -119,10 +127,10 @@ def needs(actor: Actor) -> list[Need]:
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
         .join(User, User.id == AuditEvent.actor_user_id)
         .where(
-            AuditEvent.event_type.in_(["comment.created", "ticket.assigned"]),
+            AuditEvent.ticket_id.in_(union(select(held.subquery()), mentioned)),
             AuditEvent.created_at >= now_ms() - DAYS * DAY_MS,
             AuditEvent.actor_user_id != actor.id,
-            or_(mentioned, handed),
+            or_(may_mention(actor.username), handed),
             Ticket.deleted_at.is_(None),
             Project.deleted_at.is_(None),
             WorkflowState.category != StateCategory.DONE.value,
@@ -134,21 +142,27 @@ def needs(actor: Actor) -> list[Need]:
 
 
 def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
-    """The newest event of each ticket on which the person did not act later."""
+    """The newest event of each ticket on which the person did not act later.
+
+    A hand-over counts more than a mention: there is somebody to hand the ticket back to.
+    """
     mention = mention_of(actor.username)
     needs_by_ticket: dict[str, Need] = {}
     for row in rows:
-        said = ""
-        if row.event_type == "comment.created":
-            match = mention.search(row.payload.get("body") or "")
-            if match is None:
-                continue
-            start = max(0, match.start() - SNIPPET // 3)
-            said = row.payload["body"][start : start + SNIPPET]
-        elif row.payload.get("assignee_user_id") != actor.id:
+        is_comment = row.event_type == "comment.created"
+        body = row.payload.get("body") or ""
+        if is_comment and mention.search(body) is None:
+            continue
+        if not is_comment and row.payload.get("assignee_user_id") != actor.id:
             continue
         by = user_summary(row.user_id, row.user_type, row.username, row.display_name)
-        needs_by_ticket.setdefault(row.id, Need(row, by, said, row.created_at))
+        need = Need(row, by, body, row.created_at, not is_comment, row.event_id)
+        newer = needs_by_ticket.setdefault(row.id, need)
+        if need.is_handed_over and not newer.is_handed_over:
+            # Mentioned since by the same bot: that is its question.
+            is_same = newer.by["id"] == by["id"]
+            newest = newer if is_same else need
+            needs_by_ticket[row.id] = replace(newest, at=newer.at, is_handed_over=True)
     if not needs_by_ticket:
         return []
     own_events = session.execute(
@@ -160,7 +174,34 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     )
     acted_at = {row.ticket_id: row.at for row in own_events}
     unanswered = [need for key, need in needs_by_ticket.items() if acted_at.get(key, 0) < need.at]
-    return unanswered[:NEEDS_SHOWN]
+    return _with_questions(unanswered[:NEEDS_SHOWN])
+
+
+def _with_questions(needs: list[Need]) -> list[Need]:
+    """The needs, each hand-over with the last comment of the bot before it."""
+    handed = [need.event_id for need in needs if not need.said]
+    if not handed:
+        return needs
+    last = (
+        select(Comment.id)
+        .where(
+            Comment.ticket_id == AuditEvent.ticket_id,
+            Comment.author_user_id == AuditEvent.actor_user_id,
+            Comment.deleted_at.is_(None),
+            Comment.created_at <= AuditEvent.created_at,
+        )
+        .order_by(Comment.created_at.desc(), Comment.id.desc())
+        .limit(1)
+        .correlate(AuditEvent)
+        .scalar_subquery()
+    )
+    rows = session.execute(
+        select(AuditEvent.id, Comment.body)
+        .join(Comment, Comment.id == last)
+        .where(AuditEvent.id.in_(handed))
+    )
+    questions = {row.id: row.body for row in rows}
+    return [replace(need, said=questions.get(need.event_id, need.said)) for need in needs]
 
 
 @operation(Access.HUMAN)

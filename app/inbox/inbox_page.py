@@ -1,34 +1,43 @@
 """The home page, the inbox, and their part of every page's header."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from flask import Blueprint, Response, request
-from sqlalchemy import select
 
 from app.accounts import personal
-from app.activity.pages.log import ROWS, address, rows
+from app.activity.pages.log import address
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
+from app.core.ids import as_uuid
 from app.core.text import unified
-from app.database.session import reading, session
+from app.database.session import reading
 from app.inbox import home as home_verbs
 from app.inbox import service as verbs
+from app.inbox.home import Need
 from app.inbox.mentions import mention_of
+from app.inbox.service import TicketNews
+from app.markdown import Html
 from app.projects.models import StateCategory
 from app.tickets import comments, listing, service
 from app.tickets.models import Ticket
+from app.tickets.pages import feed
+from app.tickets.stream_queries import names_of
 from app.web.guard import actor, write
 from app.web.render import go, html, is_htmx, page, render
+from app.web.texts import laid_out
 
 pages = Blueprint("inbox_pages", __name__)
 
 
 INBOX = "/inbox"
+# What is shown of a comment.
 SNIPPET = 240
-# Events shown per ticket of the inbox.
-SHOWN = 5
+TICKETS = 25
 HOME_ROWS = 100
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,50 +50,88 @@ class RefusedReply:
     is_there: bool
 
 
-@pages.get("/inbox")
+@pages.get(INBOX)
 def inbox() -> Response:
     cursor = request.args.get("cursor") or None
+    show = ALL if request.args.get("show") == ALL else ""
+    here = {"show": show} if show else {}
     with reading():
         try:
-            unread = verbs.unread(actor(), limit=ROWS, cursor=cursor)
+            listed = verbs.news(actor(), limit=TICKETS, cursor=cursor, with_read=show == ALL)
         except InvalidField:
             # A bad cursor, such as one of a truncated address.
-            return go(INBOX)
-        groups = _by_ticket(rows(unread.data))
-    next_url = address(INBOX, {}, cursor=unread.next_cursor) if unread.next_cursor else ""
-    newest = unread.data[0]["id"] if unread.data else ""
+            return go(address(INBOX, here))
+        groups = _in_words(listed.data)
+        latest = home_verbs.newest_event(actor())
+    next_url = address(INBOX, here, cursor=listed.next_cursor) if listed.next_cursor else ""
     return page(
-        "home/inbox.html", groups=groups, newest=newest, next_url=next_url, is_older=bool(cursor)
+        "home/inbox.html",
+        groups=groups,
+        newest=max((one.newest for one in listed.data if not one.is_read), default=""),
+        latest=latest,
+        show=show,
+        first_url=address(INBOX, here) if cursor else "",
+        next_url=next_url,
     )
 
 
-def _by_ticket(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tickets of these events, in their order, each with its events."""
-    tickets = session.execute(
-        select(Ticket.id, Ticket.display_id, Ticket.title, Ticket.type).where(
-            Ticket.id.in_({event["ticket_id"] for event in events})
-        )
-    )
-    by_id = {row.id: row for row in tickets}
+def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
+    """What the page shows of each ticket with news; needs a unit of work."""
+    events = [event for one in found for event in one.events]
+    names = names_of(feed.mentioned(events)) | {actor().id: "you"}
     mention = mention_of(actor().username)
-    groups: dict[str, dict[str, Any]] = {}
-    for event in events:
-        body = event["payload"].get("body") or ""
-        is_comment = event["event_type"] == "comment.created"
-        shown = {
-            "said": body[:SNIPPET],
-            "is_cut": len(body) > SNIPPET,
-            "calls": is_comment and bool(mention.search(body)),
-        }
-        group = groups.setdefault(
-            event["ticket_id"],
-            {"ticket": by_id[event["ticket_id"]], "newest": event["id"], "all": []},
-        )
-        group["all"].append({**event, **shown})
     return [
-        {**group, "events": group["all"][:SHOWN], "more": len(group["all"][SHOWN:])}
-        for group in groups.values()
+        {
+            "ticket": one.ticket,
+            "events": [
+                {**event, **_said(event, mention), "sentence": _sentence(event, names, mention)}
+                for event in one.events
+            ],
+            "more": one.more,
+            "newest": one.newest,
+            "oldest": one.oldest,
+            "is_read": one.is_read,
+        }
+        for one in found
     ]
+
+
+def _sentence(
+    event: dict[str, Any], names: dict[str, str], mention: re.Pattern[str], ticket: str = ""
+) -> str:
+    body = event["payload"].get("body") or ""
+    if event["event_type"] == "comment.created" and mention.search(body):
+        return f"mentioned you on {ticket}" if ticket else "mentioned you"
+    return feed.sentence(event, event["ticket_id"], names, ticket)
+
+
+def _said(event: dict[str, Any], mention: re.Pattern[str]) -> dict[str, Any]:
+    """The first words of a comment, from a little before the mention on if there is one."""
+    body = event["payload"].get("body") or ""
+    match = mention.search(body)
+    start = max(0, match.start() - SNIPPET // 3) if match else 0
+    return {"said": body[start : start + SNIPPET], "is_cut": len(body) > start + SNIPPET}
+
+
+@pages.get("/inbox/newest")
+def newest() -> Response:
+    """The newest news since an event, for a notification of the browser; 204 without any."""
+    after = as_uuid(request.args.get("after", "")) or verbs.BEFORE_ALL
+    with reading():
+        found = verbs.news(actor(), limit=1, cursor=None, after=after).data
+        if not found:
+            return Response(status=204)
+        ticket, event = found[0].ticket, found[0].events[0]
+        names = names_of(feed.mentioned([event])) | {actor().id: "you"}
+        words = _sentence(event, names, mention_of(actor().username), ticket.display_id)
+    name = event["actor"]["display_name"] if event["actor"] else "The system"
+    news = {
+        "id": found[0].newest,
+        "title": f"{name} {words}",
+        "body": ticket.title,
+        "address": f"/tickets/{ticket.display_id}",
+    }
+    return Response(orjson.dumps(news), mimetype="application/json")
 
 
 @pages.post("/inbox/read")
@@ -92,7 +139,7 @@ def read_all() -> Response:
     """Mark everything up to the page's newest event as read."""
     event_id = request.form.get("event_id", "")
     write(lambda present: verbs.mark_read(present, event_id))
-    return go(INBOX)
+    return go(_back())
 
 
 @pages.post("/inbox/<reference>/read")
@@ -100,7 +147,32 @@ def read_ticket(reference: str) -> Response:
     """Mark what the page shows of this ticket as read; htmx gets the header out of band."""
     event_id = request.form.get("event_id", "")
     write(lambda present: verbs.mark_ticket_read(present, reference, event_id))
-    return html(_standing(out_of_band=True)) if is_htmx() else go(INBOX)
+    return _marked(reference, is_read=True)
+
+
+@pages.post("/inbox/<reference>/unread")
+def unread_ticket(reference: str) -> Response:
+    """Make news again of what the page shows of this ticket."""
+    oldest = request.form.get("oldest", "")
+    write(lambda present: verbs.mark_ticket_unread(present, reference, oldest))
+    return _marked(reference, is_read=False)
+
+
+def _marked(reference: str, *, is_read: bool) -> Response:
+    if not is_htmx():
+        return go(_back())
+    group = {
+        "ticket": {"display_id": reference},
+        "newest": request.form.get("event_id", ""),
+        "oldest": request.form.get("oldest", ""),
+        "is_read": is_read,
+    }
+    form = render("home/_mark.html", group=group, show=request.form.get("show", ""))
+    return html(form + _standing(out_of_band=True))
+
+
+def _back() -> str:
+    return address(INBOX, {"show": ALL}) if request.form.get("show") == ALL else INBOX
 
 
 @pages.get("/standing")
@@ -134,12 +206,14 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         needs = home_verbs.needs(actor())
         doings = home_verbs.since_last_time(actor())
         places = home_verbs.destinations(actor())
+        said = _laid_out(needs)
     handed = {need.ticket.display_id for need in needs if need.is_handed_over}
     return page(
         "home/index.html",
         tickets=own.data,
         more=own.next_cursor is not None,
         needs=needs,
+        said=said,
         doings=doings,
         projects=[one for one in places if one.kind == "project"],
         watched=[one for one in places if one.kind == "ticket"],
@@ -149,6 +223,19 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         is_apart=refused is not None and refused.reference not in handed,
         status=status,
     )
+
+
+def _laid_out(needs: list[Need]) -> dict[str, Html]:
+    """The HTML of what was said, by the event; needs a unit of work."""
+    by_project: dict[tuple[str, str], dict[str, str]] = {}
+    for need in needs:
+        if need.said:
+            project = (need.ticket.project_id, need.ticket.key)
+            by_project.setdefault(project, {})[need.event_id] = need.said
+    html: dict[str, Html] = {}
+    for (project_id, key), bodies in by_project.items():
+        html |= laid_out(bodies, project_id, key)
+    return html
 
 
 @pages.post("/seen")

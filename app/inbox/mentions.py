@@ -17,6 +17,8 @@ COMMENTED = "comment.created"
 # On PostgreSQL an event may commit after a later one, so each query reaches back by this.
 OVERLAP_MS = 10_000
 USERS_KEPT = 1000
+# The newest comments that are searched for mentions the first time.
+COMMENTS_READ = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +46,26 @@ def mention_of(username: str) -> re.Pattern[str]:
 
 
 def mentioned_on(actor: Actor, since: int) -> list[str]:
-    """The ids of tickets on which someone else mentioned this user; ``since`` in milliseconds."""
+    """The ids of tickets on which someone else mentioned this user, the latest mention first.
+
+    ``since`` is in milliseconds.
+    """
     known = _known.get(actor.id, _Known())
     moment = now_ms()
+    newest = (
+        select(AuditEvent.id)
+        .where(
+            AuditEvent.event_type == COMMENTED,
+            AuditEvent.created_at >= max(since, known.until - OVERLAP_MS),
+        )
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(COMMENTS_READ)
+    )
+    recent = newest.subquery()
     rows = session.execute(
         select(AuditEvent.ticket_id, AuditEvent.payload, AuditEvent.created_at)
-        .where(
-            may_mention(actor.username),
-            AuditEvent.created_at >= max(since, known.until - OVERLAP_MS),
-            AuditEvent.actor_user_id != actor.id,
-        )
+        .join(recent, recent.c.id == AuditEvent.id)
+        .where(may_mention(actor.username), AuditEvent.actor_user_id != actor.id)
         .order_by(AuditEvent.created_at)
     )
     mention = mention_of(actor.username)
@@ -66,4 +78,4 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
     if len(_known) >= USERS_KEPT and actor.id not in _known:
         _known.clear()
     _known[actor.id] = _Known(moment, tickets)
-    return list(tickets)
+    return sorted(tickets, key=lambda ticket_id: -tickets[ticket_id])

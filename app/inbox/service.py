@@ -1,48 +1,63 @@
-"""The inbox: what others did to the tickets that a person watches, holds or is mentioned in.
+"""The inbox: what others did to the tickets that concern a person, grouped by ticket.
 
-It is a query over the audit log of the last ``DAYS``. Read markers, one for everything and one per
-ticket, only move forward.
+A ticket concerns whoever watches, holds, created or commented on it or was mentioned in it, unless
+they muted it. That is a question asked when the inbox is read: its indexes find the ``MOST`` newest
+tickets of each kind, and of each ticket its newest event. Nothing older than ``DAYS`` is news.
+
+A read marker of the inbox says up to which event everything is read; one of a ticket stands in its
+place for that ticket.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import (
     CTE,
     ColumnElement,
+    Select,
     String,
     and_,
+    case,
     cast,
+    delete,
     exists,
     func,
     literal,
     or_,
     select,
     union,
+    union_all,
 )
 from sqlalchemy.orm import aliased
 
 from app.accounts import personal
-from app.accounts.models import BotToken, ReadMarker
-from app.activity.service import of_rows
+from app.accounts.models import BotToken, Preferences, ReadMarker
+from app.activity.service import events_json
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.errors import InvalidField, NotFound
-from app.database.pagination import Page, page
+from app.database.columns import Id
+from app.database.pagination import Cursor, Page, decode, encode
 from app.database.session import by_id, session
 from app.inbox.mentions import mentioned_on
 from app.projects.models import Project
 from app.tickets import loaders as tickets
-from app.tickets.models import Ticket, TicketWatcher
+from app.tickets.models import Comment, Ticket, TicketMute, TicketWatcher
 
 SUBJECT = "inbox"
 # The subject of a ticket's marker is this prefix and the ticket's id.
 OF_TICKET = "inbox:"
 DAYS = 30
 COUNTED = 100
+# Tickets of each kind that are looked at: watched, held, created, commented on, mentioned on.
+MOST = 500
+# Events shown of each ticket.
+SHOWN = 5
 # The last use of a token is written up to a minute late (``accounts/last_used.py``).
 AT_WORK_MS = 2 * MINUTE_MS
 # Sorts before every event id.
@@ -62,10 +77,26 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """How far everything is read: events before ``start``, and those up to ``event_id``."""
+class TicketNews:
+    """What happened to a ticket: its newest events, the first of them, and whether it is read."""
 
-    start: int
+    # Its display id, title and type.
+    ticket: Any
+    events: list[dict[str, Any]]
+    # Older events that are not shown, up to ``COUNTED``.
+    more: int
+    # The ids of the newest event and of the oldest that marking as unread makes news again.
+    newest: str
+    oldest: str
+    is_read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """How far everything is read: up to ``event_id``, of the time ``at``; ``oldest`` is news."""
+
+    oldest: int
+    at: int
     event_id: str
 
 
@@ -73,35 +104,71 @@ def _read(actor: Actor) -> _Read:
     marker = personal.marker(actor, SUBJECT)
     oldest = now_ms() - DAYS * DAY_MS
     if marker is None:
-        return _Read(oldest, BEFORE_ALL)
-    return _Read(max(oldest, ids.created_ms(marker.event_id)), marker.event_id)
+        return _Read(oldest, oldest, BEFORE_ALL)
+    return _Read(oldest, max(oldest, ids.created_ms(marker.event_id)), marker.event_id)
 
 
-def _own_tickets(actor: Actor) -> CTE:
-    """The ids of the live tickets that the person watches, holds or is mentioned in."""
-    watched = select(TicketWatcher.ticket_id.label("id")).where(TicketWatcher.user_id == actor.id)
-    held = select(Ticket.id).where(Ticket.assignee_user_id == actor.id, Ticket.deleted_at.is_(None))
-    mentioned = select(Ticket.id).where(
-        Ticket.id.in_(mentioned_on(actor, now_ms() - DAYS * DAY_MS))
+def _concerned(actor: Actor) -> CTE:
+    """The ids of the newest tickets of each kind that concern the person."""
+    watched = (
+        select(TicketWatcher.ticket_id.label("id"))
+        .where(TicketWatcher.user_id == actor.id)
+        .order_by(TicketWatcher.created_at.desc())
     )
-    live = (
-        select(Ticket.id)
-        .join(Project, Project.id == Ticket.project_id)
-        .where(Ticket.deleted_at.is_(None), Project.deleted_at.is_(None))
+    held = _tickets().where(Ticket.assignee_user_id == actor.id)
+    is_told = ~exists().where(
+        Preferences.user_id == actor.id,
+        Preferences.choices[personal.TAKING_PART].as_string() == "off",
     )
-    return live.where(Ticket.id.in_(union(watched, held, mentioned))).cte("own_tickets")
+    created = _tickets().where(Ticket.reporter_user_id == actor.id, is_told)
+    commented = (
+        select(Comment.ticket_id.label("id"))
+        .where(Comment.author_user_id == actor.id, Comment.deleted_at.is_(None), is_told)
+        .order_by(Comment.created_at.desc())
+    )
+    mentioned = select(Ticket.id).where(Ticket.id.in_(mentioned_tickets(actor)))
+    parts = (watched, held, created, commented)
+    bounded = [select(part.limit(MOST).subquery()) for part in parts]
+    return union(*bounded, mentioned).cte("concerned")
+
+
+def mentioned_tickets(actor: Actor) -> list[str]:
+    """The tickets with the newest mentions of the last ``DAYS``."""
+    return mentioned_on(actor, now_ms() - DAYS * DAY_MS)[:MOST]
+
+
+def _tickets() -> Select[Any]:
+    newest = (Ticket.created_at.desc(), Ticket.id.desc())
+    return select(Ticket.id).where(Ticket.deleted_at.is_(None)).order_by(*newest)
+
+
+def _is_shown(actor: Actor) -> ColumnElement[bool]:
+    """Whether a ticket is live and not muted; asked of the few that have news."""
+    muted = exists().where(TicketMute.ticket_id == Ticket.id, TicketMute.user_id == actor.id)
+    return and_(Ticket.deleted_at.is_(None), Project.deleted_at.is_(None), ~muted)
 
 
 def _is_news(actor: Actor, read: _Read) -> ColumnElement[bool]:
-    """Whether an event is by someone else and unread; ``Own`` is the marker of its ticket."""
+    """Whether an event is something that others did, of the last ``DAYS``."""
     return and_(
         AuditEvent.category == Category.ACTIVITY.value,
         AuditEvent.event_type.not_in(IGNORED),
         or_(AuditEvent.actor_user_id.is_(None), AuditEvent.actor_user_id != actor.id),
-        AuditEvent.created_at >= read.start,
-        AuditEvent.id > read.event_id,
-        or_(Own.event_id.is_(None), AuditEvent.id > Own.event_id),
+        AuditEvent.created_at >= read.oldest,
     )
+
+
+def _is_unread(read: _Read) -> ColumnElement[bool]:
+    """Whether an event is newer than the marker; ``Own`` is the marker of its ticket."""
+    return and_(
+        # For the index: few events are so new.
+        AuditEvent.created_at >= case((Own.event_id.is_(None), read.at), else_=read.oldest),
+        AuditEvent.id > _marker(read),
+    )
+
+
+def _marker(read: _Read) -> ColumnElement[str]:
+    return func.coalesce(Own.event_id, literal(read.event_id, Id), type_=Id())
 
 
 def _own_marker(actor: Actor, ticket_id: Any) -> ColumnElement[bool]:
@@ -110,36 +177,120 @@ def _own_marker(actor: Actor, ticket_id: Any) -> ColumnElement[bool]:
 
 
 @operation(Access.HUMAN)
-def unread(actor: Actor, *, limit: int, cursor: str | None) -> Page:
-    """The unread events, newest first; raises InvalidField for a bad cursor."""
-    own = _own_tickets(actor)
-    return page(
-        select(AuditEvent, AuditEvent.id, AuditEvent.created_at)
-        .join(own, own.c.id == AuditEvent.ticket_id)
-        .outerjoin(Own, _own_marker(actor, AuditEvent.ticket_id))
-        .where(_is_news(actor, _read(actor))),
-        kind="audit_event",
-        sort=AuditEvent.created_at,
-        id_column=AuditEvent.id,
-        limit=limit,
-        cursor=cursor,
-        build=lambda rows: of_rows(rows, actor),
+def news(
+    actor: Actor, *, limit: int, cursor: str | None, with_read: bool = False, after: str = ""
+) -> Page:
+    """The tickets with news, those of the newest events first.
+
+    ``with_read`` includes the tickets that are read; ``after`` is an event that is no news. Raises
+    InvalidField for a bad cursor.
+    """
+    read = _read(actor)
+    wanted = [_is_news(actor, read)]
+    if not with_read:
+        wanted.append(_is_unread(read))
+    if after:
+        wanted += [AuditEvent.created_at >= ids.created_ms(after), AuditEvent.id > after]
+    concerned = _concerned(actor)
+    newest = (
+        select(AuditEvent.id)
+        .where(AuditEvent.ticket_id == concerned.c.id, *wanted)
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(1)
+        .correlate(concerned, Own)
+        .scalar_subquery()
     )
+    # Materialized, so that each ticket is looked at once.
+    groups = (
+        select(
+            concerned.c.id.label("ticket_id"),
+            newest.label("newest"),
+            _marker(read).label("marker"),
+        )
+        .select_from(concerned)
+        .outerjoin(Own, _own_marker(actor, concerned.c.id))
+        .cte("groups")
+        .prefix_with("MATERIALIZED")
+    )
+    statement = (
+        select(groups, Ticket.display_id, Ticket.title, Ticket.type)
+        .join(Ticket, Ticket.id == groups.c.ticket_id)
+        .join(Project, Project.id == Ticket.project_id)
+        .where(groups.c.newest.is_not(None), _is_shown(actor))
+    )
+    if cursor is not None:
+        statement = statement.where(groups.c.newest < decode(cursor, SUBJECT).id)
+    rows = session.execute(statement.order_by(groups.c.newest.desc()).limit(limit + 1)).all()
+    next_cursor = None
+    if len(rows) > limit:
+        last = rows[limit - 1].newest
+        next_cursor = encode(Cursor(SUBJECT, last, ids.created_ms(last)))
+    return Page(_with_events(actor, rows[:limit], read, with_read=with_read), next_cursor)
+
+
+def _with_events(
+    actor: Actor, groups: Sequence[Any], read: _Read, *, with_read: bool
+) -> list[TicketNews]:
+    """The groups with their newest events."""
+    if not groups:
+        return []
+    newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    parts = [
+        select(AuditEvent.id, AuditEvent.ticket_id)
+        .where(
+            AuditEvent.ticket_id == group.ticket_id,
+            _is_news(actor, read),
+            AuditEvent.id > (BEFORE_ALL if with_read else group.marker),
+        )
+        .order_by(*newest_first)
+        .limit(SHOWN + COUNTED)
+        for group in groups
+    ]
+    found: dict[str, list[str]] = {}
+    for row in session.execute(union_all(*(select(part.subquery()) for part in parts))):
+        found.setdefault(row.ticket_id, []).append(row.id)
+    event_ids = {key: sorted(some, reverse=True) for key, some in found.items()}
+    shown = [event_id for some in event_ids.values() for event_id in some[:SHOWN]]
+    events = session.scalars(select(AuditEvent).where(AuditEvent.id.in_(shown))).all()
+    by_id = {event["id"]: event for event in events_json(events, actor)}
+    return [
+        TicketNews(
+            ticket=group,
+            events=[by_id[event_id] for event_id in event_ids[group.ticket_id][:SHOWN]],
+            more=len(event_ids[group.ticket_id][SHOWN:]),
+            newest=group.newest,
+            oldest=min(
+                (one for one in event_ids[group.ticket_id] if one > group.marker),
+                default=group.newest,
+            ),
+            is_read=group.newest <= group.marker,
+        )
+        for group in groups
+    ]
 
 
 @operation(Access.HUMAN)
 def standing(actor: Actor) -> Standing:
     """How many tickets have unread events, and whether a bot was active just now."""
-    own = _own_tickets(actor)
-    news = (
+    concerned, read = _concerned(actor), _read(actor)
+    is_unread = (
         exists()
-        .where(AuditEvent.ticket_id == own.c.id, _is_news(actor, _read(actor)))
-        .correlate(own, Own)
+        .where(AuditEvent.ticket_id == concerned.c.id, _is_news(actor, read), _is_unread(read))
+        .correlate(concerned, Own)
+    )
+    with_news = (
+        select(concerned.c.id)
+        .select_from(concerned)
+        .outerjoin(Own, _own_marker(actor, concerned.c.id))
+        .where(is_unread)
+        .cte("with_news")
+        .prefix_with("MATERIALIZED")
     )
     unread_tickets = (
-        select(own.c.id)
-        .outerjoin(Own, _own_marker(actor, own.c.id))
-        .where(news)
+        select(with_news.c.id)
+        .join(Ticket, Ticket.id == with_news.c.id)
+        .join(Project, Project.id == Ticket.project_id)
+        .where(_is_shown(actor))
         .limit(COUNTED)
         .subquery()
     )
@@ -152,16 +303,39 @@ def standing(actor: Actor) -> Standing:
 @operation(Access.HUMAN)
 def mark_read(actor: Actor, event_id: str) -> None:
     """Mark everything up to this event as read; raises InvalidField if there is no such event."""
-    personal.move_marker(actor, SUBJECT, _event(event_id).id)
+    event = _event(event_id)
+    personal.move_marker(actor, SUBJECT, event.id)
+    # What was set back by hand is read too.
+    session.execute(
+        delete(ReadMarker).where(
+            ReadMarker.user_id == actor.id,
+            ReadMarker.subject.startswith(OF_TICKET),
+            ReadMarker.event_id <= event.id,
+        )
+    )
 
 
 @operation(Access.HUMAN)
 def mark_ticket_read(actor: Actor, reference: str, event_id: str) -> None:
     """Mark a ticket's events up to this one as read; raises InvalidField and NotFound."""
+    ticket = _ticket(reference)
+    event_id = max(_event(event_id).id, _read(actor).event_id)
+    personal.move_marker(actor, f"{OF_TICKET}{ticket.id}", event_id)
+
+
+@operation(Access.HUMAN)
+def mark_ticket_unread(actor: Actor, reference: str, event_id: str) -> None:
+    """Mark a ticket's events from this one on as unread; raises InvalidField and NotFound."""
+    ticket = _ticket(reference)
+    before = str(UUID(int=UUID(_event(event_id).id).int - 1))
+    personal.move_marker(actor, f"{OF_TICKET}{ticket.id}", before, may_go_back=True)
+
+
+def _ticket(reference: str) -> Ticket:
     ticket = tickets.find(reference)
     if ticket is None:
         raise NotFound("ticket", reference)
-    personal.move_marker(actor, f"{OF_TICKET}{ticket.id}", _event(event_id).id)
+    return ticket
 
 
 def _event(event_id: str) -> AuditEvent:

@@ -166,9 +166,26 @@ class TicketWatcher(Base):
     created_at: Mapped[int] = mapped_column(Moment)
 
 
+class TicketMute(Base):
+    """A ticket that a person keeps out of their inbox."""
+
+    __tablename__ = "ticket_mutes"
+    __table_args__ = (Index(None, "user_id"),)
+
+    ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    created_at: Mapped[int] = mapped_column(Moment)
+
+
 class Comment(Base):
     __tablename__ = "comments"
-    __table_args__ = (Index(None, "ticket_id", "created_at", "id"),)
+    __table_args__ = (
+        Index(None, "ticket_id", "created_at", "id"),
+        # Covers on which tickets a person commented last.
+        _partial_index(
+            "ix_comments_live_author", _LIVE, "author_user_id", "created_at", "ticket_id"
+        ),
+    )
 
     id: Mapped[str] = id_key()
     ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"))

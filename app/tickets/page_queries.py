@@ -31,7 +31,7 @@ from app.database.columns import Id, Moment
 from app.database.session import AnySelect, Prepared, session
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import read
-from app.tickets.models import Ticket, TicketWatcher
+from app.tickets.models import Ticket, TicketMute, TicketWatcher
 from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
 from app.tickets.watchers import watcher_json
@@ -140,13 +140,17 @@ def _sources(rows: Iterable[Any]) -> list[Backlink]:
 
 @dataclass(frozen=True, slots=True)
 class TicketPageData:
-    """A ticket with its project, all labels of the project by name, watchers and backlinks."""
+    """A ticket with its project, all labels of the project by name, watchers and backlinks.
+
+    Whether the reader muted it is theirs alone.
+    """
 
     ticket: dict[str, Any]
     project: dict[str, str]
     labels: list[dict[str, str]]
     watchers: list[dict[str, Any]]
     sources: list[Backlink]
+    is_muted: bool
 
 
 _SUBJECT = Prepared(
@@ -177,11 +181,12 @@ def subject(actor: Actor, reference: str) -> TicketPageData:
             if user.kind == "watcher"
         ],
         sources=_sources(related),
+        is_muted=any(row.kind == "mute" for row in related),
     )
 
 
 def _related() -> Prepared:
-    """The project's labels, the ticket's watchers and its backlinks."""
+    """The project's labels, the ticket's watchers and backlinks, and the reader's mute."""
     labels = select(
         literal("label").label("kind"),
         Label.id,
@@ -204,7 +209,19 @@ def _related() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
     )
-    rows = union_all(labels, watchers, *_backlinks())
+    mute = select(
+        literal("mute"),
+        TicketMute.user_id,
+        literal(""),
+        literal(""),
+        literal(""),
+        TicketMute.created_at,
+        literal(""),
+    ).where(
+        TicketMute.ticket_id == bindparam("ticket_id", type_=Id()),
+        TicketMute.user_id == bindparam("user_id", type_=Id()),
+    )
+    rows = union_all(labels, watchers, mute, *_backlinks())
     columns = rows.selected_columns
     return Prepared(rows.order_by(columns.kind, columns.position, columns.id))
 

@@ -11,6 +11,7 @@ from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.database.session import Prepared
+from app.projects.models import Label
 from app.tickets.comments import comment_json
 from app.tickets.models import Comment, Ticket
 
@@ -143,12 +144,13 @@ _NAMES = Prepared(
     select(User.id, User.display_name.label("name"))
     .where(User.id.in_(bindparam("ids", expanding=True)))
     .union_all(
-        select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(bindparam("ids", expanding=True)))
+        select(Ticket.id, Ticket.display_id).where(Ticket.id.in_(bindparam("ids", expanding=True))),
+        select(Label.id, Label.name).where(Label.id.in_(bindparam("ids", expanding=True))),
     )
 )
 
 
 def names_of(identifiers: Iterable[str]) -> dict[str, str]:
-    """Display names of users and display ids of tickets, by id."""
+    """Names of users and labels, and display ids of tickets, by id."""
     ids = list(identifiers)
     return {row.id: row.name for row in _NAMES.all(ids=ids)} if ids else {}

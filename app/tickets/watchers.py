@@ -1,8 +1,10 @@
-"""Watchers: users who follow a ticket."""
+"""Watchers: users who follow a ticket. Mutes: people who keep it out of their inbox."""
 
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from app.accounts import user_refs
 from app.accounts.builders import UserSummary, user_summary
@@ -13,9 +15,9 @@ from app.core.clock import iso, now_ms
 from app.core.errors import Forbidden, NotFound
 from app.core.ids import as_uuid
 from app.database.pagination import Page, page
-from app.database.session import session
+from app.database.session import savepoint, session
 from app.tickets import loaders
-from app.tickets.models import Ticket, TicketWatcher
+from app.tickets.models import Ticket, TicketMute, TicketWatcher
 
 
 def watcher_json(user: UserSummary, created_at: int) -> dict[str, Any]:
@@ -85,6 +87,8 @@ def add_watcher(
         )
         target = loaders.target(ticket)
         record(actor, "ticket.watcher_added", target, user_id=user.id, username=user.username)
+    if not actor.is_bot and user.id == actor.user_id:
+        _delete_mute(actor, ticket.id)
     row = session.execute(_rows(ticket.id).where(TicketWatcher.user_id == user.id)).one()
     return ticket, _json(row), is_new
 
@@ -106,3 +110,25 @@ def remove_watcher(actor: Actor, reference: str, user_id: str) -> None:
     )
     target = loaders.target(ticket)
     record(actor, "ticket.watcher_removed", target, user_id=user.id, username=user.username)
+
+
+@operation(Access.HUMAN)
+def mute(actor: Actor, reference: str) -> None:
+    """Keep the ticket out of the person's inbox. Nobody else sees it, so it records no event."""
+    ticket = loaders.visible(actor, reference)
+    if session.get(TicketMute, (ticket.id, actor.id)) is None:
+        with suppress(IntegrityError), savepoint():
+            # Another tab of the same person may insert the row first.
+            session.add(TicketMute(ticket_id=ticket.id, user_id=actor.id, created_at=now_ms()))
+
+
+@operation(Access.HUMAN)
+def unmute(actor: Actor, reference: str) -> None:
+    """Let the ticket into the person's inbox again."""
+    _delete_mute(actor, loaders.visible(actor, reference).id)
+
+
+def _delete_mute(actor: Actor, ticket_id: str) -> None:
+    session.execute(
+        delete(TicketMute).where(TicketMute.ticket_id == ticket_id, TicketMute.user_id == actor.id)
+    )

@@ -1,12 +1,13 @@
 """The pages of undo: one click, or a confirmation if something changed since."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response, request
 from sqlalchemy import select
 
-from app.activity.sentences import sentence
+from app.activity.sentences import as_mapping, in_words
 from app.core.errors import Conflict, DomainError, Forbidden, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import reading, session
@@ -14,7 +15,6 @@ from app.projects.models import WorkflowState
 from app.text.diff import Diff, compare
 from app.tickets import stream_queries
 from app.tickets.fields import FIELDS
-from app.tickets.models import Ticket
 from app.undo import service
 from app.undo.plans import SINCE, Difference
 from app.undo.service import Ending, RequestOutcome, UndoOutcome
@@ -86,9 +86,8 @@ def _refused(event_id: str, error: DomainError, back: str) -> Response:
 def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
     event = outcome.event
     with reading():
-        ticket = session.get(Ticket, event.ticket_id) if event.ticket_id else None
+        (said,) = in_words([as_mapping(event)])
         choices = _choices(outcome.differences)
-    display_id = ticket.display_id if ticket else None
     response = page(
         "audit/undo.html",
         block="sheet",
@@ -96,7 +95,7 @@ def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
         event=event,
         choices=choices,
         since=next((one.now for one in outcome.differences if one.field == SINCE), 0),
-        sentence=sentence(event.event_type, event.payload, display_id),
+        sentence=said["sentence"],
         back=back,
     )
     if is_htmx():
@@ -148,7 +147,7 @@ def undo_request(request_id: str) -> Response:
     if request.form.get("straight") and outcome.is_whole:
         return go(back)
     with reading():
-        rows = [_row(one) for one in (*outcome.undone, *outcome.skipped)]
+        rows = _rows([*outcome.undone, *outcome.skipped])
     return page(
         "audit/undone.html",
         undone=rows[: len(outcome.undone)],
@@ -158,14 +157,15 @@ def undo_request(request_id: str) -> Response:
     )
 
 
-def _row(outcome: UndoOutcome) -> dict[str, Any]:
-    event = outcome.event
-    ticket = session.get(Ticket, event.ticket_id) if event.ticket_id else None
-    display_id = ticket.display_id if ticket else None
-    return {
-        "id": event.id,
-        "display_id": display_id,
-        "sentence": sentence(event.event_type, event.payload, display_id),
-        "why": WHY.get(outcome.ending, outcome.message),
-        "may_ask": outcome.ending is Ending.CHANGED_SINCE,
-    }
+def _rows(outcomes: Sequence[UndoOutcome]) -> list[dict[str, Any]]:
+    events = in_words(as_mapping(outcome.event) for outcome in outcomes)
+    return [
+        {
+            "id": outcome.event.id,
+            "display_id": event["display_id"],
+            "sentence": event["sentence"],
+            "why": WHY.get(outcome.ending, outcome.message),
+            "may_ask": outcome.ending is Ending.CHANGED_SINCE,
+        }
+        for outcome, event in zip(outcomes, events, strict=True)
+    ]

@@ -13,3 +13,5 @@ watchPage();
 watchDialogs();
 watchKeys();
 watchPalette();
+// Notifications are asked for by browsers in which they were turned on.
+if (localStorage.getItem("notify")) import("./notify.js");

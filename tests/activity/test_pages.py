@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.activity.sentences import NOTHING_SAID, SENTENCES, sentence
+from app.activity.sentences import NOTHING_SAID, OF_TICKETS, SENTENCES, sentence
 from app.audit.catalogue import EVENTS
 from tests.support.agent import Agent
 from tests.support.story import make_ticket, ok
@@ -25,9 +25,16 @@ def browser(cast):
 
 
 def test_every_event_type_has_its_sentence():
-    assert set(SENTENCES) == set(EVENTS)
+    assert set(SENTENCES) == {name for name in EVENTS if not name.startswith(OF_TICKETS)}
     for name, kind in EVENTS.items():
-        said = sentence(name, dict.fromkeys(kind.payload, "x"), "OPS-1")
+        payload = dict.fromkeys(kind.payload, "x")
+        if "changes" in payload:
+            payload["changes"] = {"body": {"from": "x", "to": "y"}}
+        if "type" in payload:
+            payload["type"] = "blocks"
+        event = {"event_type": name, "payload": payload, "ticket_id": "x", "actor": None}
+        said = sentence(event, {}, "OPS-1")
+        assert name.replace(".", " ").replace("_", " ") != said
         assert NOTHING_SAID not in said, name
         assert "{" not in said, name
 

@@ -47,6 +47,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
         wiki_pages.new wiki_pages.preview inbox_pages.inbox inbox_pages.read_all
         inbox_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
+        inbox_pages.newest accounts_pages.save_inbox
         welcome_pages.add_person welcome_pages.bot welcome_pages.make_bot
         welcome_pages.load_sample welcome_pages.remove_sample tickets_pages.bar
         accounts_pages.password accounts_pages.session_list accounts_pages.end_others
@@ -77,7 +78,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.pick tickets_pages.remove_relation tickets_pages.restore
         tickets_pages.save_field tickets_pages.short_address tickets_pages.show
         tickets_pages.show_change tickets_pages.show_parts tickets_pages.states_to_move_to
-        tickets_pages.watch
+        tickets_pages.watch tickets_pages.mute inbox_pages.unread_ticket
     """),
     "comment": (ON_TICKET, """
         tickets_pages.comment_history tickets_pages.confirm_delete_comment
@@ -142,6 +143,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST tickets_pages.restore": {"deleted": "ok"},
     # What happened to a ticket before it was deleted can be put aside.
     "POST inbox_pages.read_ticket": {"deleted": "ok", "dead": "ok"},
+    "POST inbox_pages.unread_ticket": {"deleted": "ok", "dead": "ok"},
     # Only its author edits a comment.
     "GET tickets_pages.edit_comment": NOT_MINE,
     "POST tickets_pages.save_comment": NOT_MINE,

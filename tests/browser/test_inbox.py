@@ -16,14 +16,89 @@ def test_the_inbox_by_keyboard(wide, seeded):
     wide.page.wait_for_url("**/inbox")
     wide.press("j")
     assert "Second news" in wide.focused()
-    wide.press("j", "k", "Tab")
+    wide.press("e")
+    expect(wide.page.locator("#news-DEMO-8 [data-mark=unread]")).to_be_visible()
+    expect(wide.page.locator(".inbox-count")).to_have_text("2")
+    assert "First news" in wide.focused()
+    wide.press("k", "u")
+    expect(wide.page.locator("#news-DEMO-8 [data-mark=read]")).to_be_visible()
+    expect(wide.page.locator(".inbox-count")).to_have_text("3")
+    assert "Second news" in wide.focused()
+    wide.press("Tab")
     assert "Mark DEMO-8 read" in wide.focused()
     wide.press("Enter")
-    expect(wide.page.locator(".news")).to_have_count(2)
-    expect(wide.page.locator(".inbox-count")).to_have_text("2")
-    wide.press("j", "Enter")
+    expect(wide.page.locator("#news-DEMO-8 [data-mark=unread]")).to_be_visible()
+    assert "Mark DEMO-8 unread" in wide.focused()
+    # Whoever opens a ticket has read its news.
+    wide.press("j", "j", "Enter")
     wide.page.wait_for_url("**/tickets/DEMO-7")
+    expect(wide.page.locator(".inbox-count")).to_have_text("1")
     wide.page.go_back()
+    expect(wide.page.locator(".news")).to_have_count(1)
     wide.page.get_by_role("button", name="Mark all read").click()
     expect(wide.page.get_by_role("heading", name="All read")).to_be_visible()
     expect(wide.page.locator(".inbox-count")).to_have_count(0)
+    wide.page.get_by_role("link", name="All", exact=True).click()
+    expect(wide.page.locator(".news")).to_have_count(3)
+
+
+def test_a_question_is_unfolded_and_replied_to(wide, seeded):
+    reference = seeded.ticket("A question", assignee_user_id=seeded.ids["ada"])
+    body = {"body": "Which one?\n\n" + "\n".join(f"- {number}" for number in range(30))}
+    seeded.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
+    for user in (None, seeded.ids["ada"]):
+        change = {"assignee_user_id": user}
+        seeded.call("PATCH", f"/tickets/{reference}", change, as_bot=True)
+    wide.go("/")
+    need = wide.page.locator(f"#need-{reference}")
+    said = need.locator(".question > .markdown")
+    folded = said.bounding_box()["height"]
+    need.get_by_text("Show all").click()
+    assert said.bounding_box()["height"] > 2 * folded
+    need.get_by_text("Show less").click()
+    assert said.bounding_box()["height"] == folded
+    need.get_by_label(f"Reply on {reference}").fill("The second.")
+    wide.press("Control+Enter")
+    expect(need).to_have_count(0)
+    assert seeded.call("GET", f"/tickets/{reference}")["assignee"]["type"] == "bot"
+
+
+def test_muting_by_a_click(wide, seeded):
+    wide.go("/tickets/DEMO-2")
+    wide.page.get_by_role("button", name="Mute", exact=True).click()
+    expect(wide.page.locator("#watchers")).to_contain_text("You muted this")
+    wide.page.get_by_role("button", name="Unmute").click()
+    expect(wide.page.locator("#watchers")).not_to_contain_text("You muted this")
+
+
+def test_notifications_are_turned_on_for_a_browser(wide, seeded):
+    wide.page.context.grant_permissions(["notifications"], origin=wide.base)
+    wide.page.add_init_script("""
+        window.shown = [];
+        window.Notification = class {
+          static permission = "granted";
+          static requestPermission = async () => "granted";
+          constructor(title, { body }) { window.shown.push([title, body]); }
+        };
+        document.hasFocus = () => false;
+    """)
+    wide.page.clock.install()
+    wide.go("/inbox")
+    wide.page.get_by_role("button", name="Turn on notifications").click()
+    expect(wide.page.get_by_role("button", name="Turn off notifications")).to_be_visible()
+    reference = seeded.ticket("Held", assignee_user_id=seeded.ids["ada"])
+    seeded.call("POST", f"/tickets/{reference}/comments", {"body": "Done."}, as_bot=True)
+    # Any page asks for it.
+    wide.go("/projects")
+    for _ in range(20):
+        wide.page.clock.run_for(61_000)
+        if wide.page.evaluate("window.shown.length"):
+            break
+        # Its script comes after the page.
+        wide.page.wait_for_timeout(200)
+    title, body = wide.page.evaluate("window.shown[0]")
+    assert title.endswith(f"commented on {reference}")
+    assert body == "Held"
+    wide.go("/inbox")
+    wide.page.get_by_role("button", name="Turn off notifications").click()
+    assert wide.page.evaluate("localStorage.getItem('notify')") is None

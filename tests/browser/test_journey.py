@@ -60,7 +60,7 @@ def test_setup_to_a_worked_ticket(browser, fresh):
     page.click("#edit-priority")
     page.click(".option:has-text('High')")
     expect(page.locator("#edit-priority")).to_contain_text("High")
-    expect(page.locator("#thread")).to_contain_text("changed the priority from medium to high")
+    expect(page.locator("#thread")).to_contain_text("raised the priority to high")
 
     page.fill("#comment-body", "Round or square?")
     page.click("#composer button[type=submit]")

@@ -23,9 +23,9 @@ def choose(wide, field: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("field", "option", "event"),
     [
-        ("state", "In review", "moved this from Backlog to In review"),
+        ("state", "In review", "moved from Backlog to In review"),
         ("assignee", "bot-dev-1", "assigned this to bot-dev-1"),
-        ("priority", "Urgent", "changed the priority from medium to urgent"),
+        ("priority", "Urgent", "raised the priority to urgent"),
     ],
 )
 def test_an_option_is_saved_with_one_click(ticket, field, option, event):

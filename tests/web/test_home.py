@@ -21,7 +21,7 @@ def test_a_mention_waits_until_it_is_answered(ada, cast, ticket):
     assert "Needs you 1" in text
     assert "Smith bot mentioned you" in text
     assert "Which one, @ada? The first." in text
-    assert "Answer and hand back" not in text
+    assert "Reply and hand back" not in text
     say(cast.ada, ticket, "The second.")
     assert "Needs you" not in text_of(ada.get(HERE))
 
@@ -55,6 +55,40 @@ def test_a_ticket_handed_over_is_answered_and_handed_back(ada, cast, ticket):
     # Once more: it is no longer ada's to give.
     assert ada.post(f"/tickets/{ticket['display_id']}/hand-back", **answer).status_code == 409
     assert cast.ada.get(f"{address}/comments").json["data"][-1] == said
+
+
+def test_a_hand_over_shows_the_question(ada, cast, ticket):
+    address = f"/tickets/{ticket['id']}"
+    say(cast.smith, ticket, "First thoughts")
+    say(cast.bo, ticket, "No question")
+    say(cast.smith, ticket, "Which **one**?" + "\n\nMore" * 20)
+    cast.smith.patch(address, {"assignee_user_id": cast.ada.user_id})
+    say(cast.smith, ticket, "Said later")
+    page = ada.get(HERE)
+    shown = page.text.split('class="question')[1].split("</div>")[0]
+    assert "<strong>one</strong>" in shown
+    text = text_of(page)
+    for other in ("First thoughts", "No question", "Said later"):
+        assert other not in text
+    assert "Show all" in text
+    # A mention that came since is the question; the ticket is handed back all the same.
+    say(cast.smith, ticket, "@ada, the <i>second</i>?")
+    text = text_of(ada.get(HERE))
+    assert "@ada, the &lt;i&gt;second&lt;/i&gt;?" in text
+    assert "Smith bot handed this to you" in text
+    assert "Reply and hand back" in text
+    assert "Show all" not in text
+    # What a person says does not hide what the bot waits for.
+    say(cast.bo, ticket, "@ada, look")
+    text = text_of(ada.get(HERE))
+    assert "Reply and hand back OPEN-1 to Smith" in text
+
+
+def test_a_hand_over_without_a_question_is_shown(ada, cast, ticket):
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.ada.user_id})
+    page = ada.get(HERE)
+    assert "Reply and hand back" in text_of(page)
+    assert 'class="question' not in page.text
 
 
 def test_an_answer_that_is_refused_is_kept(ada, cast, ticket):

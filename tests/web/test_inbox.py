@@ -21,7 +21,13 @@ def watched(cast, ticket):
 
 def newest(page, reference):
     """The event up to which the form of this ticket marks it read."""
-    return re.search(rf'action="/inbox/{reference}/read".*?value="([^"]+)"', page.text)[1]
+    return form_of(page, reference, "read")["event_id"]
+
+
+def form_of(page, reference, mark):
+    """What the form of this ticket sends, which marks it read or unread."""
+    start = page.text.split(f'action="/inbox/{reference}/{mark}"')[1]
+    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', start.split("</form>")[0]))
 
 
 def count(ada):
@@ -38,7 +44,7 @@ def test_what_others_did_is_told_by_ticket(ada, cast, watched):
     cast.smith.patch(f"/tickets/{watched['id']}", {"priority": "low"})
     text = text_of(ada.get(HERE))
     assert text.count("A &lt;i&gt;ticket&lt;/i&gt;") == 1
-    order = ["Smith bot changed OPEN-1", "Two &lt;b&gt;", "Smith bot commented on OPEN-1", "One"]
+    order = ["Smith bot lowered the priority to low", "Two &lt;b&gt;", "Smith bot commented", "One"]
     assert [text.index(words) for words in order] == sorted(text.index(words) for words in order)
     assert "Mine" not in text
     assert count(ada) == "1"
@@ -71,20 +77,56 @@ def test_a_ticket_is_read_up_to_what_was_shown(ada, cast, watched):
     text = text_of(ada.get(HERE))
     assert "One" not in text
     assert "Two" in text
-    gone = ada.post("/inbox/OPEN-1/read", event_id=newest(ada.get(HERE), "OPEN-1"), htmx=True)
-    # With a script the entry goes, and the header follows.
-    assert 'hx-swap-oob="innerHTML:.standing"' in gone.text
-    assert "news on 1 ticket<" in gone.text
+    form = form_of(ada.get(HERE), "OPEN-1", "read")
+    marked = ada.post("/inbox/OPEN-1/read", htmx=True, **form)
+    # With a script the entry stays, so that it can be marked unread, and the header follows.
+    assert 'action="/inbox/OPEN-1/unread"' in marked.text
+    assert 'hx-swap-oob="innerHTML:.standing"' in marked.text
+    assert "news on 1 ticket<" in marked.text
     text = text_of(ada.get(HERE))
     assert "Two" not in text
     assert other["title"] in text
 
 
+def test_what_was_read_is_marked_unread_again(ada, cast, watched):
+    say(cast.smith, watched, "One")
+    say(cast.smith, watched, "Two")
+    form = form_of(ada.get(HERE), "OPEN-1", "read")
+    again = ada.post("/inbox/OPEN-1/read", htmx=True, **form)
+    assert "All read" in ada.get(HERE).text
+    back = ada.post("/inbox/OPEN-1/unread", htmx=True, **form_of(again, "OPEN-1", "unread"))
+    assert 'action="/inbox/OPEN-1/read"' in back.text
+    assert "news on 1 ticket<" in back.text
+    text = text_of(ada.get(HERE))
+    assert ("One" in text, "Two" in text) == (True, True)
+    # It is news to nobody else.
+    assert count(ada) == "1"
+    for wrong in ("", "x"):
+        assert ada.post("/inbox/OPEN-1/unread", oldest=wrong).status_code == 422
+
+
+def test_all_shows_what_is_read_too(ada, cast, watched):
+    say(cast.smith, watched, "One")
+    say(cast.smith, watched, "Two")
+    ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
+    assert "OPEN-1" not in text_of(ada.get(HERE))
+    page = ada.get(f"{HERE}?show=all")
+    assert "One" in text_of(page)
+    # Without a script one comes back here; the newest event is what becomes unread.
+    form = form_of(page, "OPEN-1", "unread")
+    assert ada.post("/inbox/OPEN-1/unread", **form).location == f"{HERE}?show=all"
+    text = text_of(ada.get(HERE))
+    assert ("One" in text, "Two" in text) == (False, True)
+    # What was set back is read with all the rest.
+    ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
+    assert "All read" in ada.get(HERE).text
+    assert count(ada) == ""
+
+
 def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
     say(cast.smith, watched, "One")
-    page = ada.get(HERE)
+    shown = newest(ada.get(HERE), "OPEN-1")
     say(cast.smith, watched, "Two")
-    shown = newest(page, "OPEN-1")
     assert ada.post("/inbox/read", event_id=shown).location == HERE
     text = text_of(ada.get(HERE))
     assert ("One" in text, "Two" in text) == (False, True)
@@ -100,24 +142,27 @@ def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
 
 
 def test_pages_go_on_by_key(ada, cast, watched, monkeypatch):
-    monkeypatch.setattr(pages, "ROWS", 2)
-    for body in ("One", "Two", "Three"):
-        say(cast.smith, watched, body)
+    monkeypatch.setattr(pages, "TICKETS", 1)
+    other = make_ticket(cast.bo, cast.open_project, "Other", assignee_user_id=cast.ada.user_id)
+    say(cast.smith, watched, "One")
     first = ada.get(HERE)
-    assert ("Three" in first.text, "One" in text_of(first)) == (True, False)
+    assert ("One" in text_of(first), other["title"] in text_of(first)) == (True, False)
     older = ada.get(re.search(r'href="(/inbox\?cursor=[^"]+)">Older', first.text)[1])
-    assert "One" in text_of(older)
+    assert ("One" in text_of(older), other["title"] in text_of(older)) == (False, True)
     assert "Mark these and older read" in older.text
+    assert "Older</a>" not in older.text
     assert ada.get("/inbox?cursor=x").location == HERE
 
 
 def test_much_news_is_counted_so_far(ada, cast, watched, monkeypatch):
     monkeypatch.setattr(service, "COUNTED", 1)
-    monkeypatch.setattr(pages, "SHOWN", 2)
+    monkeypatch.setattr(service, "SHOWN", 2)
     for body in ("One", "Two", "Three"):
         say(cast.smith, watched, body)
     assert count(ada) == "99+"
-    assert "and 1 more before" in text_of(ada.get(HERE))
+    text = text_of(ada.get(HERE))
+    assert "and 1 more before" in text
+    assert ("One" in text, "Two" in text) == (False, True)
 
 
 def test_old_news_is_lost_from_sight(ada, cast, watched, monkeypatch):
@@ -141,3 +186,39 @@ def test_the_header_costs_a_page_nothing_and_itself_little(ada, cast, watched):
     with ada.statements() as seen:
         ada.get("/standing", htmx=True)
     assert len(seen) <= 5, seen
+
+
+def test_what_changed_is_said_in_words(ada, cast, watched):
+    other = make_ticket(cast.ada, cast.open_project, "Epic", type="epic")
+    states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+    label = ok(cast.bo.post(f"/projects/{cast.open_project}/labels", {"name": "ui"}), 201)
+    path = f"/tickets/{watched['id']}"
+    changes = (
+        ({"priority": "urgent"}, "raised the priority to urgent"),
+        ({"priority": "high"}, "lowered the priority to high"),
+        ({"label_ids": [label["id"]]}, "added the label ui"),
+        ({"due_date": "2026-12-24"}, "set the due date to 24 Dec"),
+        ({"parent_ticket_id": other["id"]}, f"changed the parent to {other['display_id']}"),
+        ({"assignee_user_id": cast.ada.user_id}, "assigned this to you"),
+    )
+    for change, words in changes:
+        cast.bo.patch(path, change)
+        assert f"Bo {words}" in text_of(ada.get(HERE))
+    cast.bo.post(f"{path}/transition", {"state_id": states[1]["id"]})
+    assert "Bo moved from Backlog to To do" in text_of(ada.get(HERE))
+
+
+def test_a_browser_asks_for_the_newest(ada, cast, watched):
+    start = re.search(r'data-latest="([^"]+)"', ada.get(HERE).text)[1]
+    assert ada.get(f"/inbox/newest?after={start}").status_code == 204
+    cast.smith.patch(f"/tickets/{watched['id']}", {"priority": "low"})
+    news = ada.get(f"/inbox/newest?after={start}").json
+    assert news["title"] == "Smith lowered the priority of OPEN-1 to low"
+    assert news["body"] == watched["title"]
+    assert news["address"] == "/tickets/OPEN-1"
+    assert ada.get(f"/inbox/newest?after={news['id']}").status_code == 204
+    say(cast.smith, watched, "@ada?")
+    assert ada.get("/inbox/newest?after=x").json["title"] == "Smith mentioned you on OPEN-1"
+    # What is read is no news.
+    ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
+    assert ada.get(f"/inbox/newest?after={start}").status_code == 204

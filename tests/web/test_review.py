@@ -43,7 +43,7 @@ def test_what_a_bot_did_is_grouped_by_request_with_its_texts(ada, cast, path):
     text = text_of(page)
     assert page.text.count('class="panel call"') == 6
     assert "Assigned it to Smith" in text
-    assert "Changed the priority from medium to low" in text
+    assert "Lowered the priority to low" in text
     assert "Said by &lt;b&gt;the bot&lt;/b&gt;." in text
     assert "<del>Old</del>" in page.text
     assert "<ins>New</ins>" in page.text
@@ -60,11 +60,11 @@ def test_looks_good_moves_the_readers_own_marker(ada, cast, path):
     assert "Nothing new" in text_of(ada.get(HERE))
     cast.smith.patch(path, {"priority": "high"})
     text = text_of(ada.get(HERE))
-    assert "from low to high" in text
+    assert "Raised the priority to high" in text
     assert "from medium to low" not in text
     # Bo has not looked.
     bo = cast.bo.client.get(HERE, headers={"Accept": "text/html"})
-    assert "from medium to low" in text_of(bo)
+    assert "Lowered the priority to low" in text_of(bo)
 
 
 def test_the_marker_never_moves_back(app, cast):

@@ -29,7 +29,7 @@ def test_what_others_did_comes_with_the_fields_that_changed(ada, cast, path):
     cast.bo.post(f"{path}/comments", {"body": "From Bo."})
     page = ada.get(address, htmx=True)
     assert page.status_code == 200
-    assert "changed the priority from medium to urgent" in page.text
+    assert "raised the priority to urgent" in page.text
     assert "From Bo." in page.text
     assert 'id="fact-priority" hx-swap-oob="true" data-by="Smith"' in page.text
     assert 'id="fact-title"' not in page.text
@@ -43,7 +43,7 @@ def test_the_news_keep_to_the_part_that_is_shown(ada, cast, path):
     address = live(ada).replace("show=all", "show=comments")
     cast.smith.patch(path, {"priority": "urgent"})
     page = ada.get(address, htmx=True)
-    assert "changed the priority" not in page.text
+    assert "raised the priority" not in page.text
     assert 'id="fact-priority"' in page.text
 
 

@@ -8,7 +8,8 @@ from sqlalchemy import select
 from app.accounts import user_refs
 from app.accounts.builders import bot_json
 from app.activity import bot_activity
-from app.activity.pages.log import pages, rows
+from app.activity.pages.log import pages
+from app.activity.sentences import in_words
 from app.bots import service as bots
 from app.bots.pages import load_allowlist
 from app.bots.rules import keys_of, may_do
@@ -92,7 +93,7 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         work = bot_activity.work_of(actor(), user.id)
         projects = offered_projects()
         tested = bot_activity.test_access(actor(), user.id, reference) if reference else None
-        writes, refused = rows(work.writes), rows(work.refused)
+        writes, refused = in_words(work.writes), in_words(work.refused)
     keys = keys_of(bot["project_ids"], projects)
     return page(
         "bots/show.html",

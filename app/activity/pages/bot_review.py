@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from flask import Response, request
 
 from app.activity import bot_review
 from app.activity.bot_review import References, Review
 from app.activity.pages.log import pages
-from app.activity.sentences import sentence
+from app.activity.sentences import as_mapping, sentence
 from app.audit.catalogue import may_be_undone
 from app.audit.models import AuditEvent
 from app.database.session import reading
@@ -20,9 +19,6 @@ from app.tickets.pages import feed
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of
-
-# Event types whose sentences come from the feed of a ticket.
-OF_TICKETS = ("ticket.", "comment.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +63,9 @@ class ReviewedCall:
 def review(username: str) -> Response:
     with reading():
         content = bot_review.review(actor(), username)
-        mentioned = feed.mentioned([_mapping(event) for event in content.events])
+        mentioned = feed.mentioned([as_mapping(event) for event in content.events])
         names = stream_queries.names_of(mentioned)
-        calls = _calls(content, names | content.references.labels)
+        calls = _calls(content, names)
     return page(
         "bots/review.html",
         bot=content.bot,
@@ -90,10 +86,6 @@ def approve(username: str) -> Response:
     event_id = request.form.get("event_id", "")
     write(lambda person: bot_review.mark_reviewed(person, username, event_id))
     return go(f"/bots/{username}/review")
-
-
-def _mapping(event: AuditEvent) -> dict[str, Any]:
-    return {"event_type": event.event_type, "payload": event.payload, "actor": None}
 
 
 def _calls(content: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
@@ -132,11 +124,8 @@ def _subject(event: AuditEvent, references: References) -> ReviewedSubject:
 
 
 def _change(event: AuditEvent, references: References, names: Mapping[str, str]) -> ReviewedChange:
-    if event.event_type.startswith(OF_TICKETS):
-        words = feed.sentence(_mapping(event), event.ticket_id or "", names)
-        words = words.replace("this ticket", "it").replace(" this ", " it ")
-    else:
-        words = sentence(event.event_type, event.payload, None)
+    words = sentence(as_mapping(event), names)
+    words = words.replace("this ticket", "it").replace(" this ", " it ")
     is_undone = event.id in references.undone
     return ReviewedChange(
         id=event.id,

@@ -1,7 +1,7 @@
 """The pages of the audit log and of the tool log: filters, rows, single events, an export."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.accounts import user_refs
 from app.accounts.models import User
 from app.activity import bot_review, service
-from app.activity.sentences import sentence
+from app.activity.sentences import in_words
 from app.activity.service import ERROR, OK
 from app.audit.catalogue import EVENTS, Category, may_be_undone
 from app.audit.models import AuditEvent, ToolInvocation
@@ -26,7 +26,6 @@ from app.core.lanes import Lane, require
 from app.database.session import reading, session
 from app.projects.models import Project
 from app.tickets.models import Ticket
-from app.tickets.stream_queries import names_of
 from app.web.downloads import line, streamed
 from app.web.guard import actor
 from app.web.render import go, html, page, render
@@ -79,7 +78,7 @@ def index() -> Response:
         except InvalidField:
             # The cursor is broken: start at the first page.
             return go(address("/audit", filters))
-        events = rows(listed.data)
+        events = in_words(listed.data)
     return page(
         "audit/index.html",
         block="results",
@@ -163,25 +162,10 @@ def _uuid(sent: str) -> str:
     return as_uuid(sent) or NO_ID
 
 
-def rows(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Events with their sentences and the display ids of their tickets."""
-    display_ids = names_of({event["ticket_id"] for event in events} - {None})
-    return [
-        {
-            **event,
-            "display_id": display_ids.get(event["ticket_id"]),
-            "sentence": sentence(
-                event["event_type"], event["payload"], display_ids.get(event["ticket_id"])
-            ),
-        }
-        for event in events
-    ]
-
-
 @pages.get("/audit/events/<event_id>")
 def show_event(event_id: str) -> Response:
     with reading():
-        (event,) = rows([service.get_event(actor(), event_id)])
+        (event,) = in_words([service.get_event(actor(), event_id)])
         is_undone = bool(bot_review.undone_of([session.get_one(AuditEvent, event["id"])]))
     reader = actor().user_id
     changes = event["payload"].get("changes")
@@ -218,7 +202,7 @@ def _batches(reader: Actor, arguments: dict[str, Any], *, with_sentences: bool) 
     for _ in range(EXPORTED // BATCH):
         with reading():
             listed = service.list_events(reader, limit=BATCH, cursor=cursor, **arguments)
-            events = rows(listed.data) if with_sentences else listed.data
+            events = in_words(listed.data) if with_sentences else listed.data
         yield events
         cursor = listed.next_cursor
         if cursor is None:

@@ -10,7 +10,8 @@ from app.accounts import personal, user_refs
 from app.accounts.builders import UserSummary
 from app.accounts.models import User, UserType
 from app.accounts.users import with_tokens
-from app.activity.pages.log import ROWS, address, pages, rows
+from app.activity.pages.log import ROWS, address, pages
+from app.activity.sentences import in_words
 from app.activity.service import list_project_activity
 from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
@@ -68,7 +69,7 @@ def show_project(key: str) -> Response:
     with reading():
         project = visible_by_key(actor(), key)
         content = overview(actor(), project)
-        events = rows(content.events)
+        events = in_words(content.events)
         description = laid_out({"description": project.description}, project.id, project.key)
     return page(
         "projects/show.html",
@@ -92,7 +93,7 @@ def activity(key: str) -> Response:
         except InvalidField:
             # The cursor is broken: start at the first page.
             return go(here)
-        events = rows(listed.data)
+        events = in_words(listed.data)
     return page(
         "projects/activity.html",
         project=project,

@@ -14,7 +14,7 @@ from app.tickets.pages import show
 from app.tickets.pages.blueprint import pages, ticket_page, user_options
 from app.tickets.pages.feed import RELATION_WORDS
 from app.web.forms import Form, create, submit
-from app.web.guard import actor
+from app.web.guard import actor, write
 from app.web.render import go, html, is_htmx
 
 
@@ -52,6 +52,19 @@ def watch(reference: str) -> Response:
         )
         content += show.new_events(subject)
     return html(content, 422 if form.errors else 200)
+
+
+@pages.post("/tickets/<reference>/mute")
+def mute(reference: str) -> Response:
+    """Keep the ticket out of the reader's inbox, or let it in again."""
+    is_muted = request.form.get("mute") != "no"
+    work = watchers.mute if is_muted else watchers.unmute
+    write(lambda present: work(present, reference))
+    if not is_htmx():
+        return go(f"/tickets/{reference}")
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        return html(show.fragment("tickets/_watchers.html", subject, **show.watchers_of(subject)))
 
 
 # Reversed, so that a word of both directions means the outgoing one.

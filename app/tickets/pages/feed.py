@@ -1,9 +1,14 @@
-"""Events of tickets as sentences, and the words for relations."""
+"""Events of tickets in words, for every page that shows them, and the words for relations.
+
+A sentence follows the name of its actor. On a list of several tickets it names its ticket; beside
+the ticket itself it does not.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.tickets.fields import UPDATED
+from app.tickets.models import Priority
 from app.web.filters import day
 
 RELATION_WORDS = {
@@ -14,16 +19,15 @@ RELATION_WORDS = {
     ("duplicates", True): "duplicates",
     ("duplicates", False): "is duplicated by",
 }
+# In braces: the ticket, and the words "on" and the ticket.
 PLAIN = {
-    "ticket.created": "created this ticket",
-    "ticket.deleted": "deleted this ticket",
-    "ticket.restored": "restored this ticket",
-    "ticket.watcher_added": "made {username} a watcher",
-    "ticket.watcher_removed": "stopped {username} watching",
-    "comment.created": "commented",
-    "comment.updated": "edited a comment",
-    "comment.deleted": "deleted a comment",
-    "comment.restored": "brought a deleted comment back",
+    "ticket.created": "created {ticket}",
+    "ticket.deleted": "deleted {ticket}",
+    "ticket.restored": "restored {ticket}",
+    "comment.created": "commented{on}",
+    "comment.updated": "edited a comment{on}",
+    "comment.deleted": "deleted a comment{on}",
+    "comment.restored": "restored a comment{on}",
 }
 # The order of the groups of relations on the page.
 RELATION_ORDER = ("is blocked by", "blocks", "relates to", "duplicates", "is duplicated by")
@@ -41,102 +45,154 @@ SHORT_TYPES = {
 # Fields whose values are ids of users or tickets.
 NAMED = tuple(field.name for field in UPDATED if field.is_reference)
 UNKNOWN = "someone"
+PRIORITIES = [str(priority) for priority in Priority]
 
 
-def sentence(event: Mapping[str, Any], ticket_id: str, names: Mapping[str, str]) -> str:
-    """The sentence of an event, after its actor; ``names`` has the names of mentioned ids."""
+def sentence(
+    event: Mapping[str, Any], ticket_id: str, names: Mapping[str, str], ticket: str = ""
+) -> str:
+    """The sentence of an event of a ticket, after its actor.
+
+    ``names`` has the names of mentioned ids; ``ticket`` is the display id, where it is to be said.
+    """
     kind, payload = event["event_type"], event["payload"]
-    if kind == "ticket.updated":
-        return ", ".join(_changed(payload["changes"], names)) or "changed this ticket"
-    if kind == "ticket.assigned":
-        return _assigned(payload, names)
-    if kind in ("ticket.relation_added", "ticket.relation_removed"):
-        return _relation(kind, payload, ticket_id)
-    if kind == "ticket.state_changed":
-        before = payload["from_state_name"]
-        start = f"from {before} " if before else ""
-        return f"moved this {start}to {payload['to_state_name']}"
-    if payload.get("user_id") and payload["user_id"] == (event["actor"] or {}).get("id"):
-        return "began to watch this" if kind.endswith("added") else "stopped watching this"
-    pattern = PLAIN.get(kind)
-    return pattern.format_map(payload) if pattern else kind.replace("_", " ").replace(".", " ")
+    if kind in PLAIN:
+        return _plain(kind, payload, ticket)
+    match kind:
+        case "ticket.updated":
+            words = ", ".join(_changed(payload["changes"], names, ticket))
+        case "ticket.assigned":
+            words = _assigned(payload, names, ticket)
+        case "ticket.state_changed":
+            before = _after("from", payload["from_state_name"])
+            words = f"moved{_then(ticket)}{before} to {payload['to_state_name']}"
+        case "ticket.watcher_added" | "ticket.watcher_removed":
+            words = _watched(event, ticket)
+        case "ticket.relation_added" | "ticket.relation_removed":
+            words = _relation(kind, payload, ticket_id, ticket)
+        case _:
+            words = kind.replace("_", " ").replace(".", " ")
+    return words or f"changed {_it(ticket)}"
 
 
-def _assigned(payload: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _plain(kind: str, payload: Mapping[str, Any], ticket: str) -> str:
+    # In a list, what was made or deleted has its title too.
+    titled = ticket and payload.get("title")
+    subject = f"{ticket}, {payload['title']}" if titled else ticket or "this ticket"
+    return PLAIN[kind].format(ticket=subject, on=_after("on", ticket))
+
+
+def _it(ticket: str) -> str:
+    return ticket or "this"
+
+
+def _then(value: str | None) -> str:
+    return f" {value}" if value else ""
+
+
+def _after(word: str, value: str | None) -> str:
+    return f" {word} {value}" if value else ""
+
+
+def _watched(event: Mapping[str, Any], ticket: str) -> str:
+    payload, is_added = event["payload"], event["event_type"].endswith("added")
+    if payload["user_id"] == (event["actor"] or {}).get("id"):
+        return f"{'started' if is_added else 'stopped'} watching {_it(ticket)}"
+    if is_added:
+        return f"made {payload['username']} a watcher{_after('of', ticket)}"
+    return f"stopped {payload['username']} watching {_it(ticket)}"
+
+
+def _assigned(payload: Mapping[str, Any], names: Mapping[str, str], ticket: str) -> str:
     after = names.get(payload["assignee_user_id"], payload["assignee_username"])
     before = payload["from_user_id"]
     if before is None:
-        return f"assigned this to {after}"
-    return f"changed the assignee from {names.get(before, UNKNOWN)} to {after}"
+        return f"assigned {_it(ticket)} to {after}"
+    of = _after("of", ticket)
+    return f"changed the assignee{of} from {names.get(before, UNKNOWN)} to {after}"
 
 
-def _changed(changes: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> Iterable[str]:
+def _changed(
+    changes: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], ticket: str
+) -> Iterable[str]:
     for name, change in changes.items():
         before, after = change.get("from"), change.get("to")
+        of = _after("of", ticket)
         if name == "title":
-            yield f"changed the title from “{before}” to “{after}”"
+            yield f"changed the title{of} from “{before}” to “{after}”"
         elif name == "body":
-            yield "edited the description"
+            yield f"edited the description{of}"
         elif name == "priority":
-            yield f"changed the priority from {before} to {after}"
+            yield _prioritized(before, after, of)
         elif name == "rank":
-            yield f"moved this {'up' if (after or '') < (before or '') else 'down'}"
+            yield f"moved {_it(ticket)} {'up' if (after or '') < (before or '') else 'down'}"
         elif name == "due_date":
-            yield _dated(before, after)
+            yield _dated(before, after, of)
         elif name == "assignee_user_id":
-            yield f"removed the assignee {names.get(before, '')}".rstrip() if before else "assigned"
+            yield f"removed the assignee{_then(names.get(before or ''))}{of}"
         elif name == "reporter_user_id":
-            yield f"changed the reporter to {names.get(after or '', UNKNOWN)}"
+            yield f"changed the reporter{of} to {names.get(after or '', UNKNOWN)}"
         elif name == "parent_ticket_id":
-            yield _moved_below(before, after, names)
+            yield _moved_below(before, after, names, of)
         elif name == "label_ids":
-            yield _relabelled(set(before or ()), set(after or ()), names)
+            yield _relabelled(set(before or ()), set(after or ()), names, ticket)
         else:
-            yield f"changed {name.replace('_', ' ')}"
+            yield f"changed the {name.replace('_', ' ')}{of}"
+        # The first of several changes names the ticket.
+        ticket = ""
 
 
-def _dated(before: str | None, after: str | None) -> str:
+def _prioritized(before: Any, after: Any, of: str) -> str:
+    if before in PRIORITIES and after in PRIORITIES:
+        is_raised = PRIORITIES.index(after) > PRIORITIES.index(before)
+        return f"{'raised' if is_raised else 'lowered'} the priority{of} to {after}"
+    return f"changed the priority{of} to {after}"
+
+
+def _dated(before: str | None, after: str | None, of: str) -> str:
     if not after:
-        return f"removed the due date {day(before)}" if before else "removed the due date"
+        return f"removed the due date{_then(before and day(before))}{of}"
     if not before:
-        return f"set the due date to {day(after)}"
-    return f"changed the due date from {day(before)} to {day(after)}"
+        return f"set the due date{of} to {day(after)}"
+    return f"changed the due date{of} from {day(before)} to {day(after)}"
 
 
-def _moved_below(before: str | None, after: str | None, names: Mapping[str, str]) -> str:
+def _moved_below(before: str | None, after: str | None, names: Mapping[str, str], of: str) -> str:
+    former = names.get(before or "")
     if not after:
-        return f"removed the parent {names.get(before or '', '')}".rstrip()
-    start = f"from {names[before]} " if before and before in names else ""
-    return f"changed the parent {start}to {names.get(after, 'a ticket')}"
+        return f"removed the parent{_then(former)}{of}"
+    return f"changed the parent{of}{_after('from', former)} to {names.get(after, 'a ticket')}"
 
 
-def _relabelled(before: set[str], after: set[str], names: Mapping[str, str]) -> str:
+def _relabelled(before: set[str], after: set[str], names: Mapping[str, str], ticket: str) -> str:
     parts = []
-    for verb, ids in (("added", after - before), ("removed", before - after)):
+    for verb, word, ids in (("added", "to", after - before), ("removed", "from", before - after)):
         labels = sorted(names.get(label_id, "a deleted label") for label_id in ids)
         if labels:
-            word = "label" if len(labels) == 1 else "labels"
-            parts.append(f"{verb} the {word} {', '.join(labels)}")
+            many = "label" if len(labels) == 1 else "labels"
+            parts.append(f"{verb} the {many} {', '.join(labels)}{_after(word, ticket)}")
+            ticket = ""
     return " and ".join(parts)
 
 
-def _relation(event_type: str, payload: Mapping[str, Any], ticket_id: str) -> str:
+def _relation(event_type: str, payload: Mapping[str, Any], ticket_id: str, ticket: str) -> str:
     outgoing = payload["source_ticket_id"] == ticket_id
     word = RELATION_WORDS[payload["type"], outgoing]
     other = payload["target_display_id" if outgoing else "source_display_id"]
-    if event_type.endswith("added"):
-        return f"noted that this {word} {other}"
-    return f"removed that this {word} {other}"
+    verb = "noted" if event_type.endswith("added") else "removed"
+    return f"{verb} that {_it(ticket)} {word} {other}"
 
 
 def mentioned(events: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The ids of users and tickets in the sentences of these events."""
+    """The ids of users, tickets and labels in the sentences of these events."""
     ids: set[str] = set()
     for event in events:
         payload = event["payload"]
         if event["event_type"] == "ticket.updated":
             for name in NAMED:
                 ids |= set(payload["changes"].get(name, {}).values())
+            for labels in payload["changes"].get("label_ids", {}).values():
+                ids |= set(labels or ())
         elif event["event_type"] == "ticket.assigned":
             ids |= {payload["from_user_id"], payload["assignee_user_id"]}
     return {identifier for identifier in ids if identifier}

@@ -149,6 +149,7 @@ def watchers_of(subject: TicketPageData, form: Form | None = None) -> dict[str, 
     return {
         "watchers": subject.watchers,
         "watching": any(watcher["user_id"] == actor().id for watcher in subject.watchers),
+        "muted": subject.is_muted,
         "watcher_form": form,
     }
 

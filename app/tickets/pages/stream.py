@@ -219,7 +219,6 @@ def lines(
     undone = undone_among(events)
     if names is None:
         names = stream_queries.names_of(feed.mentioned(events))
-    names = {**{label["id"]: label["name"] for label in subject.labels}, **names}
     reader = actor().user_id
     return [
         StreamLine(

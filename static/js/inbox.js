@@ -1,0 +1,38 @@
+// Serves data-behavior="inbox" with [data-mark].
+// Marking the row in focus by keys; whoever opens a ticket has read its news.
+
+import { isTaken, singleKeys } from "./keys.js";
+import { marked, speak } from "./page.js";
+
+const MARKS = { e: "read", u: "unread" };
+const LINK = "[data-row-link]";
+
+function watchInbox() {
+  const list = marked("inbox");
+  if (!list) return;
+  list.addEventListener("keydown", (event) => {
+    const mark = MARKS[event.key];
+    if (!mark || isTaken(event) || !singleKeys()) return;
+    event.preventDefault();
+    const row = rowOf(event);
+    const form = row.querySelector(`[data-mark=${mark}]`);
+    if (!form) return;
+    form.requestSubmit();
+    speak(`${row.querySelector(LINK).textContent}: marked ${mark}`);
+    if (mark === "read") row.nextElementSibling?.querySelector(LINK).focus();
+  });
+  list.addEventListener("click", (event) => {
+    const form = event.target.closest(LINK) && rowOf(event).querySelector("[data-mark=read]");
+    if (!form) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return form.requestSubmit();
+    const body = new URLSearchParams(new FormData(form));
+    // It outlives the page, which is on its way to the ticket.
+    fetch(form.action, { method: "POST", body, keepalive: true, redirect: "manual", headers: { "X-Requested-By": "web" } });
+  });
+  // Back on a page that the browser kept, what was opened is read.
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
+}
+
+const rowOf = (event) => event.target.closest("li:has([data-mark])");
+
+watchInbox();
