@@ -63,6 +63,7 @@ SENTENCES: dict[str, str] = {
     "comment.updated": "edited a comment on {target}",
     "comment.deleted": "deleted a comment on {target}",
     "comment.restored": "restored a comment on {target}",
+    "comment.reacted": "{action} the reaction {reaction} on a comment on {target}",
     "wiki.created": "wrote the page {title}",
     "wiki.updated": "saved the page {slug} (revision {revision_number})",
     "wiki.deleted": "deleted the page {title}",
