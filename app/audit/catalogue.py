@@ -65,6 +65,8 @@ EVENTS: dict[str, EventType] = (
         ("project.updated", "changes"),
         ("project.deleted", "key name"),
         ("project.restored", "key name"),
+        # Reacting once more takes it back, so there is nothing to undo.
+        ("comment.reacted", "comment_id reaction action"),
     )
     | _events(
         Category.AUDIT_ONLY,

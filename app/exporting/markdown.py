@@ -12,7 +12,15 @@ from app.accounts.models import User
 from app.core.clock import iso
 from app.projects.models import Label, Project, WorkflowState
 from app.sticky_notes.models import StickyNote
-from app.tickets.models import Comment, Ticket, TicketLabel, TicketRelation, TicketWatcher
+from app.tickets.models import (
+    Comment,
+    CommentReaction,
+    Ticket,
+    TicketLabel,
+    TicketRelation,
+    TicketWatcher,
+)
+from app.tickets.reactions import EMOJI
 from app.wiki.models import WikiPage
 
 Row = dict[str, Any]
@@ -150,11 +158,13 @@ def _project(connection: Connection, names: Names, project: Row) -> File:
 
 def _tickets(connection: Connection, names: Names, tickets: list[Row]) -> list[File]:
     ids = [ticket["id"] for ticket in tickets]
-    labels = _by_ticket(connection, TicketLabel, TicketLabel.ticket_id, ids)
-    watchers = _by_ticket(connection, TicketWatcher, TicketWatcher.ticket_id, ids)
-    relations = _by_ticket(connection, TicketRelation, TicketRelation.source_ticket_id, ids)
+    labels = _grouped(connection, TicketLabel, TicketLabel.ticket_id, ids)
+    watchers = _grouped(connection, TicketWatcher, TicketWatcher.ticket_id, ids)
+    relations = _grouped(connection, TicketRelation, TicketRelation.source_ticket_id, ids)
     live = Comment.deleted_at.is_(None)
-    comments = _by_ticket(connection, Comment, Comment.ticket_id, ids, live)
+    comments = _grouped(connection, Comment, Comment.ticket_id, ids, live)
+    comment_ids = [row["id"] for rows in comments.values() for row in rows]
+    reactions = _grouped(connection, CommentReaction, CommentReaction.comment_id, comment_ids)
     targets = {row["target_ticket_id"] for rows in relations.values() for row in rows}
     parents = {ticket["parent_ticket_id"] for ticket in tickets}
     _load_ticket_names(connection, names, targets | parents)
@@ -185,37 +195,44 @@ def _tickets(connection: Connection, names: Names, tickets: list[Row]) -> list[F
             **_times(ticket),
         }
         thread = "".join(
-            _comment(names, row) for row in sorted(comments.get(ticket_id, ()), key=_age)
+            _comment(names, row, reactions.get(row["id"], []))
+            for row in sorted(comments.get(ticket_id, ()), key=_age)
         )
         body = f"{ticket['body']}\n\n## Comments\n{thread}" if thread else ticket["body"]
         files.append((f"tickets/{key}/{ticket['display_id']}.md", _document(fields, body)))
     return files
 
 
-def _by_ticket(
+def _grouped(
     connection: Connection,
     model: type[Any],
     column: Any,
-    ticket_ids: list[str],
+    owner_ids: list[str],
     *conditions: ColumnElement[bool],
 ) -> dict[str, list[Row]]:
-    """The rows of each of these tickets, which ``column`` refers to."""
+    """The rows of each of these tickets or comments, which ``column`` refers to."""
     table: Table = model.__table__
-    statement = select(table).where(column.in_(ticket_ids), *conditions)
+    statement = select(table).where(column.in_(owner_ids), *conditions)
     result = connection.execute(statement.order_by(*table.primary_key.columns))
-    by_ticket: dict[str, list[Row]] = {}
+    by_owner: dict[str, list[Row]] = {}
     for row in result.mappings():
-        by_ticket.setdefault(row[column.key], []).append(dict(row))
-    return by_ticket
+        by_owner.setdefault(row[column.key], []).append(dict(row))
+    return by_owner
 
 
 def _age(row: Row) -> tuple[int, str]:
     return row["created_at"], row["id"]
 
 
-def _comment(names: Names, comment: Row) -> str:
+def _comment(names: Names, comment: Row, reactions: list[Row]) -> str:
     author = names.users[comment["author_user_id"]]
-    return f"\n### {author}, {iso(comment['created_at'])}\n\n{comment['body']}\n"
+    users = {
+        emoji: sorted(names.users[row["user_id"]] for row in reactions if row["reaction"] == name)
+        for name, emoji in EMOJI.items()
+    }
+    reacted = " · ".join(f"{emoji} {', '.join(found)}" for emoji, found in users.items() if found)
+    text = f"\n### {author}, {iso(comment['created_at'])}\n\n{comment['body']}\n"
+    return f"{text}\n{reacted}\n" if reacted else text
 
 
 def _wiki_pages(_: Connection, names: Names, pages: list[Row]) -> list[File]:

@@ -2,12 +2,23 @@
 
 from app.markdown.rendering import linked, render
 from app.markdown.source import parse
-from app.markdown.values import Broken, Html, Links, Profile, Resolved, Target, Targets, nowhere
+from app.markdown.values import (
+    Broken,
+    Html,
+    Links,
+    Mentioned,
+    Profile,
+    Resolved,
+    Target,
+    Targets,
+    nowhere,
+)
 
 __all__ = [
     "Broken",
     "Html",
     "Links",
+    "Mentioned",
     "Profile",
     "Resolved",
     "Target",

@@ -12,6 +12,7 @@ REL = "nofollow noopener noreferrer"
 # Classes of highlighted code, and those that rendering sets.
 CODE_CLASSES = frozenset(filter(None, STANDARD_TYPES.values()))
 LINK_CLASSES = frozenset({"wikilink", "ticket-link", "is-titled", "is-done", "is-broken"})
+MENTION_CLASSES = frozenset({"mention", "is-bot"})
 CELL_CLASSES = frozenset({"align-left", "align-center", "align-right"})
 
 # Tags inside a paragraph.
@@ -57,7 +58,7 @@ ALLOWED = {
         },
         classes={
             "a": set(LINK_CLASSES),
-            "span": set(CODE_CLASSES | LINK_CLASSES),
+            "span": set(CODE_CLASSES | LINK_CLASSES | MENTION_CLASSES),
             "td": set(CELL_CLASSES),
             "th": set(CELL_CLASSES),
             "li": {"task"},

@@ -55,10 +55,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """``[[slug]]`` or ``[[slug|shown]]``."""
+    """``[[slug]]``, which shows the title, or ``[[slug|shown]]`` (``has_words``)."""
 
     slug: str
     shown: str
+    has_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,15 @@ class TicketLink:
     has_words: bool = False
 
 
-Token = PlainText | Code | Block | Break | Link | PageLink | TicketLink
+@dataclass(frozen=True, slots=True)
+class UserMention:
+    """``@name``, which may be nobody's; ``username`` in lower case."""
+
+    username: str
+    shown: str
+
+
+Token = PlainText | Code | Block | Break | Link | PageLink | TicketLink | UserMention
 
 
 def clean(text: str) -> str:

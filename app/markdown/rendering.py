@@ -16,12 +16,23 @@ from pygments.util import ClassNotFound
 from app.core.cache import Cache
 from app.markdown import library
 from app.markdown.budget import RenderBudget, TooSlow
-from app.markdown.marks import MARK, Block, Break, Code, PageLink, TicketLink, Token, clean
+from app.markdown.marks import (
+    MARK,
+    Block,
+    Break,
+    Code,
+    PageLink,
+    TicketLink,
+    Token,
+    UserMention,
+    clean,
+)
 from app.markdown.source import Long, MarkdownSource, links_of, read_any
 from app.markdown.values import (
     Broken,
     Html,
     Links,
+    Mentioned,
     Profile,
     Resolved,
     Resolver,
@@ -97,11 +108,13 @@ def filled(html: str, tokens: list[Token], targets: Targets) -> str:
 
 
 def wiki_link(token: Token, targets: Targets) -> str:
-    """A link to a page or ticket; a bare display id without a ticket is plain text."""
+    """A link to a page or ticket, or the pill of a user; plain text if it only looks like one."""
     target: Target
     match token:
-        case PageLink(slug, shown):
+        case PageLink(slug, shown, has_words):
             target = targets.pages.get(slug, Broken())
+            if isinstance(target, Resolved) and not has_words:
+                shown = target.title
             return _to_target(target, shown, "wikilink", f"There is no page {slug}")
         case TicketLink(display_id, shown, is_bare, has_words):
             target = targets.tickets.get(display_id, Broken())
@@ -111,8 +124,18 @@ def wiki_link(token: Token, targets: Targets) -> str:
             elif not is_bare and not has_words:
                 return _to_target(target, f"{shown} {target.title}", "ticket-link is-titled", "")
             return _to_target(target, shown, "ticket-link", f"There is no ticket {display_id}")
+        case UserMention(username, shown):
+            return _mention(targets.users.get(username), shown)
         case _:
             return ""
+
+
+def _mention(user: Mentioned | None, shown: str) -> str:
+    if user is None:
+        return escape(shown)
+    kind, note = ("mention is-bot", " (bot)") if user.is_bot else ("mention", "")
+    said = escape(user.display_name + note)
+    return f'<span class="{kind}" title="{said}">{escape(shown)}</span>'
 
 
 def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
@@ -132,7 +155,7 @@ def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
 
 
 # Increase it whenever the HTML of some text changes.
-VERSION = b"2"
+VERSION = b"3"
 CAPACITY = 16 * 1024 * 1024
 
 _laid_out: Cache[Html] = Cache(CAPACITY)
@@ -149,12 +172,12 @@ def render(
     """Render a text. Raises only what the resolver raises.
 
     *full* is for tickets, comments and wiki pages: all of Markdown with tables, task lists, wiki
-    links and display ids; pictures become links, and raw HTML is shown as typed. A level-1 heading
-    becomes an h2, as the title of the page is its only h1.
+    links, display ids and mentions; pictures become links, and raw HTML is shown as typed. A
+    level-1 heading becomes an h2, as the title of the page is its only h1.
 
     *restricted* is for sticky notes. Of h1, h2, tables and pictures only the text stays; h3 to h6
-    have no anchors. ``[[...]]``, display ids and task boxes are plain text, and the resolver is not
-    called. Line breaks are shown as typed.
+    have no anchors. ``[[...]]``, display ids, mentions and task boxes are plain text, and the
+    resolver is not called. Line breaks are shown as typed.
 
     ``anchor_prefix`` starts every heading's anchor, so that no text takes an id of the page itself;
     several texts on one page need different prefixes. Links in the text (``#setup``) get it, too.
@@ -165,7 +188,7 @@ def render(
     """
     key = _key(text.encode("utf-8", "surrogatepass"), profile.encode())
     links, reading = _links(key, text, profile)
-    targets = resolver(links) if links.slugs or links.tickets else Targets()
+    targets = resolver(links) if links != Links() else Targets()
     key = _key(key, anchor_prefix.encode(), _fingerprint(links, targets))
     kept = _laid_out.get(key)
     if kept is not None:
@@ -205,7 +228,7 @@ def _links(
         return links, None
     reading = read_any(clean(text), profile)
     links = links_of(reading)
-    _linked.put(key, links, 200 + 100 * (len(links.slugs) + len(links.tickets)))
+    _linked.put(key, links, 200 + 100 * (len(links.slugs) + len(links.tickets) + len(links.users)))
     return links, reading
 
 
@@ -234,6 +257,7 @@ def _fingerprint(links: Links, targets: Targets) -> bytes:
     said = (
         [targets.pages.get(slug) for slug in links.slugs],
         [targets.tickets.get(display_id) for display_id in links.tickets],
+        [targets.users.get(username) for username in links.users],
     )
     try:
         return orjson.dumps(said)

@@ -10,7 +10,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from app.markdown.layout import lay_out
-from app.markdown.marks import LINE, Block, PageLink, PlainText, TicketLink, Token, clean, mark
+from app.markdown.marks import (
+    LINE,
+    Block,
+    PageLink,
+    PlainText,
+    TicketLink,
+    Token,
+    UserMention,
+    clean,
+    mark,
+)
 from app.markdown.pieces import RULE, Piece, PieceKind
 from app.markdown.spans import MOST_LINKS, Spans, marked, mentions
 from app.markdown.values import Links, Profile
@@ -96,12 +106,15 @@ def links_of(reading: MarkdownSource | Long) -> Links:
         tokens = reading.tokens
     slugs: dict[str, None] = {}
     tickets: dict[str, None] = {}
+    users: dict[str, None] = {}
     for token in tokens:
         if isinstance(token, PageLink):
             slugs[token.slug] = None
         elif isinstance(token, TicketLink):
             tickets[token.display_id] = None
-    return Links(tuple(slugs), tuple(tickets))
+        elif isinstance(token, UserMention):
+            users[token.username] = None
+    return Links(tuple(slugs), tuple(tickets), tuple(users))
 
 
 def read_any(text: str, profile: Profile) -> MarkdownSource | Long:

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 
 from app.core.ids import UUID_PATTERN
 from app.markdown import addresses
-from app.markdown.marks import LINE, Break, Code, Link, PageLink, PlainText, TicketLink, Token, mark
+from app.markdown.marks import (
+    LINE,
+    Break,
+    Code,
+    Link,
+    PageLink,
+    PlainText,
+    TicketLink,
+    Token,
+    UserMention,
+    mark,
+)
 from app.markdown.pieces import name_of
 
 KEY = r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,18}+"
@@ -24,6 +35,8 @@ MENTION = (
     r"(?:\\?\|(?P<shown>[^\[\]\n]{1,300}+))?\]\])"
     # Not inside a word, a path or a longer number; emphasis around it is allowed.
     rf"|(?P<bare>(?<![^\W_])(?<![^\W_]_)(?<![-./\\@#&=%+]){KEY}(?![^\W_]|_[^\W_]|-|\.[0-9]))"
+    # The whole name, not in the middle of a word: inbox/mentions.py reads it so, too.
+    r"|(?P<user>(?<![\w@])@[A-Za-z0-9](?:[\w-]|\.(?=\w)){1,63}+(?![\w-]|\.\w))"
 )
 URL = r"(?P<url>(?<![^\W_])https?://[^\s<>|`]++)"
 STARTS = re.compile(
@@ -108,7 +121,7 @@ def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = Fal
 
 
 def mentions(text: str, most: int = MOST_LINKS) -> list[tuple[int, int, Token]]:
-    """The wiki links and display ids of a text that is not laid out, with their positions."""
+    """The links, display ids and user names of a text that is not laid out, with positions."""
     found: list[tuple[int, int, Token]] = []
     ticks = Ticks(text)
     at = 0
@@ -122,7 +135,9 @@ def mentions(text: str, most: int = MOST_LINKS) -> list[tuple[int, int, Token]]:
     return found
 
 
-def _mention(found: re.Match[str]) -> PageLink | TicketLink | None:
+def _mention(found: re.Match[str]) -> PageLink | TicketLink | UserMention | None:
+    if user := found["user"]:
+        return UserMention(user[1:].lower(), user)
     if bare := found["bare"]:
         return TicketLink(bare, bare, is_bare=True)
     if ticket := found["ticket"]:
@@ -130,7 +145,7 @@ def _mention(found: re.Match[str]) -> PageLink | TicketLink | None:
     slug = found["slug"]
     if slug is None or UUID_PATTERN.fullmatch(slug):
         return None
-    return PageLink(slug, _shown(found, slug))
+    return PageLink(slug, _shown(found, slug), has_words=found["shown"] is not None)
 
 
 def _shown(found: re.Match[str], otherwise: str) -> str:
@@ -319,6 +334,7 @@ _READ: dict[str, Callable[[_Reader, re.Match[str]], None]] = {
     "ticks": _read_ticks,
     "wiki": _read_mention,
     "bare": _read_mention,
+    "user": _read_mention,
     "bracket": _read_bracket,
     "auto": _read_auto,
     "url": _read_url,

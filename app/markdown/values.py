@@ -16,14 +16,24 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The pages and tickets that a body names, each once, in the order of their first mention.
+    """The pages, tickets and users that a body names, each once, in the order of first mention.
 
     ``tickets`` has display ids, from ``[[ticket:OPS-12]]`` and from a bare ``OPS-12``, which may
-    not be a ticket at all (``UTF-8``).
+    not be a ticket at all (``UTF-8``). ``users`` has what follows an ``@``, in lower case, which
+    may be nobody's name.
     """
 
     slugs: tuple[str, ...] = ()
     tickets: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """A user whom a text names after an ``@``."""
+
+    display_name: str
+    is_bot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +58,11 @@ Target = Resolved | Broken
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The targets of a text's links; a link without one is broken."""
+    """The targets of a text's links, and whom it mentions; a link without a target is broken."""
 
     pages: Mapping[str, Target] = field(default_factory=dict)
     tickets: Mapping[str, Target] = field(default_factory=dict)
+    users: Mapping[str, Mentioned] = field(default_factory=dict)
 
 
 # Called once for a text with all its links, so that one query is enough.

@@ -26,6 +26,7 @@ from app.markdown.marks import (
     PlainText,
     TicketLink,
     Token,
+    UserMention,
 )
 from app.markdown.values import Heading, Profile
 
@@ -197,7 +198,7 @@ def _heading(page: HtmlPage, tag: str, text: str) -> None:
 
 def _words(page: HtmlPage, found: re.Match[str]) -> str:
     match _token(page, found.group()):
-        case PageLink(_, shown) | TicketLink(_, shown):
+        case PageLink(_, shown) | TicketLink(_, shown) | UserMention(_, shown):
             return escape(shown)
         case Code(text):
             return escape(text)

@@ -22,6 +22,7 @@ _VARIABLE = re.compile(r"<([a-z_]+)>")
 REFERENCES = {
     "ticket_id": "A UUID or a display id such as `OPS-12`.",
     "slug_or_id": "A UUID or a slug.",
+    "reaction": "The name of a reaction; anything else is not found.",
 }
 # OpenAPI allows one template per address, although its methods accept different references.
 SHARED = {"/wiki/pages/<page_id>": "slug_or_id"}

@@ -6,7 +6,16 @@ from app.core.errors import Conflict
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, PageQuery
 from app.rest.routing import Api, Call
-from app.tickets import comments, creating, listing, read, relations, service, watchers
+from app.tickets import (
+    comments,
+    creating,
+    listing,
+    reactions,
+    read,
+    relations,
+    service,
+    watchers,
+)
 from app.tickets.models import Ticket
 from app.tickets.schemas import (
     AllTicketFilters,
@@ -33,6 +42,7 @@ discussion = Api("comments")
 PROJECT_TICKETS = "/projects/<project_id>/tickets"
 TICKET = "/tickets/<ticket_id>"
 COMMENT = "/comments/<comment_id>"
+REACTION = f"{COMMENT}/reactions/<reaction>"
 
 
 def shown(ticket: Ticket) -> Answer:
@@ -292,4 +302,26 @@ def update_comment(call: Call) -> Answer:
 def delete_comment(call: Call) -> Answer:
     """Soft-delete a comment: its author, or any human."""
     comments.delete_comment(call.actor, call.path["comment_id"])
+    return NO_CONTENT
+
+
+@discussion.route(
+    "PUT",
+    REACTION,
+    "comments.reactions.add",
+    calls=reactions.add_reaction,
+    returns=CommentOut,
+)
+def add_reaction(call: Call) -> Answer:
+    """React to a comment: `thumbs_up`, `thumbs_down`, `laugh`, `hooray`, `heart` or `eyes`."""
+    comment = reactions.add_reaction(call.actor, call.path["comment_id"], call.path["reaction"])
+    return Answer(comments.described(comment))
+
+
+@discussion.route(
+    "DELETE", REACTION, "comments.reactions.remove", calls=reactions.remove_reaction, status=204
+)
+def remove_reaction(call: Call) -> Answer:
+    """Take one's own reaction back; 204 where there is none."""
+    reactions.remove_reaction(call.actor, call.path["comment_id"], call.path["reaction"])
     return NO_CONTENT

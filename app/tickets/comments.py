@@ -15,11 +15,13 @@ from app.core.errors import Forbidden
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import touch
-from app.tickets import loaders
+from app.tickets import loaders, reactions
 from app.tickets.models import Comment, Ticket
 
 
-def comment_json(comment: Comment, author: UserSummary) -> dict[str, Any]:
+def comment_json(
+    comment: Comment, author: UserSummary, reacted: list[dict[str, Any]]
+) -> dict[str, Any]:
     return {
         "id": comment.id,
         "ticket_id": comment.ticket_id,
@@ -27,6 +29,7 @@ def comment_json(comment: Comment, author: UserSummary) -> dict[str, Any]:
         "author": author,
         "body": comment.body,
         "edit_history": _history_json(comment),
+        "reactions": reacted,
         "created_at": iso(comment.created_at),
         "updated_at": iso(comment.updated_at),
         "deleted_at": iso_or_none(comment.deleted_at),
@@ -41,9 +44,10 @@ def _history_json(comment: Comment) -> list[dict[str, Any]]:
 
 
 def described(comment: Comment) -> dict[str, Any]:
-    """The JSON of one comment; its author is looked up."""
+    """The JSON of one comment; its author and reactions are looked up."""
     author_id = comment.author_user_id
-    return comment_json(comment, user_refs.summaries([author_id])[author_id])
+    author = user_refs.summaries([author_id])[author_id]
+    return comment_json(comment, author, reactions.of_comment(comment.id))
 
 
 @operation(Access.READ)
@@ -52,7 +56,7 @@ def list_comments(
 ) -> Page:
     """The ticket's comments, oldest first."""
     ticket = loaders.visible(actor, reference, include_deleted=include_deleted)
-    statement = select(Comment, Comment.id, Comment.created_at).where(
+    statement = select(Comment, Comment.id, Comment.created_at, reactions.REACTIONS).where(
         Comment.ticket_id == ticket.id
     )
     if not include_deleted:
@@ -72,7 +76,7 @@ def list_comments(
 def newest(ticket_id: str, limit: int) -> list[dict[str, Any]]:
     """The newest comments of a ticket that the actor sees, oldest first."""
     statement = (
-        select(Comment)
+        select(Comment, reactions.REACTIONS)
         .where(Comment.ticket_id == ticket_id, Comment.deleted_at.is_(None))
         .order_by(Comment.created_at.desc(), Comment.id.desc())
         .limit(limit)
@@ -82,7 +86,14 @@ def newest(ticket_id: str, limit: int) -> list[dict[str, Any]]:
 
 def _comments_json(rows: Sequence[Any]) -> list[dict[str, Any]]:
     authors = user_refs.summaries(row.Comment.author_user_id for row in rows)
-    return [comment_json(row.Comment, authors[row.Comment.author_user_id]) for row in rows]
+    return [
+        comment_json(
+            row.Comment,
+            authors[row.Comment.author_user_id],
+            reactions.reactions_in(row.reactions),
+        )
+        for row in rows
+    ]
 
 
 @operation(Access.WRITE)

@@ -32,6 +32,17 @@ class Priority(StrEnum):
     URGENT = "urgent"
 
 
+class Reaction(StrEnum):
+    """What a comment can be answered with instead of another comment, in the order shown."""
+
+    THUMBS_UP = "thumbs_up"
+    THUMBS_DOWN = "thumbs_down"
+    LAUGH = "laugh"
+    HOORAY = "hooray"
+    HEART = "heart"
+    EYES = "eyes"
+
+
 class RelationType(StrEnum):
     BLOCKS = "blocks"
     RELATES_TO = "relates_to"
@@ -202,6 +213,16 @@ class Comment(Base):
     @property
     def is_deleted(self) -> bool:
         return self.deleted_at is not None
+
+
+class CommentReaction(Base):
+    __tablename__ = "comment_reactions"
+    __table_args__ = (one_of("reaction", Reaction),)
+
+    comment_id: Mapped[str] = mapped_column(Id, ForeignKey("comments.id"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    reaction: Mapped[str] = mapped_column(short_text(16), primary_key=True)
+    created_at: Mapped[int] = mapped_column(Moment)
 
 
 class ImportedIssue(Base):

@@ -20,7 +20,7 @@ from app.rest.fields import (
     Text,
     Whole,
 )
-from app.tickets.models import Priority, RelationType, TicketType
+from app.tickets.models import Priority, Reaction, RelationType, TicketType
 
 WORDS = "All certificates end on **30 November**."
 TITLE = like("Rotate the certificates", "On one line.", minLength=1, maxLength=200)
@@ -220,6 +220,15 @@ class EditOut(Schema):
     edited_at = Stamp(required=True)
 
 
+class ReactionOut(Schema):
+    """A reaction to a comment, with everyone who reacted so, in the order in which they did."""
+
+    reaction = Choice(Reaction, required=True, metadata=like(Reaction.THUMBS_UP))
+    emoji = Text(required=True, metadata=like("\N{THUMBS UP SIGN}"))
+    count = Whole(required=True, metadata=like(1))
+    users = Items(Nested(UserSummaryOut), required=True)
+
+
 class CommentOut(Schema):
     """A comment."""
 
@@ -229,6 +238,7 @@ class CommentOut(Schema):
     author = Nested(UserSummaryOut, required=True)
     body = Text(required=True, metadata=like("Done, see the **log**."))
     edit_history = Items(Nested(EditOut), required=True)
+    reactions = Items(Nested(ReactionOut), required=True)
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -249,6 +259,7 @@ class CommentPatch(StrictSchema):
         "author_user_id",
         "author",
         "edit_history",
+        "reactions",
         "created_at",
         "updated_at",
         "deleted_at",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, and_, bindparam, case, literal_column, select
+from sqlalchemy import Integer, and_, bindparam, case, literal_column, or_, select
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
@@ -12,11 +12,16 @@ from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.database.session import Prepared
 from app.projects.models import Label
+from app.tickets import reactions
 from app.tickets.comments import comment_json
 from app.tickets.models import Comment, Ticket
 
 EVENTS_SHOWN = 200
 COMMENTS_SHOWN = 200
+# What the stream is made of: the activity of the ticket, and reactions, which no feed shows.
+SHOWN = or_(
+    AuditEvent.category == Category.ACTIVITY.value, AuditEvent.event_type == reactions.REACTED
+)
 
 
 @lru_cache
@@ -31,6 +36,7 @@ def _comments(has_ids: bool) -> Prepared:
             Comment.created_at,
             Comment.updated_at,
             Comment.deleted_at,
+            reactions.REACTIONS,
             User.type,
             User.username,
             User.display_name,
@@ -51,7 +57,9 @@ def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list
     rows = _comments(bool(values)).all(ticket_id=ticket_id, **values)
     return [
         comment_json(
-            row, user_summary(row.author_user_id, row.type, row.username, row.display_name)
+            row,
+            user_summary(row.author_user_id, row.type, row.username, row.display_name),
+            reactions.reactions_in(row.reactions),
         )
         for row in reversed(rows)
     ]
@@ -91,7 +99,7 @@ def _events(given: frozenset[str]) -> Prepared:
         .outerjoin(User, User.id == AuditEvent.actor_user_id)
         .where(
             AuditEvent.ticket_id == bindparam("ticket_id"),
-            AuditEvent.category == Category.ACTIVITY.value,
+            SHOWN,
             *(optional[name] for name in sorted(given)),
         )
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())

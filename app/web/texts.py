@@ -31,6 +31,7 @@ def link_targets(bodies: Iterable[str], project_id: str | None, key: str | None)
     all_links = Links(
         tuple(unique(slug for one in links for slug in one.slugs)),
         tuple(unique(display_id for one in links for display_id in one.tickets)),
+        tuple(unique(username for one in links for username in one.users)),
     )
     return linker(actor(), project_id, key, all_links)
 

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, bindparam, cast, func, literal, null, or_, select, union_all
 
+from app.accounts.models import User, UserType
 from app.core.actor import Actor
 from app.database.columns import Id
 from app.database.session import AnySelect, Prepared
 from app.database.sql_functions import Unindexed
-from app.markdown import Broken, Links, Resolved, Target, Targets
+from app.markdown import Broken, Links, Mentioned, Resolved, Target, Targets
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Ticket
 from app.web.wiki_addresses import address_of, address_of_new
@@ -21,9 +22,10 @@ from app.wiki.models import WikiPage
 RESOLVED = 5000
 PAGE = "page"
 TICKET = "ticket"
+USER = "user"
 
-# An existing target: kind, slug or display id, title, id, project id, and for tickets the name and
-# category of the state.
+# An existing target: kind, slug, display id or username, title or name, id, project id, and for
+# tickets the name and category of the state, for users their type.
 Known = tuple[str, str, str, str, str | None, str, str]
 
 
@@ -36,7 +38,11 @@ def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
     """The existing targets, visible to the actor, of links in a text of the project, or none."""
     values: dict[str, Any] = {
         name: list(names[:RESOLVED])
-        for name, names in (("slugs", links.slugs), ("display_ids", links.tickets))
+        for name, names in (
+            ("slugs", links.slugs),
+            ("display_ids", links.tickets),
+            ("usernames", links.users),
+        )
         if names
     }
     if not values:
@@ -54,6 +60,7 @@ def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
     """
     pages: dict[str, Target] = {}
     tickets: dict[str, Target] = {}
+    users: dict[str, Mentioned] = {}
     # The project's page comes after the global one of its slug, and so replaces it.
     for kind, name, title, identifier, project_id, state, category in sorted(
         rows, key=_is_of_project
@@ -61,11 +68,14 @@ def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
         if kind == PAGE:
             scope = key if project_id is not None else None
             pages[name] = Resolved(address_of(scope, name, identifier), title)
+        elif kind == USER:
+            users[name] = Mentioned(title, state == UserType.BOT.value)
         else:
             is_done = category == StateCategory.DONE.value
             tickets[name] = Resolved(f"/tickets/{name}", title, state, is_done)
     missing = [slug for slug in links.slugs if slug not in pages]
-    return Targets(pages | {slug: Broken(address_of_new(key, slug)) for slug in missing}, tickets)
+    broken = {slug: Broken(address_of_new(key, slug)) for slug in missing}
+    return Targets(pages | broken, tickets, users)
 
 
 def _is_of_project(row: Known) -> bool:
@@ -80,6 +90,8 @@ def _statement(names: frozenset[str], in_project: bool, fenced: bool) -> Prepare
         parts.append(_pages(in_project, fenced))
     if "display_ids" in names:
         parts.append(_tickets(fenced))
+    if "usernames" in names:
+        parts.append(_users())
     return Prepared(union_all(*parts) if len(parts) > 1 else parts[0], planned_once=True)
 
 
@@ -103,6 +115,18 @@ def _pages(in_project: bool, fenced: bool) -> AnySelect:
         WikiPage.deleted_at.is_(None),
         loaders.seen(fenced=fenced),
     )
+
+
+def _users() -> AnySelect:
+    return select(
+        literal(USER).label("kind"),
+        User.username.label("name"),
+        User.display_name.label("title"),
+        User.id,
+        cast(null(), Id()).label("project_id"),
+        User.type.label("state"),
+        literal("").label("category"),
+    ).where(User.username.in_(bindparam("usernames", expanding=True)))
 
 
 def _tickets(fenced: bool) -> AnySelect:

@@ -2,8 +2,10 @@
 // A wall of notes: finding by text, colour and author among those that the page has.
 
 import { marked } from "./page.js";
+import { watchTools } from "./toolbar.js";
 
 watchNotes();
+watchTools();
 // The key for a new note leads here from other pages.
 if (location.hash === "#note-body") marked("new-note").focus();
 

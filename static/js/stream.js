@@ -25,9 +25,12 @@ function isBusy(place) {
 function sort(entries) {
   for (const entry of [...entries.children]) {
     const old = document.getElementById(entry.id);
-    if (old && "again" in entry.dataset && !isBusy(old) && !old.contains(document.activeElement)) {
+    const focused = old?.contains(document.activeElement) && document.activeElement.id;
+    const follows = focused !== "" && (!focused || entry.querySelector(`#${focused}`));
+    if (old && "again" in entry.dataset && !isBusy(old) && follows) {
       old.replaceWith(entry);
       htmx.process(entry);
+      if (focused) document.getElementById(focused).focus();
     } else if (old || "again" in entry.dataset) entry.remove();
     else entry.classList.add("fresh");
   }

@@ -6,12 +6,14 @@ import { marked, toast } from "./page.js";
 import { watchPolling } from "./polling.js";
 import { ask } from "./server.js";
 import { watchStream } from "./stream.js";
+import { watchTools } from "./toolbar.js";
 import { watchWikilinks } from "./wikilinks.js";
 
 watchPolling();
 watchStream();
 watchMarkdown();
 watchWikilinks();
+watchTools();
 watchPreviews();
 watchSubject();
 

@@ -3,6 +3,7 @@
 import { watchMarkdown } from "./markdown.js";
 import { watchPolling } from "./polling.js";
 import { watchReading } from "./reading.js";
+import { watchTools } from "./toolbar.js";
 import { watchWikilinks } from "./wikilinks.js";
 import { watchWriting } from "./writing.js";
 
@@ -11,3 +12,4 @@ watchMarkdown();
 watchPolling();
 watchWikilinks();
 watchWriting();
+watchTools();

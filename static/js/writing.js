@@ -1,7 +1,6 @@
-// Serves [data-guarded], the form of a wiki page, with [data-save], [data-mark] and [data-leave].
-// Writing a wiki page: saving by key, marks around the selection, and a word before text is lost.
+// Serves [data-guarded], the form of a wiki page, with [data-save] and [data-leave].
+// Writing a wiki page: saving by key, and a word before text is lost.
 
-import { insert } from "./inserting.js";
 import { toast } from "./page.js";
 
 export function watchWriting() {
@@ -14,10 +13,6 @@ export function watchWriting() {
     if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
     event.preventDefault();
     form.requestSubmit(form.querySelector("[data-save]"));
-  });
-  form.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-mark]");
-    if (button) mark(form.elements.body, button.dataset.mark);
   });
 }
 
@@ -45,16 +40,6 @@ function guard(form) {
     leaving = true;
     for (const area of form.querySelectorAll("[data-draft]")) sessionStorage.removeItem(area.dataset.draft);
   });
-}
-
-/** Put marks around the selection; `~` in the pattern is where it stands. */
-function mark(area, pattern) {
-  const at = pattern.indexOf("~");
-  const [before, after] = at < 0 ? [pattern, ""] : [pattern.slice(0, at), pattern.slice(at + 1)];
-  const chosen = area.value.slice(area.selectionStart, area.selectionEnd);
-  const start = area.selectionStart;
-  insert(area, before + chosen + after, start, area.selectionEnd);
-  area.setSelectionRange(start + before.length, start + before.length + chosen.length);
 }
 
 /** Text begun on an older revision comes back with that revision, so saving shows both texts. */

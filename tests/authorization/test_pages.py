@@ -82,8 +82,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     """),
     "comment": (ON_TICKET, """
         tickets_pages.comment_history tickets_pages.confirm_delete_comment
-        tickets_pages.delete_comment tickets_pages.edit_comment tickets_pages.save_comment
-        tickets_pages.show_comment
+        tickets_pages.delete_comment tickets_pages.edit_comment tickets_pages.react
+        tickets_pages.save_comment tickets_pages.show_comment
     """),
     "page": (ON_TICKET, """
         wiki_pages.confirm_delete wiki_pages.delete wiki_pages.diff wiki_pages.edit

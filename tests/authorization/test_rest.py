@@ -135,6 +135,8 @@ ROWS: dict[str, Row] = {
         special=NOT_MINE | {"bo own": "author", "bo other": "author"},
     ),
     "comments.delete": Row(ON_TICKET, special=NOT_MINE),
+    "comments.reactions.add": Row(ON_TICKET),
+    "comments.reactions.remove": Row(ON_TICKET),
     "wiki.pages.list": Row(HERE),
     "wiki.pages.create": Row(HERE, {"title": "New"}, special=NO_GLOBAL),
     "wiki.pages.get": Row(ON_PAGE),

@@ -115,6 +115,7 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
         "revision": revisions[0]["id"],
         "note": note["id"],
         "key": ticket["display_id"].rpartition("-")[0],
+        "reaction": "thumbs_up",
     }
 
 
@@ -152,9 +153,11 @@ def build(app: Flask) -> World:
     note = ok(ada.post("/sticky-notes", {"body": f"{WORDS['personal']} note"}), 201)
     ok(ada.patch(f"/sticky-notes/{note['id']}", {"body": f"{WORDS['personal']} changed"}))
     places["personal"] = {"note": note["id"]}
-    places["missing"] = {
-        name: ids.new_id() for name in {*places["own"], "bot", "webhook", "delivery", "event"}
-    } | {"display_id": "FENCED-999", "slug": "no-such-page", "key": "NOPE"}
+    places["missing"] = (
+        {name: ids.new_id() for name in {*places["own"], "bot", "webhook", "delivery", "event"}}
+        | {"display_id": "FENCED-999", "slug": "no-such-page", "key": "NOPE"}
+        | {"reaction": "thumbs_up"}
+    )
     places["own"] |= _administered(app, ada, cast, everyones)
     # Answers are judged here; checking each against the document too would take twice the time.
     for caller in callers.values():

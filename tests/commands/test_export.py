@@ -29,6 +29,7 @@ def filled(cast):
     ok(ada.patch(f"/tickets/{epic['id']}", {"rank_before": child["id"]}))
     comment = ok(ada.post("/tickets/OPEN-1/comments", {"body": "Words"}), 201)
     ok(ada.patch(f"/comments/{comment['id']}", {"body": "Better"}))
+    ok(cast.smith.call("PUT", f"/comments/{comment['id']}/reactions/heart"))
     ok(cast.smith.post("/tickets/OPEN-1/comments", {"body": ODD}), 201)
     ok(ada.post("/tickets/OPEN-1/watchers", {}), 201)
     ok(ada.post("/tickets/OPEN-1/relations", {"type": "blocks", "target_ticket_id": "OPEN-2"}), 201)
@@ -142,6 +143,7 @@ def test_what_is_in_it(app, filled, flask, tmp_path):
     assert 'labels: ["b\u00fcg"]\n' in readable
     assert 'relations: ["blocks OPEN-2"]\n' in readable
     assert f"---\n\n{ODD}\n\n## Comments\n\n### ada, " in readable
+    assert "\n\nBetter\n\n\u2764\ufe0f smith\n\n### smith, " in readable
     assert (folder / "wiki/global/lantern.md").exists()
     assert (folder / "wiki/OPEN/lantern.md").exists()
     assert len(list((folder / "sticky-notes").rglob("*.md"))) == 2

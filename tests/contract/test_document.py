@@ -15,7 +15,7 @@ from tests.support.databases import settings_for
 
 pytestmark = pytest.mark.one_database
 
-METHODS = {"get", "post", "patch", "delete"}
+METHODS = {"get", "post", "put", "patch", "delete"}
 
 
 @pytest.fixture(name="content")

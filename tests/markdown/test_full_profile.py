@@ -2,11 +2,12 @@
 
 import pytest
 
-from app.markdown import Broken, Profile, Resolved, Targets, parse, render
+from app.markdown import Broken, Mentioned, Profile, Resolved, Targets, parse, render
 from tests.conftest import REAL_DATA
 from tests.markdown.judging import judged
 
 REAL = REAL_DATA / "wiki"
+PILL = '<span class="mention" title="Ada &amp; Co">@ada</span>'
 
 
 def html(text, targets=None, **options):
@@ -128,7 +129,7 @@ def test_wiki_links():
         {"page": Resolved("/wiki/page", "The page"), "new": Broken("/wiki/new?slug=new")}
     )
     assert html("[[page]]", targets) == (
-        '<p><a class="wikilink" href="/wiki/page" title="The page">page</a></p>'
+        '<p><a class="wikilink" href="/wiki/page" title="The page">The page</a></p>'
     )
     assert ">shown</a>" in html("[[page|shown]]", targets)
     assert html("[[new]]", targets) == (
@@ -136,6 +137,39 @@ def test_wiki_links():
         'title="There is no page new: create it">new</a></p>'
     )
     assert '<span class="wikilink is-broken" title="There is no page x">x</span>' in html("[[x]]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@ada", PILL),
+        ("Ask @ada.", f"Ask {PILL}."),
+        ("(@ada, @ada)", f"({PILL}, {PILL})"),
+        ("**@ada**", f"<strong>{PILL}</strong>"),
+        ("@bot-1.x: go", '<span class="mention is-bot" title="Bot (bot)">@bot-1.x</span>: go'),
+        ("@Ada", PILL.replace("@ada", "@Ada")),
+        # Nobody's name, part of a word, or of a longer name.
+        ("@bob", "@bob"),
+        ("me@ada", "me@ada"),
+        ("@adam @ada-x @ada.x @@ada", "@adam @ada-x @ada.x @@ada"),
+        (r"\@ada", "@ada"),
+        ("`@ada`", "<code>@ada</code>"),
+        ("[@ada](/x)", '<a href="/x">@ada</a>'),
+    ],
+)
+def test_mentions(text, expected):
+    users = {"ada": Mentioned("Ada & Co"), "bot-1.x": Mentioned("Bot", is_bot=True)}
+    assert html(text, Targets(users=users)) == f"<p>{expected}</p>"
+
+
+def test_a_mention_in_a_heading_is_part_of_its_anchor():
+    done = render("# Ask @ada", resolver=lambda _: Targets(users={"ada": Mentioned("Ada")}))
+    assert [(one.text, one.anchor) for one in done.headings] == [("Ask @ada", "h-ask-ada")]
+
+
+def test_notes_show_mentions_as_typed():
+    assert "mention" not in render("@ada", Profile.RESTRICTED).html
+    assert parse("@Ada @ada `@bob`").users == ("ada",)
 
 
 def test_ticket_links():

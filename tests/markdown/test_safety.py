@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.markdown import Broken, Links, Profile, Resolved, Targets, parse, render
+from app.markdown import Broken, Links, Mentioned, Profile, Resolved, Targets, parse, render
 from tests.markdown.hostile import corpus
 from tests.markdown.judging import judged
 
@@ -14,7 +14,18 @@ pytestmark = pytest.mark.slow
 PROFILES = list(Profile)
 SIGNS = [
     *"*_~`#>-+=|[]()!<>&\\\"':.0123456789\n\t xaé東",
-    *("[[a]]", "[[a|b]]", "[[ticket:OPS-1]]", "OPS-12", "```", "~~~", "    ", "- [ ] ", "1. "),
+    *(
+        "[[a]]",
+        "[[a|b]]",
+        "[[ticket:OPS-1]]",
+        "OPS-12",
+        "@ada",
+        "```",
+        "~~~",
+        "    ",
+        "- [ ] ",
+        "1. ",
+    ),
     *("http://a.b/c", "<a@b.cd>", "&amp;", "&#0;", "\ufdd0", "\ufdd1", "\ufdd3", "|---|"),
     *("![a](b)", "<script>", "javascript:", "\n\n", "\r\n", "\u2028", "\ud7ff", "\x0c", "\\`"),
 ]
@@ -30,6 +41,7 @@ def everywhere(links: Links) -> Targets:
             for index, slug in enumerate(links.slugs)
         },
         {one: Resolved(f"/tickets/{one}", said, said, is_done=True) for one in links.tickets[::2]},
+        {one: Mentioned(said, is_bot=True) for one in links.users},
     )
 
 

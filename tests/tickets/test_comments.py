@@ -29,6 +29,7 @@ def test_a_comment_has_every_documented_field(cast: Cast, app) -> None:
         },
         "body": " *As* sent\n",
         "edit_history": [],
+        "reactions": [],
         "created_at": comment["created_at"],
         "updated_at": comment["created_at"],
         "deleted_at": None,

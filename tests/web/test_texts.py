@@ -71,6 +71,21 @@ def test_a_new_comment_and_a_saved_description_come_laid_out(ada, ticket):
     assert "<em>New</em>" in ada.get(f"{TICKETS}/fields/body?view=1", htmx=True).text
 
 
+def test_people_and_bots_that_are_named_are_pills(ada, cast, ticket):
+    say(cast, "@ada and @SMITH, not @nobody")
+    text = ada.get(TICKETS).text
+    assert '<span class="mention" title="Ada">@ada</span>' in text
+    assert '<span class="mention is-bot" title="Smith (bot)">@SMITH</span>' in text
+    assert ", not @nobody" in text
+    page = cast.ada.post("/wiki/pages", {"title": "Who", "body": "Ask @ada"}).json
+    shown = ada.get(f"/wiki/{page['slug']}").text
+    assert 'title="Ada">@ada</span>' in shown
+    # Another name is shown at once.
+    cast.ada.patch(f"/users/{cast.ada.user_id}", {"display_name": "Ada Berg"})
+    assert 'title="Ada Berg">@ada</span>' in ada.get(TICKETS).text
+    assert 'title="Ada Berg">@ada</span>' in ada.get(f"/wiki/{page['slug']}").text
+
+
 def test_a_ticket_full_of_links_takes_few_statements(ada, cast, ticket, home):
     say(cast, "[[home]] [[missing]] OPEN-1 OPEN-2")
     with ada.statements() as before:

@@ -253,3 +253,25 @@ def test_a_page_shows_where_it_leads_and_what_is_said_of_it(ada, cast, ticket, g
     assert '<a href="/tickets/OPEN-1">A &lt;i&gt;ticket&lt;/i&gt;</a>' in side
     assert "UTF-8" not in side
     assert 'id="outgoing-title"' not in ada.get(f"{WIKI}/set-up").text
+
+
+def test_the_index_says_who_changed_each_page_and_when(ada, cast):
+    cast.smith.post("/wiki/pages", {"title": "By Smith", "project_id": cast.open_project})
+    text = ada.get(WIKI).text
+    row = text[text.index(">By Smith</a>") :]
+    assert "Smith · <time" in row[: row.index("</li>")]
+
+
+def test_the_tree_beside_a_page_marks_it(ada, cast):
+    made = [
+        cast.ada.post("/wiki/pages", {"title": title, "project_id": cast.open_project}).json
+        for title in ("One", "Two")
+    ]
+    text = ada.get(f"{WIKI}/one").text
+    assert f'hx-get="{WIKI}?at={made[0]["id"]}"' in text
+    # Without script it leads to the index.
+    assert f'<a href="{WIKI}">All pages</a></nav>' in text
+    tree = ada.get(f"{WIKI}?at={made[0]['id']}", htmx=True).text
+    assert f'<a href="{WIKI}/one" aria-current="page">One</a>' in tree
+    assert f'<a href="{WIKI}/two">Two</a>' in tree
+    assert "<time" not in tree

@@ -28,6 +28,7 @@ PLAIN = {
     "comment.updated": "edited a comment{on}",
     "comment.deleted": "deleted a comment{on}",
     "comment.restored": "restored a comment{on}",
+    "comment.reacted": "{action} the reaction {reaction} to a comment{on}",
 }
 # The order of the groups of relations on the page.
 RELATION_ORDER = ("is blocked by", "blocks", "relates to", "duplicates", "is duplicated by")
@@ -79,7 +80,7 @@ def _plain(kind: str, payload: Mapping[str, Any], ticket: str) -> str:
     # In a list, what was made or deleted has its title too.
     titled = ticket and payload.get("title")
     subject = f"{ticket}, {payload['title']}" if titled else ticket or "this ticket"
-    return PLAIN[kind].format(ticket=subject, on=_after("on", ticket))
+    return PLAIN[kind].format(**{**payload, "ticket": subject, "on": _after("on", ticket)})
 
 
 def _it(ticket: str) -> str:

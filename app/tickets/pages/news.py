@@ -10,7 +10,6 @@ from typing import Any
 from flask import Response, request
 from sqlalchemy import select
 
-from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core import ids, text
 from app.core.errors import Gone
@@ -22,7 +21,8 @@ from app.tickets.models import Ticket
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
 from app.tickets.pages.blueprint import pages
-from app.tickets.pages.stream import OVERLAP_MS, Show, lay_out
+from app.tickets.pages.stream import OVERLAP_MS, Reacted, Show, lay_out
+from app.tickets.reactions import REACTED
 from app.web.guard import actor
 from app.web.render import html, render
 
@@ -56,7 +56,7 @@ def _window(reference: str, since: str) -> list[str]:
             .join(Ticket, Ticket.id == AuditEvent.ticket_id)
             .where(
                 Ticket.display_id == reference,
-                AuditEvent.category == Category.ACTIVITY.value,
+                stream_queries.SHOWN,
                 AuditEvent.created_at >= ids.created_ms(since) - OVERLAP_MS,
             )
             .order_by(AuditEvent.created_at, AuditEvent.id)
@@ -74,10 +74,15 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     rendered = lay_out(subject, comments)
     created = {event["comment_id"] for event in events if event["event_type"] == "comment.created"}
     new = [comment for comment in rendered if comment["id"] in created]
-    touched = {event["comment_id"] for event in events if event["event_type"] != "comment.created"}
+    others = [event for event in events if event["event_type"] != "comment.created"]
+    reacted = {event["comment_id"] for event in others if event["event_type"] == REACTED}
+    touched = {event["comment_id"] for event in others if event["event_type"] != REACTED}
     edited = [comment for comment in rendered if comment["id"] in touched]
-    again: list[stream.Entry] = list(stream.said(edited, events))
-    again += _undone(subject, events, window)
+    again: list[stream.Entry | Reacted] = [
+        *stream.said(edited, events),
+        *_undone(subject, events, window),
+        *(Reacted(one) for one in comments if one["id"] in reacted - touched),
+    ]
     content = show.entries(subject, stream.entries(subject, events, new, part), again)
     for name, by in changed.items():
         content += show.fragment("tickets/_fact.html", subject, name=name, by=by, out_of_band=True)

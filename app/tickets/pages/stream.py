@@ -87,6 +87,13 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Reacted:
+    """The reactions to a comment that is on the page already."""
+
+    reacted: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamRun:
     lines: tuple[StreamLine, ...]
 

@@ -9,7 +9,7 @@ from flask import Response, request
 from app.core.errors import InvalidField
 from app.database.session import reading
 from app.web.guard import actor
-from app.web.render import go, page
+from app.web.render import go, is_htmx, page, partial
 from app.web.wiki_addresses import address_of, address_of_new, title_of
 from app.wiki import did_you_mean, links, page_queries
 from app.wiki.page_queries import INDEX_SHOWN
@@ -28,6 +28,10 @@ def index(key: str | None = None) -> Response:
     with reading():
         scope = scope_of(key)
         rows = list(page_queries.index(actor(), scope.id, orphans=view == "orphans"))
+    at = request.args.get("at")
+    if at and is_htmx():
+        # The tree beside a page that is read.
+        return partial("wiki/_pages.html", scope=scope, tree=grow(rows), at=at)
     if view == "recent":
         rows.sort(key=lambda row: row.updated_at, reverse=True)
     return scope_page(
