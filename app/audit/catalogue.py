@@ -62,12 +62,12 @@ EVENTS: dict[str, EventType] = (
         ("workspace.bots_paused", ""),
         ("workspace.bots_resumed", ""),
         ("project.created", "key name description owner_user_id"),
-        ("project.updated", "changes"),
         ("project.deleted", "key name"),
         ("project.restored", "key name"),
     )
     | _events(
         Category.AUDIT_ONLY,
+        ("project.updated", "changes"),
         ("workflow_state.created", "state_id name category position"),
         ("workflow_state.updated", "state_id changes"),
         ("workflow_state.reordered", "state_ids previous_state_ids"),

@@ -28,6 +28,10 @@ pages = Blueprint("undo_pages", __name__)
 LABELS = {field.name: field.label for field in FIELDS} | {
     "body": "Text",
     "name": "Name",
+    "description": "Description",
+    "owner_user_id": "Owner",
+    "type": "Type",
+    "wip_limit": "Limit",
     "color": "Colour",
     "category": "Category",
     "tickets": "Tickets that carry it",
