@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 from app.core.clock import now_ms
+from app.core.errors import InvalidField
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -67,6 +68,16 @@ def day_meant(words: str, from_day: date) -> date | None:
         # After the year 9999.
         pass
     return None
+
+
+def iso_of(words: str, field: str) -> str | None:
+    """The date that a form's field means today, None if it is blank; raises InvalidField."""
+    if not words.strip():
+        return None
+    day = day_meant(words, today())
+    if day is None:
+        raise InvalidField(field, "not_a_day", "Use a day such as fri, in 2 weeks or 2026-12-01.")
+    return day.isoformat()
 
 
 def week_of(day: date) -> tuple[date, date]:

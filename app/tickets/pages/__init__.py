@@ -13,6 +13,7 @@ from app.tickets.pages import (
     news,
     show,
     stream,
+    templates,
     writing,
 )
 from app.tickets.pages.blueprint import pages
@@ -31,5 +32,6 @@ __all__ = [
     "pages",
     "show",
     "stream",
+    "templates",
     "writing",
 ]

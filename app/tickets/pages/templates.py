@@ -8,7 +8,6 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import by_id, reading
-from app.projects import labels
 from app.projects.loaders import SeenProject
 from app.projects.pages.blueprint import project_of
 from app.tickets import templates
@@ -30,7 +29,7 @@ def _address_of(project: SeenProject) -> str:
 
 def _show(project: SeenProject) -> Response:
     with reading():
-        names = {label.id: label for label in labels.by_name(project.id)}
+        names = {label["id"]: label for label in label_summaries(project.id)}
         shown = [
             {
                 **templates.template_json(one),
@@ -62,7 +61,7 @@ def _editor(
         "projects/settings_template.html",
         project=project,
         form=form,
-        template=template,
+        known=template,
         labels=found,
         kinds=words(KINDS),
         priorities=words(PRIORITIES),
