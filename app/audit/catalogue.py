@@ -68,10 +68,10 @@ EVENTS: dict[str, EventType] = (
     | _events(
         Category.AUDIT_ONLY,
         ("project.updated", "changes"),
-        ("workflow_state.created", "state_id name category position"),
+        ("workflow_state.created", "state_id name category position wip_limit"),
         ("workflow_state.updated", "state_id changes"),
         ("workflow_state.reordered", "state_ids previous_state_ids"),
-        ("workflow_state.deleted", "state_id name category position"),
+        ("workflow_state.deleted", "state_id name category position wip_limit"),
         ("label.created", "label_id name color"),
         ("label.updated", "label_id changes"),
         ("label.deleted", "label_id name color ticket_ids"),

@@ -43,30 +43,29 @@ def today() -> date:
 def day_meant(words: str, from_day: date) -> date | None:
     """The day that these words mean on ``from_day``; None if they mean none.
 
-    Hyphens may stand for spaces. A weekday is the next one after ``from_day``, or with ``next`` that
-    of the next week, which begins on Monday. A day and a month are the next such date.
+    Hyphens may stand for spaces. A weekday is the next one after ``from_day``, or with ``next`` the
+    one of the next week, which begins on Monday. A day and a month are the next such date.
     """
     words = words.strip().lower()
-    if _NUMBERED.fullmatch(words):
-        try:
-            return date.fromisoformat(words)
-        except ValueError:
-            return None
-    words = " ".join(words.replace("-", " ").split())
     try:
-        named = _NAMED.get(words)
-        if named is not None:
-            return named(from_day)
-        if ahead := _AHEAD.fullmatch(words):
-            return _ahead(from_day, ahead[1], ahead[2][0])
-        if weekday := _WEEKDAY.fullmatch(words):
-            return _weekday(from_day, weekday[2], in_next_week=bool(weekday[1]))
-        if found := _DAY_OF_MONTH.fullmatch(words):
-            number = int(found["day"] or found["number"])
-            return _day_of_month(from_day, number, found["month"] or found["named"])
+        if _NUMBERED.fullmatch(words):
+            return date.fromisoformat(words)
+        return _meant(" ".join(words.replace("-", " ").split()), from_day)
     except (OverflowError, ValueError):
-        # After the year 9999.
-        pass
+        # February 30, or a day after the year 9999.
+        return None
+
+
+def _meant(words: str, from_day: date) -> date | None:
+    if named := _NAMED.get(words):
+        return named(from_day)
+    if ahead := _AHEAD.fullmatch(words):
+        return _ahead(from_day, ahead[1], ahead[2][0])
+    if weekday := _WEEKDAY.fullmatch(words):
+        return _weekday(from_day, weekday[2], in_next_week=bool(weekday[1]))
+    if found := _DAY_OF_MONTH.fullmatch(words):
+        number = int(found["day"] or found["number"])
+        return _day_of_month(from_day, number, found["month"] or found["named"])
     return None
 
 

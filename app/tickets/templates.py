@@ -61,9 +61,7 @@ def filled(template: TicketTemplate, fields: Mapping[str, Any]) -> dict[str, Any
     A given text that is blank counts as none.
     """
     given = {name for name, value in fields.items() if not _is_blank(value)}
-    start: dict[str, Any] = {
-        name: getattr(template, name) for name in FILLED if name not in given
-    }
+    start: dict[str, Any] = {name: getattr(template, name) for name in FILLED if name not in given}
     if not start.get("title"):
         start.pop("title", None)
     if "label_ids" in start:

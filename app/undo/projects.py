@@ -178,7 +178,11 @@ def state_deleted(actor: Actor, event: AuditEvent) -> Plan:
 
     def act() -> None:
         state = states.create_state(
-            actor, project_id, name=payload["name"], category=payload["category"]
+            actor,
+            project_id,
+            name=payload["name"],
+            category=payload["category"],
+            wip_limit=payload.get("wip_limit"),
         )
         order = [one.id for one in states.ordered(project_id) if one.id != state.id]
         order.insert(min(payload["position"], len(order)), state.id)

@@ -28,12 +28,8 @@ def upgrade() -> None:
         sa.Column("label_ids", sa.JSON(), nullable=False),
         sa.Column("created_at", MOMENT, nullable=False),
         sa.Column("updated_at", MOMENT, nullable=False),
-        sa.CheckConstraint(
-            "type IN ('epic', 'story', 'subtask')", name="type"
-        ),
-        sa.CheckConstraint(
-            "priority IN ('low', 'medium', 'high', 'urgent')", name="priority"
-        ),
+        sa.CheckConstraint("type IN ('epic', 'story', 'subtask')", name="type"),
+        sa.CheckConstraint("priority IN ('low', 'medium', 'high', 'urgent')", name="priority"),
         sa.UniqueConstraint("project_id", "name_key"),
     )
     op.add_column("workflow_states", sa.Column("wip_limit", sa.Integer()))

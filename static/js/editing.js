@@ -1,4 +1,4 @@
-// Serves [data-editor], [data-fact], [data-options] with [data-option], and [data-narrow].
+// Serves [data-editor], [data-fact], [data-return], [data-options] with [data-option], and [data-narrow].
 // Writing: editors that open in place, lists of options.
 
 import { speak, step } from "./page.js";
@@ -34,7 +34,8 @@ function watchEditors() {
     } else if (place.matches("[data-fact]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
-      (place.matches("[tabindex]") ? place : place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
+      const back = place.querySelector("[data-return]") ?? place.querySelector("h2[tabindex], textarea, a, button");
+      (place.matches("[tabindex]") ? place : back)?.focus();
     }
   });
 }

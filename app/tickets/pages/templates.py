@@ -9,7 +9,7 @@ from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import by_id, reading
 from app.projects.loaders import SeenProject
-from app.projects.pages.blueprint import project_of
+from app.projects.pages import project_of
 from app.tickets import templates
 from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.models import TicketTemplate
