@@ -144,12 +144,8 @@ def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any)
     state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
-<<<<<<< HEAD
         loaders.check_name_free(WorkflowState, project, fields["name"], "state", but=state.id)
-=======
-        _check_free(project, fields["name"], but=state.id)
     _check_limit(fields.get("wip_limit"))
->>>>>>> 90938a3 (projects: Add limits of columns, and edit labels and states in their rows)
     changed = apply_changes(state, fields)
     if changed:
         state.name_key = text.same_name(state.name)

@@ -6,12 +6,12 @@ from typing import Any
 from sqlalchemy import select
 
 from app.audit.service import record
-from app.core import ids, text
+from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import by_id, session
-from app.database.versions import apply_changes, duplicate_is_conflict
+from app.database.versions import add_versioned, apply_changes
 from app.projects import labels, loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label
@@ -133,7 +133,7 @@ def is_taken(project_id: str, name: str, *, but: str | None = None) -> bool:
 
 def _check_free(project: SeenProject, name: str, *, but: str | None = None) -> None:
     if is_taken(project.id, name, but=but):
-        raise Conflict("duplicate_key", f"A template named {name} exists.", field="name")
+        raise Conflict("duplicate_key", loaders.name_in_use("template", name), field="name")
 
 
 @operation(Access.HUMAN)
@@ -165,19 +165,10 @@ def create_template(
     if len(of_project(project.id)) >= MOST_TEMPLATES:
         message = f"A project has at most {MOST_TEMPLATES} templates."
         raise InvalidField("name", "too_many", message)
-    identifier = ids.new_id()
-    created_at = ids.created_ms(identifier)
-    template = TicketTemplate(
-        id=identifier,
-        project_id=project.id,
-        name_key=text.same_name(values["name"]),
-        created_at=created_at,
-        updated_at=created_at,
-        **values,
+    template = add_versioned(
+        TicketTemplate, project_id=project.id, name_key=text.same_name(values["name"]), **values
     )
-    session.add(template)
-    with duplicate_is_conflict("name", f"A template named {template.name} exists."):
-        session.flush()
+    session.flush()
     _record(actor, project, None, _recorded(template))
     return template
 

@@ -50,8 +50,7 @@ def list_projects(call: ToolCall) -> dict[str, Any]:
 )
 def get_project(call: ToolCall) -> dict[str, Any]:
     """One project with its workflow_states (for transition_ticket, in order), labels and templates
-    (for create_ticket). If it has guide, read that resource first: the house rules that people wrote
-    for bots.
+    (for create_ticket). If it has guide, read that resource first: people's house rules for bots.
     """
     project_id = naming.project_id(call.actor, call["project"])
     project = service.get_project(call.actor, project_id)
