@@ -36,6 +36,7 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "category": "Category",
     "tickets": "Tickets that carry it",
     "state_ids": "Order",
+    "query": "Filters",
 }
 NOTHING = "nothing"
 WHY = {

@@ -19,8 +19,8 @@ from app.projects import labels, states, ticket_rows
 from app.projects import service as projects
 from app.projects.loaders import writable
 from app.projects.models import Label, Project, WorkflowState
-from app.tickets import loaders, service, templates
-from app.tickets.models import TicketTemplate
+from app.tickets import loaders, saved_views, service, templates
+from app.tickets.models import SavedView, TicketTemplate
 from app.tickets.ticket_labels import label_ids_of
 from app.undo.plans import (
     NOTHING_LEFT,
@@ -42,6 +42,8 @@ def project_updated(actor: Actor, event: AuditEvent) -> Plan:
     project_id = event.project_id or ""
     if templates.CHANGED in changes:
         return _template_changed(actor, project_id, changes[templates.CHANGED])
+    if saved_views.CHANGED in changes:
+        return _view_changed(actor, project_id, changes[saved_views.CHANGED])
     project = by_id(Project, project_id)
     if project is None:
         raise NotFound("project", project_id)
@@ -75,6 +77,30 @@ def _template_changed(actor: Actor, project_id: str, change: Mapping[str, Any]) 
     return put_back(
         template, changed, partial(templates.update_template, actor, project_id, template.id)
     )
+
+
+def _view_changed(actor: Actor, project_id: str, change: Mapping[str, Any]) -> Plan:
+    """Stop sharing a view, share one again, or put back its filters."""
+    before, after = change["from"], change["to"]
+    view = by_id(SavedView, (before or after)["id"])
+    if before is None:
+        if view is None or not view.is_shared:
+            return NOTHING_LEFT
+        return Plan(partial(saved_views.share_view, actor, view.id, is_shared=False))
+    if after is None:
+        if view is None:
+            values = {name: before[name] for name in ("name", "query")}
+            return Plan(partial(saved_views.share_anew, actor, project_id, **values))
+        if view.is_shared:
+            return NOTHING_LEFT
+        if view.user_id != actor.id:
+            raise impossible("Its owner keeps this view private.")
+        return Plan(partial(saved_views.share_view, actor, view.id, is_shared=True))
+    if view is None:
+        raise NotFound("saved_view", before["id"])
+    query = before["query"]
+    change_query = partial(saved_views.change_query, actor, view.id, query)
+    return one_value("query", query, after["query"], view.query, change_query)
 
 
 def label_created(actor: Actor, event: AuditEvent) -> Plan:

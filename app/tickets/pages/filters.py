@@ -17,7 +17,7 @@ from app.database.session import AnyRow
 from app.projects.loaders import SeenProject
 from app.search.service import QUERY_LENGTH, ticket_ids
 from app.tickets.board_sidebar import board_sidebar
-from app.tickets.filters import FILTERS
+from app.tickets.filters import DUE, FILTERS, UNTOUCHED
 from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import Options, projects_shown, user_options, words
 from app.web.guard import actor
@@ -125,7 +125,10 @@ def menu(
         "priority": words(FILTERS["priority"].words),
         "ticket_type": words(FILTERS["ticket_type"].words),
         "label_id": [(one["id"], one["name"]) for one in sidebar.labels] if project else [],
+        "due": list(DUE.items()),
+        "untouched": list(UNTOUCHED.items()),
     }
+    names = {user.id: user.display_name for user in users}
     groups = [
         Group(name, FILTERS[name].label, values, chosen.get(name, []))
         for name, values in options.items()
@@ -135,7 +138,7 @@ def menu(
     return {
         "project": project,
         "labels": sidebar.labels,
-        "views": sidebar.views,
+        "views": [{**view, "owner": names.get(view["user_id"], "")} for view in sidebar.views],
         "groups": groups,
         "chips": _chips(path, chosen, groups, more),
         "chosen": chosen,
