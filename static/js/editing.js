@@ -31,6 +31,8 @@ function watchEditors() {
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
+      // What is suggested takes the place of what was there.
+      if (start?.list) start.select();
     } else if (place.matches("[data-fact]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
