@@ -33,10 +33,10 @@ def test_states_are_added_renamed_moved_and_deleted(wide):
     own = wide.page.get_by_role("link", name="Edit Blocked")
     own.focus()
     wide.press("Alt+ArrowUp")
-    expect(rows.nth(len(before) - 1)).to_contain_text("Blocked")
+    expect(wide.page.locator(".row-name").nth(len(before) - 1)).to_have_text("Blocked")
     expect(own).to_be_focused()
     wide.press("Alt+ArrowDown")
-    expect(rows.nth(len(before))).to_contain_text("Blocked")
+    expect(wide.page.locator(".row-name").nth(len(before))).to_have_text("Blocked")
     expect(own).to_be_focused()
     # Enter edits it and saves, Escape leaves it as it was.
     for key in ("Escape", "Enter"):
