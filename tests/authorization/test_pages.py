@@ -41,7 +41,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.choose_columns
         tickets_pages.complete tickets_pages.create_ticket tickets_pages.export_all
         tickets_pages.matching tickets_pages.new tickets_pages.preview tickets_pages.quick_add
-        tickets_pages.due tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
+        tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
+        tickets_pages.due
         webhooks_pages.create webhooks_pages.index webhooks_pages.new
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
         wiki_pages.new wiki_pages.preview inbox_pages.inbox inbox_pages.read_all
