@@ -62,7 +62,6 @@ EVENTS: dict[str, EventType] = (
         ("workspace.bots_paused", ""),
         ("workspace.bots_resumed", ""),
         ("project.created", "key name description owner_user_id"),
-        ("project.updated", "changes"),
         ("project.deleted", "key name"),
         ("project.restored", "key name"),
         # Reacting once more takes it back, so there is nothing to undo.
@@ -70,10 +69,11 @@ EVENTS: dict[str, EventType] = (
     )
     | _events(
         Category.AUDIT_ONLY,
-        ("workflow_state.created", "state_id name category position"),
+        ("project.updated", "changes"),
+        ("workflow_state.created", "state_id name category position wip_limit"),
         ("workflow_state.updated", "state_id changes"),
         ("workflow_state.reordered", "state_ids previous_state_ids"),
-        ("workflow_state.deleted", "state_id name category position"),
+        ("workflow_state.deleted", "state_id name category position wip_limit"),
         ("label.created", "label_id name color"),
         ("label.updated", "label_id changes"),
         ("label.deleted", "label_id name color ticket_ids"),

@@ -135,7 +135,7 @@ def create_state(call: Call) -> Answer:
     errors=(Conflict,),
 )
 def update_state(call: Call) -> Answer:
-    """Rename or recategorize a workflow state."""
+    """Rename or recategorize a workflow state, or change its limit."""
     state = states.update_state(
         call.actor, call.path["project_id"], call.path["state_id"], **call.body
     )

@@ -27,6 +27,7 @@ def state_json(state: WorkflowState) -> dict[str, Any]:
         "name": state.name,
         "position": state.position,
         "category": state.category,
+        "wip_limit": state.wip_limit,
         "created_at": iso(state.created_at),
         "updated_at": iso(state.updated_at),
     }

@@ -60,6 +60,8 @@ class WorkflowState(Base):
     category: Mapped[str] = mapped_column(short_text(16))
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
+    # How many tickets it should hold at most; more are allowed, and shown.
+    wip_limit: Mapped[int | None]
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -1,7 +1,7 @@
 """The pages of projects: the list, a new one, and the settings of one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from flask import Blueprint, Response, request
@@ -176,6 +176,15 @@ def _show_general(
 
 
 @dataclass(frozen=True, slots=True)
+class EditedRow:
+    """The row that is edited, with what was sent of it, or the one that the focus returns to."""
+
+    editing: str = ""
+    back: str = ""
+    form: Form = field(default_factory=Form)
+
+
+@dataclass(frozen=True, slots=True)
 class PartSettings:
     """The settings page that lists and changes the states, or the labels, of a project."""
 
@@ -193,7 +202,10 @@ class PartSettings:
     def address(self, project: SeenProject) -> str:
         return f"/projects/{project.key}/settings/{self.name}"
 
-    def show(self, project: SeenProject, form: Form | None = None) -> Response:
+    def show(
+        self, project: SeenProject, form: Form | None = None, row: EditedRow | None = None
+    ) -> Response:
+        row = row or EditedRow()
         with reading():
             context = self.context(project)
         return page(
@@ -201,7 +213,10 @@ class PartSettings:
             block=self.name,
             project=project,
             form=form or Form(),
-            status=422 if form and form.errors else 200,
+            editing=row.editing,
+            back=row.back,
+            row_form=row.form,
+            status=422 if row.form.errors or (form and form.errors) else 200,
             **context,
         )
 
@@ -222,7 +237,9 @@ class PartSettings:
         return with_undo(shown, undo_text, self.address(project)) if undo_text else shown
 
     def list(self, key: str) -> Response:
-        return self.show(project_of(key))
+        """The rows as text, or with one to be edited."""
+        row = EditedRow(request.args.get("edit", ""), request.args.get("back", ""))
+        return self.show(project_of(key), row=row)
 
     def add(self, key: str) -> Response:
         project = project_of(key)
@@ -232,12 +249,15 @@ class PartSettings:
     def save(self, key: str, part_id: str) -> Response:
         project = project_of(key)
         form = load_form(self.patch, keep_empty=True)
-        # A row shows the stored values and has no room for messages, which stand above the list.
+        # A row has no room for messages, which stand above the list.
         form.shown = frozenset()
-        form.raw.clear()
-        return self.run(
-            project, form, lambda person: self.update(person, project.id, part_id, **form.data)
-        )
+        messages = [*form.errors.values()]
+        form.errors = {"": messages[0]} if messages else {}
+        if not submit(form, lambda person: self.update(person, project.id, part_id, **form.data)):
+            return self.show(project, row=EditedRow(part_id, form=form))
+        if not is_htmx():
+            return go(self.address(project))
+        return self.show(project, row=EditedRow(back=part_id))
 
 
 def _states(project: SeenProject) -> dict[str, Any]:

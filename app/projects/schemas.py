@@ -12,6 +12,9 @@ NAME = like("Operations", "On one line.", minLength=1, maxLength=200)
 DESCRIPTION = like("What keeps the lights on.", "What it is about.", maxLength=16384)
 STATE_NAME = like("In progress", "On one line; unique in the project.", minLength=1, maxLength=200)
 CATEGORY = like(StateCategory.ACTIVE, "What the state means: only `done` ends a ticket.")
+WIP_LIMIT = like(
+    3, "How many tickets it should hold at most; null: any number.", minimum=1, maximum=999
+)
 LABEL_NAME = like("security", "On one line; unique in the project.", minLength=1, maxLength=200)
 COLOR = like(
     "#64748b",
@@ -61,6 +64,7 @@ class StateOut(Schema):
     name = Text(required=True, metadata=like("In progress"))
     position = Whole(required=True, metadata=like(2))
     category = Choice(StateCategory, required=True, metadata=like(StateCategory.ACTIVE))
+    wip_limit = Whole(required=True, allow_none=True, metadata=like(3))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
 
@@ -78,6 +82,7 @@ class StateCreate(CreateSchema):
 
     name = Text(required=True, metadata=STATE_NAME)
     category = Choice(StateCategory, required=True, metadata=CATEGORY)
+    wip_limit = Whole(allow_none=True, metadata=WIP_LIMIT)
 
 
 class StatePatch(StrictSchema):
@@ -87,6 +92,7 @@ class StatePatch(StrictSchema):
 
     name = Text(metadata=STATE_NAME)
     category = Choice(StateCategory, metadata=CATEGORY)
+    wip_limit = Whole(allow_none=True, metadata=WIP_LIMIT)
 
 
 class StateOrder(StrictSchema):

@@ -31,6 +31,8 @@ SEEDED = (
 # Tickets that a replaced state may hold: each move is an event, the deletion is one more, and one
 # undo covers UNDONE_AT_ONCE events.
 MOST_MOVED = UNDONE_AT_ONCE - 1
+# Of tickets in one column.
+HIGHEST_LIMIT = 999
 
 _FIRST = Prepared(
     select(WorkflowState.id).where(
@@ -57,7 +59,12 @@ def seed(actor: Actor, project: Project) -> None:
 
 
 def _add(
-    actor: Actor, project: Project | SeenProject, name: str, category: str, position: int
+    actor: Actor,
+    project: Project | SeenProject,
+    name: str,
+    category: str,
+    position: int,
+    wip_limit: int | None = None,
 ) -> WorkflowState:
     state = add_versioned(
         WorkflowState,
@@ -66,6 +73,7 @@ def _add(
         name_key=text.same_name(name),
         position=position,
         category=str(category),
+        wip_limit=wip_limit,
     )
     with duplicate_is_conflict("name", loaders.name_in_use("state", name)):
         session.flush()
@@ -77,6 +85,7 @@ def _add(
         name=name,
         category=str(category),
         position=position,
+        wip_limit=wip_limit,
     )
     return state
 
@@ -105,6 +114,12 @@ def named_in_body(project_id: str, state_id: str) -> WorkflowState:
     return state
 
 
+def _check_limit(wip_limit: int | None) -> None:
+    if wip_limit is not None and not 1 <= wip_limit <= HIGHEST_LIMIT:
+        message = f"A limit is a number from 1 to {HIGHEST_LIMIT}."
+        raise InvalidField("wip_limit", "out_of_range", message)
+
+
 @operation(Access.READ)
 def list_states(actor: Actor, project_id: str, *, limit: int, cursor: str | None) -> Page:
     project = loaders.visible(actor, project_id)
@@ -123,22 +138,26 @@ def list_states(actor: Actor, project_id: str, *, limit: int, cursor: str | None
 
 
 @operation(Access.HUMAN)
-def create_state(actor: Actor, project_id: str, *, name: str, category: str) -> WorkflowState:
+def create_state(
+    actor: Actor, project_id: str, *, name: str, category: str, wip_limit: int | None = None
+) -> WorkflowState:
     """Add a state at the end; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id, lock=True)
     name = text.line(name, "name")
     loaders.check_name_free(WorkflowState, project, name, "state")
-    return _add(actor, project, name, category, len(ordered(project.id)))
+    _check_limit(wip_limit)
+    return _add(actor, project, name, category, len(ordered(project.id)), wip_limit)
 
 
 @operation(Access.HUMAN)
 def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any) -> WorkflowState:
-    """Rename or recategorize a state; raises InvalidField, and Conflict ``duplicate_key``."""
+    """Change name, category or limit; raises InvalidField, and Conflict ``duplicate_key``."""
     project = loaders.writable(actor, project_id, lock=True)
     state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
         loaders.check_name_free(WorkflowState, project, fields["name"], "state", but=state.id)
+    _check_limit(fields.get("wip_limit"))
     changed = apply_changes(state, fields)
     if changed:
         state.name_key = text.same_name(state.name)
@@ -177,6 +196,7 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
         name=state.name,
         category=state.category,
         position=state.position,
+        wip_limit=state.wip_limit,
     )
 
 

@@ -114,6 +114,8 @@ class Column:
     category: str
     # Live tickets in the column without any filter; COUNTED + 1 means that or more.
     total: int
+    # How many it should hold at most.
+    limit: int | None = None
     cards: list[Card] = field(default_factory=list)
     # Tickets that match the filters, shown or not; of done ones, only the recent.
     fitting: int = 0
@@ -121,6 +123,10 @@ class Column:
     @property
     def shown(self) -> int:
         return len(self.cards)
+
+    @property
+    def is_over(self) -> bool:
+        return self.limit is not None and self.total > self.limit
 
     @property
     def is_many(self) -> bool:
@@ -175,7 +181,7 @@ def empty_columns(shape: Shape) -> list[Column]:
             Column(name, name.capitalize(), name, totals.get(name, 0))
             for name in map(str, StateCategory)
         ]
-    return [Column(row.id, row.name, row.category, row.total) for row in rows]
+    return [Column(row.id, row.name, row.category, row.total, row.wip_limit) for row in rows]
 
 
 @lru_cache
@@ -192,7 +198,13 @@ def _totals(outline: Outline) -> Prepared:
             ).group_by(by_state.c.category)
         )
     return Prepared(
-        select(WorkflowState.id, WorkflowState.name, WorkflowState.category, total)
+        select(
+            WorkflowState.id,
+            WorkflowState.name,
+            WorkflowState.category,
+            WorkflowState.wip_limit,
+            total,
+        )
         .where(WorkflowState.project_id == bindparam("project_id"))
         .order_by(WorkflowState.position)
     )

@@ -14,20 +14,21 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, DomainError, InvalidField
 from app.database.session import savepoint, session
 from app.projects import labels, states, ticket_rows
-from app.tickets import board_moves, loaders, service
+from app.tickets import board_moves, loaders, service, templates
 from app.tickets.models import Ticket
 from app.tickets.ticket_labels import label_ids_of
 
-# Each ticket and the deletion write an event; a request can be undone only up to this many.
-MOST_RELABELLED = labels.MOST_NAMED - 1
+# Each ticket, each template and the deletion write an event; a request can be undone only up to
+# this many.
+MOST_RELABELLED = labels.MOST_NAMED - templates.MOST_TEMPLATES - 1
 
 
 @operation(Access.HUMAN)
 def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: str) -> int:
-    """Replace a label by another on its tickets, and delete it; return the number of tickets.
+    """Replace a label by another on its tickets and in templates, and delete it.
 
-    Deleted tickets lose the label. Raises NotFound for the label, InvalidField for the other one,
-    and Conflict ``invariant_violation`` for too many tickets.
+    Returns the number of tickets; deleted ones lose the label. Raises NotFound for the label,
+    InvalidField for the other one, and Conflict ``invariant_violation`` for too many tickets.
     """
     # An update without changes checks the project and the label.
     label = labels.update_label(actor, project_id, label_id)
@@ -48,6 +49,7 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
         if ticket is not None and not ticket.is_deleted:
             service.update_ticket(actor, ticket.id, label_ids=[*label_ids_of(ticket), into.id])
             changed += 1
+    templates.replace_label(actor, label.project_id, label.id, into.id)
     labels.delete_label(actor, project_id, label.id)
     return changed
 

@@ -5,6 +5,7 @@ Their input is parsed in ``schemas.py`` (REST), ``tools/tickets.py`` and ``pages
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, exists, or_, select
@@ -12,10 +13,11 @@ from sqlalchemy.orm import aliased
 
 from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
-from app.core.clock import now_ms
+from app.core.clock import DAY_MS, now_ms
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import stalled_bots
+from app.tickets import due_dates, stalled_bots
 from app.tickets.models import (
+    Comment,
     Priority,
     RelationType,
     Ticket,
@@ -95,6 +97,45 @@ def is_stalled() -> ColumnElement[bool]:
     )
 
 
+DUE = {
+    "overdue": "Overdue",
+    "today": "Today",
+    "this_week": "This week",
+    "next_week": "Next week",
+    "none": "No due date",
+}
+
+
+def _is_due(words: list[str]) -> ColumnElement[bool]:
+    """Due at any of these times, seen from today; only what is not done is overdue."""
+    today = due_dates.today()
+    monday, sunday = due_dates.week_of(today)
+    week = timedelta(days=7)
+    is_open = WorkflowState.category != StateCategory.DONE.value
+    times = {
+        "overdue": (Ticket.due_date < today.isoformat()) & is_open,
+        "today": Ticket.due_date == today.isoformat(),
+        "this_week": Ticket.due_date.between(monday.isoformat(), sunday.isoformat()),
+        "next_week": Ticket.due_date.between(
+            (monday + week).isoformat(), (sunday + week).isoformat()
+        ),
+        "none": Ticket.due_date.is_(None),
+    }
+    return or_(*(times[word] for word in words))
+
+
+UNTOUCHED = {"7": "7 days", "14": "14 days", "30": "30 days", "90": "90 days"}
+
+
+def _is_untouched(days: list[str]) -> ColumnElement[bool]:
+    """Neither changed nor commented on for the fewest of these days."""
+    since = now_ms() - min(map(int, days)) * DAY_MS
+    commented = exists(
+        select(Comment.id).where(Comment.ticket_id == Ticket.id, Comment.created_at >= since)
+    )
+    return (Ticket.updated_at < since) & ~commented
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A condition on a ticket joined with its state, and how menus show it.
@@ -126,6 +167,8 @@ FILTERS = {
     "priority": Filter(_is(Ticket.priority), "Priority", PRIORITIES),
     "parent_ticket_id": Filter(_is(Ticket.parent_ticket_id), "Parent"),
     "updated_since": Filter(lambda moment: Ticket.updated_at >= moment),
+    "due": Filter(_is_due, "Due", tuple(DUE)),
+    "untouched": Filter(_is_untouched, "Not touched for", tuple(UNTOUCHED)),
     "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
     "quiet": Filter(lambda _: is_stalled(), "Quiet bots", is_flag=True),

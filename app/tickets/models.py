@@ -10,6 +10,7 @@ from sqlalchemy import (
     Index,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -238,6 +239,33 @@ class ImportedIssue(Base):
     created_at: Mapped[int] = mapped_column(Moment)
 
 
+class TicketTemplate(Base):
+    """What a new ticket of a project can start from."""
+
+    __tablename__ = "ticket_templates"
+    __table_args__ = (
+        one_of("type", TicketType),
+        one_of("priority", Priority),
+        UniqueConstraint("project_id", "name_key"),
+    )
+
+    id: Mapped[str] = id_key()
+    project_id: Mapped[str] = mapped_column(Id, ForeignKey("projects.id"))
+    name: Mapped[str] = mapped_column(short_text(80))
+    # The casefolded name, by which names are unique. Casefolding can triple the length.
+    name_key: Mapped[str] = mapped_column(short_text(240))
+    title: Mapped[str] = mapped_column(short_text())
+    body: Mapped[str] = mapped_column(Text)
+    type: Mapped[str] = mapped_column(short_text(8))
+    priority: Mapped[str] = mapped_column(short_text(8))
+    # Ids of labels; those that were deleted since are passed over.
+    label_ids: Mapped[list[str]] = mapped_column(JSON)
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
+
+    __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
+
+
 class SavedView(Base):
     """A person's named query string for a board or list, of one project or (null) of all."""
 
@@ -262,3 +290,5 @@ class SavedView(Base):
     name: Mapped[str] = mapped_column(short_text(80))
     query: Mapped[str] = mapped_column(Text)
     created_at: Mapped[int] = mapped_column(Moment)
+    # With everyone who opens the project.
+    is_shared: Mapped[bool] = mapped_column(default=False, server_default=false())

@@ -1,25 +1,24 @@
 """Quick add: the grammar of a line that becomes a ticket.
 
-``Fix the login !high @bo #bug ^OPS-3 due:2026-12-01`` sets the priority, the assignee, a label, the
-parent and the due date. A word with no known meaning stays in the title, as in ``Fix #123``.
+``Fix the login /bug !high @bo #ui ^OPS-3 due:fri`` names a template and sets the priority, the
+assignee, a label, the parent and the due date. A word with no known meaning stays in the title, as
+in ``Fix #123``.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from app.core import text
 from app.core.actor import Actor
-from app.core.clock import now_ms
 from app.core.ids import is_display_id
-from app.tickets import loaders
+from app.tickets import due_dates, loaders, templates
 from app.tickets.creating import CHILD_TYPE
-from app.tickets.models import Priority, TicketType
+from app.tickets.models import Priority, TicketTemplate, TicketType
 
 _PIECE = re.compile(
-    r"(?<!\S)(?:(?P<sign>[!@#^])(?:\"(?P<quoted>[^\"]+)\"|(?P<word>[^\s\"]+))|due:(?P<due>\S+))(?!\S)",
+    r"(?<!\S)(?P<sign>[!@#^/]|due:)(?:\"(?P<quoted>[^\"]+)\"|(?P<word>[^\s\"]+))(?!\S)",
     re.IGNORECASE,
 )
 
@@ -32,6 +31,7 @@ class QuickTicket:
     fields: dict[str, Any] = field(default_factory=dict)
     # (label, text) of each word that was understood, for chips.
     understood: list[tuple[str, str]] = field(default_factory=list)
+    template: TicketTemplate | None = None
 
     def take(self, name: str, value: Any, label: str, words: str) -> None:
         """Set a field and its chip; a later value replaces an earlier one, labels add up."""
@@ -56,13 +56,15 @@ def read(
 ) -> QuickTicket:
     """Parse a line. ``users`` can be assigned, and ``labels`` are those of the project."""
     users_by_name = {user.username.lower(): user for user in users}
-    labels_by_name = {_plain(label["name"]): label for label in labels}
+    labels_by_name = {templates.plain(label["name"]): label for label in labels}
     draft = QuickTicket()
 
     def replacement(match: re.Match[str]) -> str:
         word = match["quoted"] or match["word"] or ""
-        if match["due"]:
-            is_known = _due(draft, match["due"])
+        if match["sign"].lower() == "due:":
+            is_known = _due(draft, word)
+        elif match["sign"] == "/":
+            is_known = _template(project_id, draft, word)
         elif match["sign"] == "!":
             is_known = _priority(draft, word)
         elif match["sign"] == "@":
@@ -71,7 +73,7 @@ def read(
             if user is not None:
                 draft.take("assignee_user_id", user.id, "Assignee", user.display_name)
         elif match["sign"] == "#":
-            label = labels_by_name.get(_plain(word))
+            label = labels_by_name.get(templates.plain(word))
             is_known = label is not None
             if label is not None:
                 draft.take("label_ids", label["id"], "Label", label["name"])
@@ -80,12 +82,17 @@ def read(
         return " " if is_known else match[0]
 
     draft.title = " ".join(_PIECE.sub(replacement, line).split())
+    if draft.template is not None:
+        _fill(draft, draft.template)
     return draft
 
 
-def _plain(name: str) -> str:
-    """A label's name for comparison; hyphens may stand for spaces."""
-    return text.same_name(name).replace(" ", "-")
+def _fill(draft: QuickTicket, template: TicketTemplate) -> None:
+    """Take over what the line does not say; labels of both add up."""
+    label_ids = draft.fields.pop("label_ids", [])
+    fields = templates.filled(template, {"title": draft.title, **draft.fields})
+    draft.title = fields.pop("title")
+    draft.fields = {**fields, "label_ids": text.unique([*fields["label_ids"], *label_ids])}
 
 
 def _priority(draft: QuickTicket, word: str) -> bool:
@@ -97,18 +104,20 @@ def _priority(draft: QuickTicket, word: str) -> bool:
 
 
 def _due(draft: QuickTicket, word: str) -> bool:
-    today = datetime.fromtimestamp(now_ms() / 1000, UTC).date()
-    named = {"today": today, "tomorrow": today + timedelta(days=1)}
-    day = named.get(word.lower())
+    day = due_dates.day_meant(word, due_dates.today())
     if day is None:
-        # Python also parses 20261201, which is not a date here.
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", word, re.ASCII):
-            return False
-        try:
-            day = date.fromisoformat(word)
-        except ValueError:
-            return False
-    draft.take("due_date", day.isoformat(), "Due", day.isoformat())
+        return False
+    draft.take("due_date", day.isoformat(), "Due", f"{day:%a} {day.isoformat()}")
+    return True
+
+
+def _template(project_id: str, draft: QuickTicket, word: str) -> bool:
+    template = templates.find(project_id, word)
+    if template is None:
+        return False
+    draft.template = template
+    draft.understood = [chip for chip in draft.understood if chip[0] != "Template"]
+    draft.understood.append(("Template", template.name))
     return True
 
 

@@ -94,6 +94,17 @@ class TicketCreate(CreateSchema):
     due_date = Day(allow_none=True, metadata=DUE)
 
 
+class TemplateForm(StrictSchema):
+    """What the page of a template sends."""
+
+    name = Text(required=True)
+    title = Text()
+    body = Text()
+    type = Choice(TicketType)
+    priority = Choice(Priority)
+    label_ids = Items(Identifier())
+
+
 class TicketPatch(StrictSchema):
     """Changes to a ticket; states change by transition."""
 

@@ -18,6 +18,8 @@ from app.mcp import parameters
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
+from app.tickets import templates
+from app.tickets.models import TicketTemplate
 
 TICKET = parameters.text(
     "ticket", "Ticket: display id (OPS-12) or UUID.", required=True, alias="ticket_id"
@@ -42,6 +44,9 @@ PARENT = parameters.text(
     "Parent ticket: an epic for a story, a story for a subtask.",
     alias="parent_ticket_id",
     clearable=True,
+)
+TEMPLATE = parameters.text(
+    "template", "Start from this template: name or UUID. What you pass takes its place."
 )
 COMMENT = parameters.text("comment", "The comment's UUID.", required=True, alias="comment_id")
 NOTE = parameters.text("sticky_note", "The note's UUID.", required=True, alias="sticky_note_id")
@@ -151,6 +156,15 @@ def state_ids(actor: Actor, reference: str, project_id: str | None) -> list[str]
     if project_id is not None:
         return [state_id(project_id, reference)]
     return _ids_in_all_projects(actor, WorkflowState, "state", reference)
+
+
+def template(project_id: str, reference: str) -> TicketTemplate:
+    """The template of this project, by name (in any case) or UUID; raises InvalidField."""
+    found = templates.find(project_id, reference)
+    if found is None:
+        names = [one.name for one in templates.of_project(project_id)]
+        raise _unknown("template", "template", reference, names)
+    return found
 
 
 def label_ids(project_id: str, references: Sequence[str], field: str = "labels") -> list[str]:

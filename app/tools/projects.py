@@ -9,6 +9,8 @@ from app.mcp.parameters import PAGE, needed
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
+from app.tickets import templates
+from app.tickets.models import TicketTemplate
 from app.tools import naming, resources
 from app.tools.naming import PROJECT
 
@@ -47,8 +49,8 @@ def list_projects(call: ToolCall) -> dict[str, Any]:
     "get_project", "Get project", calls=service.get_project, parameters=(needed(PROJECT),)
 )
 def get_project(call: ToolCall) -> dict[str, Any]:
-    """One project with its workflow_states (for transition_ticket, in order) and labels. If it has
-    guide, read that resource first: the house rules that people wrote for bots.
+    """One project with its workflow_states (for transition_ticket, in order), labels and templates
+    (for create_ticket). If it has guide, read that resource first: people's house rules for bots.
     """
     project_id = naming.project_id(call.actor, call["project"])
     project = service.get_project(call.actor, project_id)
@@ -56,5 +58,11 @@ def get_project(call: ToolCall) -> dict[str, Any]:
         **project_json(project),
         "workflow_states": [state_json(state) for state in states.ordered(project.id)],
         "labels": [label_json(label) for label in labels.by_name(project.id)],
+        "templates": [_template(one) for one in templates.of_project(project.id)],
         **resources.guide_of(project.id),
     }
+
+
+def _template(template: TicketTemplate) -> dict[str, Any]:
+    """A template without its body, which create_ticket fills in."""
+    return {name: getattr(template, name) for name in ("id", "name", "title", "type", "priority")}

@@ -39,6 +39,7 @@ from app.tickets import (
     read,
     relations,
     service,
+    templates,
     watchers,
 )
 from app.tickets.counting import CountBy
@@ -54,6 +55,7 @@ from app.tools.naming import (
     PARENT,
     PROJECT,
     STATE,
+    TEMPLATE,
     TICKET,
 )
 from app.tools.texts import changed_body
@@ -171,6 +173,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     parameters=(
         needed(PROJECT),
         needed(TITLE),
+        TEMPLATE,
         choice("type", TicketType, "A subtask needs a story as parent.", default="story"),
         body("body", "Markdown, at most 65,536 characters."),
         choice("priority", Priority, "Priority.", default="medium"),
@@ -184,10 +187,12 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
 )
 def create_ticket(call: ToolCall) -> dict[str, Any]:
     """Create a ticket and return it with its display_id. Search first, so that you do not file what
-    is there already. States and labels: see get_project.
+    is there already. States, labels and templates: see get_project.
     """
     project = naming.project(call.actor, call["project"], writing=True)
     fields = ticket_fields(call.actor, project.id, call.arguments)
+    if call["template"] is not None:
+        fields = templates.filled(naming.template(project.id, call["template"]), fields)
     return ticket_json(creating.create_ticket(call.actor, project, **fields))
 
 

@@ -28,10 +28,15 @@ pages = Blueprint("undo_pages", __name__)
 LABELS = {field.name: field.label for field in FIELDS} | {
     "body": "Text",
     "name": "Name",
+    "description": "Description",
+    "owner_user_id": "Owner",
+    "type": "Type",
+    "wip_limit": "Limit",
     "color": "Colour",
     "category": "Category",
     "tickets": "Tickets that carry it",
     "state_ids": "Order",
+    "query": "Filters",
 }
 NOTHING = "nothing"
 WHY = {

@@ -1,10 +1,12 @@
-"""Undoing changes of a project's labels and states.
+"""Undoing changes of a project, its templates, labels and states.
 
 What was deleted is created again with another id. Older events that do not name the tickets of a
 label, or the earlier order of states, cannot be undone.
 """
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from sqlalchemy import select
 
@@ -14,9 +16,11 @@ from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import by_id, session
 from app.projects import labels, states, ticket_rows
+from app.projects import service as projects
 from app.projects.loaders import writable
-from app.projects.models import Label, WorkflowState
-from app.tickets import loaders, service
+from app.projects.models import Label, Project, WorkflowState
+from app.tickets import loaders, saved_views, service, templates
+from app.tickets.models import SavedView, TicketTemplate
 from app.tickets.ticket_labels import label_ids_of
 from app.undo.plans import (
     NOTHING_LEFT,
@@ -26,10 +30,77 @@ from app.undo.plans import (
     impossible,
     one_value,
     put_back,
+    values_to_put_back,
 )
 
 # A ``Difference.field``: how many tickets have the label that the event created.
 TICKETS = "tickets"
+
+
+def project_updated(actor: Actor, event: AuditEvent) -> Plan:
+    changes = event.payload["changes"]
+    project_id = event.project_id or ""
+    if templates.CHANGED in changes:
+        return _template_changed(actor, project_id, changes[templates.CHANGED])
+    if saved_views.CHANGED in changes:
+        return _view_changed(actor, project_id, changes[saved_views.CHANGED])
+    project = by_id(Project, project_id)
+    if project is None:
+        raise NotFound("project", project_id)
+    return put_back(project, changes, partial(projects.update_project, actor, project_id))
+
+
+def _template_changed(actor: Actor, project_id: str, change: Mapping[str, Any]) -> Plan:
+    """Delete a template that was added, add one that was deleted, or put back its values."""
+    before, after = change["from"], change["to"]
+    template = by_id(TicketTemplate, (before or after)["id"])
+    if before is None:
+        if template is None:
+            return NOTHING_LEFT
+        created = {name: {"from": None, "to": after[name]} for name in ("name", *templates.FILLED)}
+        differences = values_to_put_back(template, created)[1]
+        delete = partial(templates.delete_template, actor, project_id, template.id)
+        return Plan(delete, differences)
+    values = {name: before[name] for name in ("name", *templates.FILLED)}
+    values["label_ids"] = templates.labels_named(project_id, before["labels"])
+    if after is None:
+        if template is not None or templates.is_taken(project_id, before["name"]):
+            return NOTHING_LEFT
+        return Plan(partial(templates.create_template, actor, project_id, **values))
+    if template is None:
+        raise NotFound("template", before["id"])
+    changed = {
+        name: {"from": value, "to": after[name]}
+        for name, value in values.items()
+        if before[name] != after[name]
+    }
+    return put_back(
+        template, changed, partial(templates.update_template, actor, project_id, template.id)
+    )
+
+
+def _view_changed(actor: Actor, project_id: str, change: Mapping[str, Any]) -> Plan:
+    """Stop sharing a view, share one again, or put back its filters."""
+    before, after = change["from"], change["to"]
+    view = by_id(SavedView, (before or after)["id"])
+    if before is None:
+        if view is None or not view.is_shared:
+            return NOTHING_LEFT
+        return Plan(partial(saved_views.share_view, actor, view.id, is_shared=False))
+    if after is None:
+        if view is None:
+            values = {name: before[name] for name in ("name", "query")}
+            return Plan(partial(saved_views.share_anew, actor, project_id, **values))
+        if view.is_shared:
+            return NOTHING_LEFT
+        if view.user_id != actor.id:
+            raise impossible("Its owner keeps this view private.")
+        return Plan(partial(saved_views.share_view, actor, view.id, is_shared=True))
+    if view is None:
+        raise NotFound("saved_view", before["id"])
+    query = before["query"]
+    change_query = partial(saved_views.change_query, actor, view.id, query)
+    return one_value("query", query, after["query"], view.query, change_query)
 
 
 def label_created(actor: Actor, event: AuditEvent) -> Plan:
@@ -133,7 +204,11 @@ def state_deleted(actor: Actor, event: AuditEvent) -> Plan:
 
     def act() -> None:
         state = states.create_state(
-            actor, project_id, name=payload["name"], category=payload["category"]
+            actor,
+            project_id,
+            name=payload["name"],
+            category=payload["category"],
+            wip_limit=payload.get("wip_limit"),
         )
         order = [one.id for one in states.ordered(project_id) if one.id != state.id]
         order.insert(min(payload["position"], len(order)), state.id)

@@ -43,6 +43,7 @@ REVERSALS: dict[str, Reversal] = {
     "sticky_note.updated": texts.note_updated,
     "sticky_note.deleted": texts.note_deleted,
     "sticky_note.converted": texts.note_converted,
+    "project.updated": projects.project_updated,
     "label.created": projects.label_created,
     "label.updated": projects.label_updated,
     "label.deleted": projects.label_deleted,

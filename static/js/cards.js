@@ -40,7 +40,9 @@ export function recount() {
     const count = head.querySelector("[data-total]");
     const here = shown[head.dataset.head] ?? 0;
     const total = Math.max(here, Number(count.dataset.total));
-    const text = (here === total ? "" : `${here.toLocaleString("en")} of `) + counted(total);
+    const { limit } = count.dataset;
+    const text = (here === total ? "" : `${here.toLocaleString("en")} of `) + counted(total) + (limit ? ` / ${limit}` : "");
+    head.classList.toggle("over-limit", total > Number(limit ?? Infinity));
     if (count.textContent !== text) count.textContent = text;
   }
   for (const count of board().querySelectorAll("[data-lane-count]")) {

@@ -1,4 +1,4 @@
-// Serves [data-editor], [data-fact], [data-options] with [data-option], and [data-narrow].
+// Serves [data-editor], [data-fact], [data-return], [data-options] with [data-option], and [data-narrow].
 // Writing: editors that open in place, lists of options.
 
 import { speak, step } from "./page.js";
@@ -31,10 +31,13 @@ function watchEditors() {
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
+      // What is suggested takes the place of what was there.
+      if (start?.list) start.select();
     } else if (place.matches("[data-fact]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
-      (place.matches("[tabindex]") ? place : place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
+      const back = place.querySelector("[data-return]") ?? place.querySelector("h2[tabindex], textarea, a, button");
+      (place.matches("[tabindex]") ? place : back)?.focus();
     }
   });
 }

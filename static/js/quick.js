@@ -77,7 +77,7 @@ async function understand(form) {
   const { title, project } = form.elements;
   const asked = title.value;
   let text = "";
-  if (/[!@#^:]/.test(asked)) {
+  if (/[!@#^:/]/.test(asked)) {
     ({ text } = await ask(`/tickets/quick?${new URLSearchParams({ project: project.value, title: asked })}`, null, true));
   }
   if (title.value === asked) form.querySelector("[data-understood]").innerHTML = text;

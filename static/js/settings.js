@@ -41,7 +41,7 @@ async function drop(row, place) {
   const home = row.nextElementSibling;
   const before = place === list ? null : place;
   list.insertBefore(row, before);
-  const name = row.querySelector("[name=name]").defaultValue;
+  const name = row.dataset.name;
   const at = rowsOf(list).indexOf(row) + 1;
   const values = { before: before?.dataset.state ?? "" };
   // Why it failed is said in a message (page.js).

@@ -1,4 +1,4 @@
-// Serves data-behavior="subject", data-behavior="ticket-head", [data-preview] and [data-write].
+// Serves data-behavior="subject", data-behavior="ticket-head", [data-preview], [data-write] and [data-day].
 // The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
 
 import { watchMarkdown } from "./markdown.js";
@@ -16,6 +16,7 @@ watchWikilinks();
 watchTools();
 watchPreviews();
 watchSubject();
+watchCalendars();
 
 /** Write and Preview: two sides of one text field. */
 function watchPreviews() {
@@ -47,4 +48,15 @@ function watchSubject() {
     const state = document.querySelector("[data-key=state] > :not(:first-child)");
     if (state) subject.querySelector("[data-subject-state]").replaceChildren(state.cloneNode(true));
   }).observe(head);
+}
+
+/** A day from the calendar goes into the field beside it, which is what is sent. */
+function watchCalendars() {
+  document.addEventListener("change", ({ target }) => {
+    const field = document.getElementById(target.dataset.day ?? "");
+    if (!field) return;
+    field.value = target.value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.focus();
+  });
 }

@@ -43,6 +43,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.complete tickets_pages.create_ticket tickets_pages.export_all
         tickets_pages.matching tickets_pages.new tickets_pages.preview tickets_pages.quick_add
         tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
+        tickets_pages.due
         webhooks_pages.create webhooks_pages.index webhooks_pages.new
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
         wiki_pages.new wiki_pages.preview inbox_pages.inbox inbox_pages.read_all
@@ -64,7 +65,9 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         projects_pages.save_general projects_pages.save_label projects_pages.save_state
         projects_pages.settings projects_pages.state_list
         bots_pages.of_project bots_pages.change_in_project tickets_pages.merge_labels
-        tickets_pages.replace_state
+        tickets_pages.replace_state tickets_pages.template_list tickets_pages.new_template
+        tickets_pages.add_template tickets_pages.edit_template tickets_pages.save_template
+        tickets_pages.delete_template
         sticky_notes_pages.wall sticky_notes_pages.add_note tickets_pages.board
         tickets_pages.board_live tickets_pages.export tickets_pages.show_epics
         tickets_pages.tickets wiki_pages.index wiki_pages.complete wiki_pages.new
@@ -100,7 +103,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
         undo_pages.undo_event undo_pages.undo_request bots_pages.change
-        bots_pages.release_ticket tickets_pages.delete_view webhooks_pages.act
+        bots_pages.release_ticket tickets_pages.delete_view
+        tickets_pages.share_view webhooks_pages.act
         webhooks_pages.ask_to_delete webhooks_pages.change webhooks_pages.delete
         webhooks_pages.edit webhooks_pages.retry webhooks_pages.show webhooks_pages.show_delivery
     """),
@@ -124,6 +128,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST undo_pages.undo_request": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
+    "POST tickets_pages.share_view": LIKE_MISSING,
     "GET tickets_pages.show_change": {"own": "404", "other": "404"},
     "POST webhooks_pages.retry": LIKE_MISSING,
     "GET tickets_pages.complete": LIKE_MISSING,

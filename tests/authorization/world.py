@@ -100,8 +100,13 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
     page = ok(ada.post("/wiki/pages", page | {"body": f"[[hub]] [[{word}-none]]"}), 201)
     revisions = ok(ada.get(f"/wiki/pages/{page['id']}/revisions"))["data"]
     note = ok(ada.post(f"{path}/sticky-notes", {"body": f"{word} note"}), 201)
+    key = ticket["display_id"].rpartition("-")[0]
+    settings = f"//projects/{key}/settings/templates"
+    ok(ada.call("POST", settings, data={"name": word, "body": word}), 303)
+    listed = ada.get(settings).text
     return {
         "project": project,
+        "template": re.findall(r'settings/templates/([0-9a-f-]{36})"', listed)[0],
         "state": state["id"],
         "spare_state": spare["id"],
         "label": label["id"],
@@ -114,8 +119,8 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
         "slug": page["slug"],
         "revision": revisions[0]["id"],
         "note": note["id"],
-        "key": ticket["display_id"].rpartition("-")[0],
         "reaction": "thumbs_up",
+        "key": key,
     }
 
 

@@ -40,6 +40,8 @@ PAGES = (
     "/projects/DEMO/settings/general",
     "/projects/DEMO/settings/states",
     "/projects/DEMO/settings/labels",
+    "/projects/DEMO/settings/templates",
+    "/projects/DEMO/settings/templates/new",
     "/projects/DEMO/settings/bots",
     "/tickets/new",
     "/tickets/new?project=DEMO",

@@ -43,7 +43,7 @@ def test_get_project_tells_states_and_labels(app, smith, cast, ada):
     make_label(ada, cast.open_project, "bug")
     for name in ("OPEN", "open", cast.open_project):
         found = smith.call("get_project", project=name)
-        same_as_rest(app, found, "Project", "workflow_states", "labels")
+        same_as_rest(app, found, "Project", "workflow_states", "labels", "templates")
         assert next(state["name"] for state in found["workflow_states"]) == "Backlog"
         assert [label["name"] for label in found["labels"]] == ["bug"]
         assert "guide" not in found

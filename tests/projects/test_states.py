@@ -96,3 +96,15 @@ def test_states_of_another_project_are_not_found(cast: Cast) -> None:
     path = f"/projects/{cast.open_project}/workflow-states/{foreign}"
     refused(cast.ada.patch(path, {"name": "x"}), 404, "resource.not_found", id=foreign)
     refused(cast.ada.delete(path), 404, "resource.not_found", resource="workflow_state")
+
+
+def test_a_limit_is_a_number_from_1_to_999_or_none(cast):
+    path = f"/projects/{cast.open_project}/workflow-states"
+    state = ok(cast.ada.get(path))["data"][0]
+    address = f"{path}/{state['id']}"
+    assert state["wip_limit"] is None
+    assert ok(cast.ada.patch(address, {"wip_limit": 999}))["wip_limit"] == 999
+    for limit in (0, -1, 1000, 10**12):
+        invalid(cast.ada.patch(address, {"wip_limit": limit}), "wip_limit", "out_of_range")
+    malformed(cast.ada.patch(address, {"wip_limit": "3"}), ["body", "wip_limit"], "invalid_type")
+    assert ok(cast.ada.patch(address, {"wip_limit": None}))["wip_limit"] is None

@@ -4,6 +4,7 @@ import pytest
 
 from app.projects import states as workflow
 from app.tickets import bulk
+from tests.support.story import events
 
 STATES = "/projects/OPEN/settings/states"
 NAMES = ["Backlog", "To do", "In progress", "In review", "Done"]
@@ -179,3 +180,72 @@ def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
     refusal(404, label_id=foreign, into_label_id=bug)
     monkeypatch.setattr(bulk, "MOST_RELABELLED", 0)
     assert "More than 0 tickets carry fault" in refusal(label_id=fault, into_label_id=bug)
+
+
+# Rows as text, and limits.
+
+
+def test_a_row_is_text_until_it_is_edited(ada, cast, states, label):
+    todo, bug = states["To do"], label("bug")
+    for address, part in ((STATES, todo), (LABELS, bug)):
+        text = ada.get(address).text
+        assert "row-name" in text or "row-edit" in text
+        assert 'id="row-name"' not in text
+        assert f'href="{address}?edit={part}"' in text
+        edited = ada.get(f"{address}?edit={part}", htmx=True).text
+        assert 'id="row-name"' in edited
+        assert f'href="{address}?back={part}"' in edited
+        assert "data-return" in ada.get(f"{address}?back={part}", htmx=True).text
+    saved = ada.post(f"{LABELS}/{bug}", htmx=True, name="defect", color="#d1242f")
+    assert "data-return" in saved.text
+    assert "defect" in saved.text
+    assert ada.post(f"{LABELS}/{bug}", name="bug", color="#d1242f").location == LABELS
+    found = cast.ada.get(f"/projects/{cast.open_project}/labels").json["data"]
+    assert [one["name"] for one in found] == ["bug"]
+
+
+def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, order):
+    form = {"name": "Done", "category": "done", "wip_limit": "4"}
+    refused = ada.post(f"{STATES}/{states['To do']}", htmx=True, **form)
+    assert refused.status_code == 422
+    assert "A state named Done exists." in refused.text
+    assert 'value="Done"' in refused.text
+    assert 'name="wip_limit" value="4"' in refused.text
+    for limit in ("0", "1000", "many"):
+        form = {"name": "To do", "category": "active", "wip_limit": limit}
+        refused = ada.post(f"{STATES}/{states['To do']}", htmx=True, **form)
+        assert refused.status_code == 422
+        assert f'value="{limit}"' in refused.text
+    assert order() == NAMES
+
+
+def test_a_limit_is_saved_shown_on_the_board_and_put_back(app, ada, cast, make, states):
+    todo = states["To do"]
+    form = {"name": "To do", "category": "active", "wip_limit": "1"}
+    assert "at most 1" in ada.post(f"{STATES}/{todo}", htmx=True, **form).text
+    make("One", state_id=todo)
+    assert "over-limit" not in ada.get("/projects/OPEN/board").text
+    make("Two", state_id=todo)
+    board = ada.get("/projects/OPEN/board").text
+    assert board.count('class="column-head over-limit"') == 1
+    assert "2 / 1" in board
+    assert "over-limit" not in ada.get("/board").text
+    event = events(app, event_type="workflow_state.updated")[-1]
+    assert event.payload["changes"] == {"wip_limit": {"from": None, "to": 1}}
+    ada.post(f"/audit/events/{event.id}/undo", back=STATES)
+    path = f"/projects/{cast.open_project}/workflow-states"
+    assert [one["wip_limit"] for one in cast.ada.get(path).json["data"]] == [None] * 5
+    assert "over-limit" not in ada.get("/projects/OPEN/board").text
+    ada.post(f"{STATES}/{todo}", htmx=True, **form)
+    empty = ada.post(f"{STATES}/{todo}", htmx=True, **{**form, "wip_limit": ""})
+    assert "at most" not in empty.text
+
+
+def test_a_deleted_state_comes_back_with_its_limit(app, ada, cast):
+    path = f"/projects/{cast.open_project}/workflow-states"
+    made = cast.ada.post(path, {"name": "Review", "category": "active", "wip_limit": 3}).json
+    assert made["wip_limit"] == 3
+    ada.post(f"{STATES}/{made['id']}/delete")
+    event = events(app, event_type="workflow_state.deleted")[-1]
+    ada.post(f"/audit/events/{event.id}/undo", back=STATES)
+    assert cast.ada.get(path).json["data"][-1]["wip_limit"] == 3

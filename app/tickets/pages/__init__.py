@@ -14,6 +14,7 @@ from app.tickets.pages import (
     reactions,
     show,
     stream,
+    templates,
     writing,
 )
 from app.tickets.pages.blueprint import pages
@@ -33,5 +34,6 @@ __all__ = [
     "reactions",
     "show",
     "stream",
+    "templates",
     "writing",
 ]

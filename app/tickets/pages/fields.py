@@ -18,7 +18,7 @@ from app.projects import states
 from app.rest.fields import load
 from app.text.diff import Diff, compare
 from app.text.merge3 import Merged, merge
-from app.tickets import listing, loaders, page_queries, service
+from app.tickets import due_dates, listing, loaders, page_queries, service
 from app.tickets.board_sidebar import all_users
 from app.tickets.fields import BY_PART, FIELDS
 from app.tickets.filters import PRIORITIES
@@ -227,6 +227,8 @@ def _save(present: Actor, reference: str, name: str, form: Form) -> None:
         change = form.data["label_ids"]
     elif name == "parent" and value.strip():
         change = id_of_number(present, value, field.name)
+    elif name == "due_date":
+        change = due_dates.iso_of(value, field.name)
     elif field.is_optional:
         change = value.strip() or None
     service.update_ticket(present, reference, **load(TicketPatch, {field.name: change}, "body"))

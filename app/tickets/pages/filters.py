@@ -17,7 +17,7 @@ from app.database.session import AnyRow
 from app.projects.loaders import SeenProject
 from app.search.service import QUERY_LENGTH, ticket_ids
 from app.tickets.board_sidebar import board_sidebar
-from app.tickets.filters import FILTERS
+from app.tickets.filters import DUE, FILTERS, UNTOUCHED
 from app.tickets.models import Ticket
 from app.tickets.pages.blueprint import Options, projects_shown, user_options, words
 from app.web.guard import actor
@@ -133,8 +133,11 @@ def menu(
         "priority": words(FILTERS["priority"].words),
         "ticket_type": words(FILTERS["ticket_type"].words),
         "label_id": [(one["id"], one["name"]) for one in sidebar.labels] if project else [],
+        "due": list(DUE.items()),
+        "untouched": list(UNTOUCHED.items()),
     }
     colors = {one["id"]: one["color"] for one in sidebar.labels} if project else {}
+    names = {user.id: user.display_name for user in users}
     groups = [
         Group(name, FILTERS[name].label, values, chosen.get(name, []), colors)
         for name, values in options.items()
@@ -144,7 +147,7 @@ def menu(
     return {
         "project": project,
         "labels": sidebar.labels,
-        "views": sidebar.views,
+        "views": [{**view, "owner": names.get(view["user_id"], "")} for view in sidebar.views],
         "groups": groups,
         "chips": _chips(path, chosen, groups, more),
         "chosen": chosen,

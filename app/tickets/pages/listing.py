@@ -15,7 +15,7 @@ from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import project_of
-from app.tickets import board_sidebar, list_pages, trees
+from app.tickets import board_sidebar, list_pages, saved_views, trees
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.list_orders import IN_MENU, NEWEST, SORTS, Sort, groups_of
 from app.tickets.list_pages import COUNTED, FoundTickets, Order, Row, Tally, TicketList
@@ -338,8 +338,14 @@ def save_view() -> Response:
     saved: list[str] = []
 
     def work(present: Actor) -> None:
-        name, query = form.value("name"), form.value("query")
-        saved[:] = [board_sidebar.save_view(present, project, name=name, query=query).query]
+        view = saved_views.save_view(
+            present,
+            project,
+            name=form.value("name"),
+            query=form.value("query"),
+            is_shared=form.value("shared") == "yes",
+        )
+        saved[:] = [view.query]
 
     back = safe_next(form.value("back")).partition("?")[0]
     if submit(form, work):
@@ -349,7 +355,14 @@ def save_view() -> Response:
 
 @pages.post("/views/<view_id>/delete")
 def delete_view(view_id: str) -> Response:
-    write(lambda present: board_sidebar.delete_view(present, view_id))
+    write(lambda present: saved_views.delete_view(present, view_id))
+    return go(safe_next(request.form.get("back")))
+
+
+@pages.post("/views/<view_id>/share")
+def share_view(view_id: str) -> Response:
+    is_shared = request.form.get("shared") == "yes"
+    write(lambda present: saved_views.share_view(present, view_id, is_shared=is_shared))
     return go(safe_next(request.form.get("back")))
 
 

@@ -7,12 +7,13 @@ from flask import Response, request
 from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
+from app.core.errors import InvalidField
 from app.core.ids import is_display_id
 from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
-from app.tickets import creating, loaders, page_queries, quick
+from app.tickets import creating, due_dates, loaders, page_queries, quick, templates
 from app.tickets.board_sidebar import all_users, board_sidebar
 from app.tickets.fields import UPDATED
 from app.tickets.filters import PRIORITIES
@@ -65,6 +66,14 @@ def quick_add() -> Response:
         return html(shown_card(reference), 201)
 
 
+@pages.get("/tickets/due")
+def due() -> Response:
+    """The day that the words of a due date mean."""
+    typed = request.args.get("value") or request.args.get("due_date", "")
+    day = due_dates.day_meant(typed, due_dates.today())
+    return partial("tickets/_due.html", day=day, is_blank=not typed.strip())
+
+
 # The fields that the address can fill in.
 PREFILLED = ("title", "state_id", "assignee_user_id", "priority", "type")
 # The fields that a duplicate takes over, besides the parent and labels.
@@ -93,7 +102,23 @@ def new() -> Response:
         form.raw.add("parent_ticket_id", parent)
     if request.args.get("copy"):
         _copy(request.args["copy"], form)
-    return _show(project, form)
+    return _show(project, form, _start(project, form))
+
+
+def _start(project: SeenProject, form: Form) -> str:
+    """Fill the form from the template of the address; its id, or nothing."""
+    reference = request.args.get("template", "")
+    with reading():
+        template = templates.find(project.id, reference) if reference else None
+        if template is None:
+            return ""
+        fields = templates.filled(template, form.raw)
+    for name in templates.FILLED:
+        if name == "label_ids":
+            form.raw.setlist(name, [*form.raw.getlist(name), *fields[name]])
+        elif name in fields:
+            form.raw[name] = fields[name]
+    return template.id
 
 
 def _copy(reference: str, form: Form) -> None:
@@ -107,14 +132,16 @@ def _copy(reference: str, form: Form) -> None:
         form.raw.add("label_ids", label["id"])
 
 
-def _address(key: str) -> str:
+def _address(key: str, template_id: str = "") -> str:
     """The address of the form for a project, with the prefilled fields of this request."""
     given = {name: request.args[name] for name in PREFILLED if request.args.get(name)}
-    return "/tickets/new?" + urlencode({"project": key, **given})
+    template = {"template": template_id} if template_id else {}
+    return "/tickets/new?" + urlencode({"project": key, **given, **template})
 
 
-def _show(project: SeenProject, form: Form) -> Response:
+def _show(project: SeenProject, form: Form, template_id: str = "") -> Response:
     with reading():
+        offered = [(one.id, one.name) for one in templates.of_project(project.id)]
         ordered = states.ordered(project.id)
         labels = label_summaries(project.id)
         users = all_users()
@@ -129,19 +156,32 @@ def _show(project: SeenProject, form: Form) -> Response:
         priorities=words(PRIORITIES),
         assignees=[("", "Nobody"), *user_options(users, project.id)],
         labels=labels,
+        templates=[{"id": identifier, "name": name} for identifier, name in offered],
+        template_id=template_id,
+        address=_address,
         status=422 if form.errors else 200,
     )
 
 
 def _load() -> Form:
+    """The form as it was sent, with its parent by number and its due date in words."""
+    fields: dict[str, Any] = {"due_date": None, "parent_ticket_id": None}
+    refused: list[tuple[str, str]] = []
     number = request.form.get("parent_ticket_id", "").strip().upper()
-    if not number:
-        return load_form(TicketCreate)
-    with reading():
-        parent = loaders.named_in_body(actor(), number)
-    form = load_form(TicketCreate, parent_ticket_id=parent.id if parent else None)
-    if parent is None:
-        form.refuse("parent_ticket_id", f"There is no ticket {number}.")
+    if number:
+        with reading():
+            parent = loaders.named_in_body(actor(), number)
+        if parent is None:
+            refused.append(("parent_ticket_id", f"There is no ticket {number}."))
+        else:
+            fields["parent_ticket_id"] = parent.id
+    try:
+        fields["due_date"] = due_dates.iso_of(request.form.get("due_date", ""), "due_date")
+    except InvalidField as error:
+        refused.append(("due_date", error.message))
+    form = load_form(TicketCreate, **fields)
+    for name, message in refused:
+        form.refuse(name, message)
     return form
 
 

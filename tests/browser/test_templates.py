@@ -1,0 +1,102 @@
+"""Templates, due dates in words, limits and shared views, with mouse, keys and a finger."""
+
+import pytest
+from playwright.sync_api import expect
+
+SETTINGS = "/projects/DEMO/settings"
+
+
+@pytest.fixture
+def bug(wide):
+    """A template named Bug report, added by its page."""
+    wide.go(f"{SETTINGS}/templates/new")
+    wide.page.get_by_label("Name").fill("Bug report")
+    wide.page.get_by_label("Description").fill("## Steps")
+    wide.page.get_by_label("Priority").select_option("high")
+    wide.page.get_by_role("button", name="Create template").click()
+    expect(wide.page.locator(".template-row")).to_have_count(1)
+    yield
+    wide.go(f"{SETTINGS}/templates")
+    wide.page.get_by_role("button", name="Delete Bug report").click()
+    expect(wide.toast()).to_contain_text("Template deleted")
+
+
+@pytest.mark.usefixtures("bug")
+def test_a_template_fills_in_a_new_ticket_and_quick_add(wide, seeded):
+    wide.go("/tickets/new?project=DEMO")
+    wide.page.get_by_role("link", name="Bug report").click()
+    expect(wide.page.get_by_label("Description")).to_have_value("## Steps")
+    expect(wide.page.get_by_label("Priority")).to_have_value("high")
+    wide.page.get_by_label("Title").fill("The gate sticks")
+    wide.page.get_by_label("Due date", exact=True).fill("1 dec")
+    expect(wide.page.locator("#due_date-hint")).to_contain_text("1 December")
+    wide.page.get_by_role("button", name="Create ticket").click()
+    expect(wide.page.locator("h1")).to_contain_text("The gate sticks")
+    expect(wide.page.locator("#edit-due_date")).to_contain_text("1 Dec")
+    wide.go("/projects/DEMO/board")
+    wide.press("c")
+    wide.page.keyboard.type("/bug-report due:tomorrow A quick one")
+    expect(wide.page.locator("[data-understood]")).to_contain_text("Bug report")
+    wide.press("Enter")
+    expect(wide.page.locator("#board", has_text="A quick one")).to_be_visible()
+    found = seeded.call("GET", f"/projects/{seeded.ids['project']}/tickets?limit=1")["data"][0]
+    assert (found["body"], found["priority"]) == ("## Steps", "high")
+    assert found["due_date"] is not None
+
+
+def test_a_due_date_is_typed_or_taken_from_the_calendar(phone, seeded):
+    reference = seeded.ticket("Due some day")
+    phone.go(f"/tickets/{reference}")
+    phone.page.locator("#edit-due_date").tap()
+    field = phone.page.get_by_role("combobox", name="Due date")
+    expect(field).to_be_focused()
+    field.fill("someday")
+    expect(phone.page.locator("#value-hint")).to_have_text("No such day")
+    phone.page.get_by_label("Due date from a calendar").fill("2030-12-24")
+    expect(field).to_have_value("2030-12-24")
+    expect(phone.page.locator("#value-hint")).to_have_text("Tuesday, 24 December 2030")
+    field.press("Enter")
+    expect(phone.page.locator("#edit-due_date")).to_contain_text("24 Dec 2030")
+
+
+def test_a_column_over_its_limit_turns_amber_while_cards_come_and_go(wide, seeded):
+    state = seeded.ids["In review"]
+    path = f"/projects/{seeded.ids['project']}/workflow-states/{state}"
+    total = len(
+        seeded.call("GET", f"/projects/{seeded.ids['project']}/tickets?state_id={state}")["data"]
+    )
+    seeded.call("PATCH", path, {"wip_limit": total + 1})
+    try:
+        wide.go("/projects/DEMO/board")
+        head = wide.page.locator(f"[data-head='{state}']")
+        expect(head.locator(".count")).to_contain_text(f"/ {total + 1}")
+        expect(head.get_by_label("Over the limit")).to_be_hidden()
+        for number in range(2):
+            head.locator("[data-add]").click()
+            wide.page.keyboard.type(f"One more {number}")
+            wide.press("Enter")
+            expect(wide.page.locator("#board", has_text=f"One more {number}")).to_be_visible()
+            wide.press("Escape")
+        expect(head.get_by_label("Over the limit")).to_be_visible()
+        expect(head.locator(".count")).to_have_text(f"{total + 2} / {total + 1}")
+    finally:
+        seeded.call("PATCH", path, {"wip_limit": None})
+
+
+def test_a_view_is_shared_and_kept_private_again(wide):
+    wide.go("/projects/DEMO/tickets?due=this_week")
+    menu = wide.page.locator(".view-menu")
+    menu.locator("summary").click()
+    menu.get_by_label("Name of the view").fill("Due this week")
+    menu.get_by_label("Share with the project").check()
+    menu.get_by_role("button", name="Save").click()
+    menu.locator("summary").click()
+    expect(menu.get_by_text("Shared with Demo project")).to_be_visible()
+    menu.get_by_role("button", name="Stop sharing the view Due this week").click()
+    menu.locator("summary").click()
+    expect(menu.get_by_text("Only you")).to_be_visible()
+    menu.get_by_role("link", name="Due this week").click()
+    expect(wide.page).to_have_url(f"{wide.base}/projects/DEMO/tickets?due=this_week")
+    menu.locator("summary").click()
+    menu.get_by_role("button", name="Delete the view Due this week").click()
+    expect(menu.get_by_role("link", name="Due this week")).to_have_count(0)
