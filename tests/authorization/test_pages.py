@@ -128,6 +128,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST undo_pages.undo_request": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
+    # A form without a reaction names none.
+    "POST tickets_pages.react": {"own": "404", "other": "404"},
     "POST tickets_pages.share_view": LIKE_MISSING,
     "GET tickets_pages.show_change": {"own": "404", "other": "404"},
     "POST webhooks_pages.retry": LIKE_MISSING,
