@@ -36,7 +36,7 @@ export function watchFilters() {
   document.addEventListener("keydown", (event) => {
     if (!event.target.matches("[data-find]") || event.key !== "Enter") return;
     event.preventDefault();
-    event.target.parentElement.querySelector(".pick:not([hidden]) input")?.click();
+    event.target.parentElement.querySelector("label:not([hidden]) input")?.click();
   });
   document.addEventListener("submit", (event) => {
     const query = event.target.querySelector?.("[data-query]");
@@ -46,7 +46,7 @@ export function watchFilters() {
 
 /** Leave only the options that hold what is typed. */
 function find({ value, parentElement }) {
-  for (const one of parentElement.querySelectorAll(".pick")) {
+  for (const one of parentElement.querySelectorAll("label")) {
     one.hidden = !one.textContent.toLowerCase().includes(value.trim().toLowerCase());
   }
 }

@@ -241,6 +241,7 @@ def test_to_the_top_and_back(wide, seeded, several):
     first = wide.page.locator(".ticket-row .ticket-id").first
     expect(first).to_have_text(several[4])
     box(wide, several[0]).check()
+    bar(wide).get_by_text("More", exact=True).click()
     bar(wide).get_by_text("To the top").click()
     expect(wide.toast()).to_contain_text("1 moved")
     expect(first).to_have_text(several[0])
