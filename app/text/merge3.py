@@ -1,7 +1,8 @@
 """Three-way merge of texts, line by line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from app.core.text import unified
 from app.text.sequences import runs
@@ -10,16 +11,69 @@ MINE = "<<<<<<< Your text"
 BETWEEN = "======="
 THEIRS = ">>>>>>> The saved text"
 
+Lines = tuple[str, ...]
+
+
+class Keep(StrEnum):
+    """What becomes of a place that both changed; both are kept in the order of saving."""
+
+    MINE = "mine"
+    THEIRS = "theirs"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeConflict:
+    """The lines of a place that both changed."""
+
+    mine: Lines
+    theirs: Lines
+
+    @property
+    def marked(self) -> Lines:
+        """Both versions between marks, for a person to resolve."""
+        return (MINE, *self.mine, BETWEEN, *self.theirs, THEIRS)
+
+    def kept(self, keep: Keep) -> Lines:
+        return {
+            Keep.MINE: self.mine,
+            Keep.THEIRS: self.theirs,
+            Keep.BOTH: self.theirs + self.mine,
+        }[keep]
+
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The text with both changes, and the number of conflicts.
+    """Two texts in one: lines that are settled, and the conflicts between them."""
 
-    A conflict has both versions between markers, for a person to resolve.
-    """
+    parts: tuple[Lines | MergeConflict, ...]
 
-    text: str
-    conflicts: int
+    @property
+    def places(self) -> list[MergeConflict]:
+        return [part for part in self.parts if isinstance(part, MergeConflict)]
+
+    @property
+    def conflicts(self) -> int:
+        """The number of conflicts."""
+        return len(self.places)
+
+    @property
+    def text(self) -> str:
+        """The text with both changes; conflicts are marked."""
+        return "\n".join(
+            line
+            for part in self.parts
+            for line in (part.marked if isinstance(part, MergeConflict) else part)
+        )
+
+    def resolved(self, keeps: Iterable[Keep]) -> str:
+        """The text with a choice for each conflict, in their order."""
+        choices = iter(keeps)
+        return "\n".join(
+            line
+            for part in self.parts
+            for line in (part.kept(next(choices)) if isinstance(part, MergeConflict) else part)
+        )
 
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
@@ -33,24 +87,25 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
         if line in in_mine and line in in_theirs
     ]
     common.append((len(lines), len(my_lines), len(their_lines)))
-    merged: list[str] = []
-    conflicts = 0
+    parts: list[Lines | MergeConflict] = []
+    settled: list[str] = []
     start = (0, 0, 0)
     for end in common:
         before = lines[start[0] : end[0]]
         mine_here = my_lines[start[1] : end[1]]
         theirs_here = their_lines[start[2] : end[2]]
         if theirs_here in (before, mine_here):
-            merged += mine_here
+            settled += mine_here
         elif mine_here == before:
-            merged += theirs_here
+            settled += theirs_here
         else:
-            conflicts += 1
-            merged += [MINE, *mine_here, BETWEEN, *theirs_here, THEIRS]
+            parts += [tuple(settled), MergeConflict(tuple(mine_here), tuple(theirs_here))]
+            settled = []
         if end[0] < len(lines):
-            merged.append(lines[end[0]])
+            settled.append(lines[end[0]])
         start = (end[0] + 1, end[1] + 1, end[2] + 1)
-    return Merged("\n".join(merged), conflicts)
+    parts.append(tuple(settled))
+    return Merged(tuple(part for part in parts if part))
 
 
 def _positions(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:

@@ -45,7 +45,7 @@ function guard(form) {
 /** Text begun on an older revision comes back with that revision, so saving shows both texts. */
 function offerOlderDraft(form) {
   const area = form.elements.body;
-  const [kind, page, revision] = (area.dataset.draft ?? "").split(":");
+  const [kind, page, revision] = (area?.dataset.draft ?? "").split(":");
   if (kind !== "wiki" || !revision || !form.elements.base) return;
   const older = Object.keys(sessionStorage)
     .filter((key) => key.startsWith(`${kind}:${page}:`) && key !== area.dataset.draft)

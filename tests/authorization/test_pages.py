@@ -124,7 +124,7 @@ LIKE_MISSING = dict.fromkeys(IN_PROJECT, "404") | dict.fromkeys(ON_TICKET, "404"
 NOT_MINE = dict.fromkeys(("own", "other"), "ok 403")
 EXCEPTIONS: dict[str, dict[str, str]] = {
     # Whose names nothing here bears: another request, a ticket not held, another's view, a change
-    # of another ticket, a delivery of no webhook, a project that the form does not name.
+    # of another ticket, a delivery of no webhook, a project or reaction that the form lacks.
     "POST undo_pages.undo_request": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.web.wiki_on_page import WIKI, area, body_of, field
 
 
@@ -119,10 +121,64 @@ def test_one_s_own_text_can_be_taken(ada, cast, guide):
 
 def test_changes_of_one_place_are_both_shown(ada, cast, guide):
     answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
-    both = area(answer.text, "body")
-    assert "First line by Ada" in both
-    assert "First line by Bo" in both
     assert "1 place was changed by both of you" in answer.text
+    # No marks to delete, and no text to search for them.
+    assert "&lt;&lt;&lt;" not in answer.text
+    assert re.findall(r'name="keep-1" value="(\w+)"( checked)?', answer.text) == [
+        ("mine", ""),
+        ("theirs", ""),
+        ("both", " checked"),
+    ]
+    for said in ("First line by Ada", "First line by Bo"):
+        assert re.search(rf'<pre class="source"[^>]*>{said}</pre>', answer.text)
+
+
+def chosen(ada, answer, **sent):
+    """Send the page of a conflict with these choices."""
+    names = ("etag", "base", "my_title", "merged_from")
+    fields = {name: field(answer.text, name) for name in names}
+    mine = area(answer.text, "mine")
+    return ada.post(f"{WIKI}/set-up/edit", title="Setting up", mine=mine, **fields | sent)
+
+
+@pytest.mark.parametrize(
+    ("keep", "first"),
+    [
+        ({"keep-1": "mine"}, "First line by Ada"),
+        ({"keep-1": "theirs"}, "First line by Bo"),
+        ({"keep-1": "both"}, "First line by Bo\nFirst line by Ada"),
+        ({}, "First line by Bo\nFirst line by Ada"),
+    ],
+)
+def test_each_place_is_kept_as_chosen(ada, cast, guide, keep, first):
+    answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words and more\n")
+    saved = chosen(ada, answer, take="merged", **keep)
+    assert saved.status_code == 303
+    # What was changed by one alone is merged whatever was chosen.
+    assert body_of(cast, guide) == f"{first}\n\nSecond words and more\n"
+
+
+def test_the_merged_text_can_be_edited_first(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
+    before = body_of(cast, guide)
+    editor = chosen(ada, answer, take="edit", **{"keep-1": "both"})
+    assert editor.status_code == 200
+    assert body_of(cast, guide) == before
+    merged = area(editor.text, "body")
+    assert merged.strip() == "First line by Bo\nFirst line by Ada\n\nSecond words"
+    sent = {name: field(editor.text, name) for name in ("etag", "base")}
+    saved = ada.post(f"{WIKI}/set-up/edit", title="Setting up", body="Mended", **sent)
+    assert saved.status_code == 303
+    assert body_of(cast, guide) == "Mended"
+
+
+def test_a_change_during_the_choice_is_met_again(ada, cast, guide):
+    answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "First line by Bo again\n"})
+    again = chosen(ada, answer, take="merged", **{"keep-1": "mine"})
+    assert again.status_code == 409
+    assert body_of(cast, guide) == "First line by Bo again\n"
+    assert "First line by Ada" in area(again.text, "mine")
 
 
 def test_a_third_change_is_met_again(ada, cast, guide):

@@ -16,7 +16,7 @@ from app.core.errors import Conflict, Gone, NotFound
 from app.database.session import reading
 from app.markdown import Html
 from app.text.diff import compare
-from app.text.merge3 import merge
+from app.text.merge3 import Keep, merge
 from app.tickets.loaders import tickets_like
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor, write
@@ -118,7 +118,10 @@ def save(reference: str, key: str | None = None) -> Response:
     """Save a new revision, unless the page changed after this editor was opened."""
     with reading():
         scope, page = scope_and_page(key, reference)
-    form = _edit_form()
+        chosen = _chosen(page) if "merged_from" in request.form else None
+    form = _edit_form(chosen)
+    if request.form.get("take") == "edit":
+        return _editor(scope, page, form)
     if form.data.get("body") == text.unified(page.body):
         # Browsers unify line breaks; that alone is no change of the text.
         del form.data["body"]
@@ -140,10 +143,24 @@ def save(reference: str, key: str | None = None) -> Response:
     return _conflict(reference, scope, form) if conflicts else _editor(scope, page, form)
 
 
-def _edit_form() -> Form:
-    """The sent form; after a conflict, the user may have chosen their own text instead."""
+def _chosen(page: SeenPage) -> str:
+    """The merge of a conflict, with what was chosen for each place that both changed."""
+    mine, *numbers = (request.form.get(name, "") for name in ("mine", "base", "merged_from"))
+    theirs, base = page_queries.numbered(actor(), page, *(text.whole(one) or 0 for one in numbers))
+    merged = merge(base["body"], mine, theirs["body"])
+    choices = (request.form.get(f"keep-{place + 1}") for place in range(merged.conflicts))
+    return merged.resolved(Keep(one) if one in set(Keep) else Keep.BOTH for one in choices)
+
+
+def _edit_form(chosen: str | None) -> Form:
+    """The sent form; after a conflict with the text that was chosen, or the user's own instead."""
     if request.form.get("take") != "mine":
-        return load_form(WikiPagePatch, keep_empty=True)
+        form = load_form(
+            WikiPagePatch, keep_empty=True, **({} if chosen is None else {"body": chosen})
+        )
+        if chosen is not None:
+            form.raw.setlist("body", [chosen])
+        return form
     mine = text.unified(request.form.get("mine", ""))
     title = request.form.get("my_title", "")
     return load_form(WikiPagePatch, keep_empty=True, body=mine, title=title)
