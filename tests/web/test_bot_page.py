@@ -26,7 +26,7 @@ def test_a_bot_has_a_page_with_what_it_did_and_holds(ada, cast, ticket):
     assert "smith may read and write tickets, comments, wiki pages and notes in" in text
     assert f"{ticket['display_id']} " in text.split("Open work")[1]
     assert "It holds 1 open ticket." in text
-    assert f"Assigned {ticket['display_id']} to smith" in text
+    assert f"Assigned {ticket['display_id']} to Smith" in text
     assert ada.get("/bots/nobody").status_code == 404
     assert ada.get("/bots/ada").status_code == 404
 
