@@ -23,6 +23,11 @@ from tests.support.workspace import Owner, owner_of
 pytestmark = pytest.mark.slow
 
 KEY = "a secret key of the tests, long enough"
+# What only pages make.
+FORMS = {
+    "/projects/OPS/settings/templates": "name=Bug&body=Steps&type=story&priority=high",
+    "/views": "project=OPS&name=Due&query=due=this_week&shared=yes&back=/tickets",
+}
 
 
 def command(instance, *args, code=0, **settings):
@@ -77,6 +82,12 @@ def once_used(tmp_path_factory):
         hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
         owner.call("POST", "/webhooks", hook)
         owner.bot("bot-1")
+        state = {"name": "Limited", "category": "active", "wip_limit": 2}
+        owner.call("POST", f"/projects/{project}/workflow-states", state)
+        for page, form in FORMS.items():
+            kind = "application/x-www-form-urlencoded"
+            sent = {"Cookie": owner.cookie, "Content_Type": kind}
+            assert served.request("POST", page, form.encode(), **sent).status == 303
         # In good order, so that all is in the file.
         assert served.stop() == 0
     return instance, owner.cookie
@@ -148,6 +159,8 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     for name, rows in source.items():
         assert target[name] == rows, name
     assert len(source["audit_events"]) > 10
+    assert source["ticket_templates"]
+    assert source["saved_views"]
     with serving(tmp_path / "other", DATABASE_URL=url, SECRET_KEY=KEY) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["parent"]["display_id"] == "OPS-2"
