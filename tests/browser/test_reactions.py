@@ -7,64 +7,64 @@ from tests.browser.test_accessibility import findings_in_both
 
 
 @pytest.fixture
-def comment(desk, furnished):
+def comment(wide, seeded):
     """A page with one comment, and its reactions."""
-    reference = furnished.ticket("Of this test")
+    reference = seeded.ticket("Of this test")
     body = {"body": "Shall we?"}
-    made = furnished.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
-    desk.go(f"/tickets/{reference}")
-    return desk, desk.page.locator(f"#reactions-{made['id']}"), made["id"]
+    made = seeded.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
+    wide.go(f"/tickets/{reference}")
+    return wide, wide.page.locator(f"#reactions-{made['id']}"), made["id"]
 
 
-def react(furnished, comment_id, reaction, method="PUT"):
+def react(seeded, comment_id, reaction, method="PUT"):
     path = f"/comments/{comment_id}/reactions/{reaction}"
-    furnished.call(method, path, None, as_bot=True)
+    seeded.call(method, path, None, as_bot=True)
 
 
 def test_one_press_reacts_and_another_takes_it_back(comment):
-    desk, reactions, _ = comment
+    wide, reactions, _ = comment
     shown = reactions.locator("> .reaction")
     reactions.locator("summary").click()
     reactions.get_by_label("Hooray").click()
     expect(shown).to_have_text("\U0001f389 1")
     expect(shown).to_have_attribute("aria-pressed", "true")
     expect(shown).to_be_focused()
-    assert not findings_in_both(desk.page)
+    assert not findings_in_both(wide.page)
     shown.click()
     expect(shown).to_have_count(0)
     expect(reactions.locator("summary")).to_be_focused()
 
 
 def test_reacting_by_key_alone(comment):
-    desk, reactions, _ = comment
+    wide, reactions, _ = comment
     reactions.locator("summary").focus()
-    desk.press("Enter", "ArrowDown", "ArrowDown", "Enter")
+    wide.press("Enter", "ArrowDown", "ArrowDown", "Enter")
     shown = reactions.locator("> .reaction")
     expect(shown).to_have_attribute("aria-label", "Thumbs down 1: Ada Berg")
     expect(shown).to_be_focused()
-    desk.press("Enter")
+    wide.press("Enter")
     expect(shown).to_have_count(0)
-    desk.press("Enter")
+    wide.press("Enter")
     expect(reactions.get_by_label("Thumbs up")).to_be_visible()
-    desk.press("Escape")
+    wide.press("Escape")
     expect(reactions.get_by_label("Thumbs up")).not_to_be_visible()
 
 
-def test_what_others_press_appears_and_the_focus_stays(comment, furnished):
+def test_what_others_press_appears_and_the_focus_stays(comment, seeded):
     _, reactions, comment_id = comment
-    react(furnished, comment_id, "eyes")
+    react(seeded, comment_id, "eyes")
     eyes = reactions.locator("> .reaction")
     expect(eyes).to_have_text("\U0001f440 1", timeout=4500)
     eyes.click()
     expect(eyes).to_have_text("\U0001f440 2")
-    react(furnished, comment_id, "heart")
+    react(seeded, comment_id, "heart")
     expect(reactions.locator("> .reaction")).to_have_count(2, timeout=4500)
     expect(reactions.locator("[value=eyes][aria-pressed]")).to_be_focused()
 
 
 def test_on_a_phone_the_choices_fit(comment):
-    desk, reactions, _ = comment
-    desk.page.set_viewport_size({"width": 320, "height": 640})
+    wide, reactions, _ = comment
+    wide.page.set_viewport_size({"width": 320, "height": 640})
     reactions.locator("summary").click()
     box = reactions.locator(".reaction-choices").bounding_box()
     assert box["x"] >= 0

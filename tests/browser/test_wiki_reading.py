@@ -9,48 +9,68 @@ LONG = "x" * 300
 
 
 @pytest.fixture
-def pages(desk, furnished):
+def pages(wide, seeded):
     """Two pages, the first of which has a long line of code."""
-    project = furnished.ids["project"]
+    project = seeded.ids["project"]
     body = f"Text\n\n```\n{LONG}\n```\n"
     for title, text in (("Reading aloud", body), ("Reading alone", "[[reading-aloud]]")):
         page = {"title": title, "body": text, "project_id": project}
-        furnished.call("POST", "/wiki/pages", page)
-    return desk
+        seeded.call("POST", "/wiki/pages", page)
+    return wide
 
 
 def test_the_pages_stand_beside_the_one_that_is_read(pages):
-    desk = pages
-    desk.page.set_viewport_size({"width": 1280, "height": 800})
-    desk.go("/projects/DEMO/wiki/reading-aloud")
-    tree = desk.page.get_by_role("navigation", name="Pages")
+    wide = pages
+    wide.page.set_viewport_size({"width": 1280, "height": 800})
+    wide.go("/projects/DEMO/wiki/reading-aloud")
+    tree = wide.page.get_by_role("navigation", name="Pages")
     expect(tree.locator("[aria-current=page]")).to_have_text("Reading aloud")
     # Their arrival leaves the focus where it is.
-    assert desk.page.evaluate("document.activeElement === document.body")
-    assert not findings_in_both(desk.page)
+    assert wide.page.evaluate("document.activeElement === document.body")
+    assert not findings_in_both(wide.page)
     tree.get_by_role("link", name="Reading alone").click()
-    expect(desk.page.locator("h1")).to_have_text("Reading alone")
+    expect(wide.page.locator("h1")).to_have_text("Reading alone")
     # A link says the title of its page.
-    expect(desk.page.locator(".wiki-main a.wikilink")).to_have_text("Reading aloud")
+    expect(wide.page.locator(".wiki-main a.wikilink")).to_have_text("Reading aloud")
 
 
 def test_long_code_scrolls_in_its_box(pages):
-    desk = pages
-    desk.page.set_viewport_size({"width": 1280, "height": 800})
-    desk.go("/projects/DEMO/wiki/reading-aloud")
-    box = desk.page.locator(".wiki-main pre")
+    wide = pages
+    wide.page.set_viewport_size({"width": 1280, "height": 800})
+    wide.go("/projects/DEMO/wiki/reading-aloud")
+    box = wide.page.locator(".wiki-main pre")
     assert box.evaluate("box => box.scrollWidth > box.clientWidth")
-    side = desk.page.locator(".wiki-side").bounding_box()
+    side = wide.page.locator(".wiki-side").bounding_box()
     shown = box.bounding_box()
     assert shown["x"] + shown["width"] <= side["x"]
 
 
 def test_a_narrower_window_asks_for_no_tree(pages):
-    desk = pages
+    wide = pages
     asked = []
-    desk.page.on("request", lambda request: asked.append(request.url))
-    desk.page.set_viewport_size({"width": 1100, "height": 800})
-    desk.go("/projects/DEMO/wiki/reading-aloud")
-    desk.page.wait_for_timeout(500)
-    expect(desk.page.get_by_role("navigation", name="Pages")).to_have_count(0)
+    wide.page.on("request", lambda request: asked.append(request.url))
+    wide.page.set_viewport_size({"width": 1100, "height": 800})
+    wide.go("/projects/DEMO/wiki/reading-aloud")
+    wide.page.wait_for_timeout(500)
+    expect(wide.page.get_by_role("navigation", name="Pages")).to_have_count(0)
     assert not [url for url in asked if "?at=" in url]
+
+
+def test_two_changes_of_one_place_are_settled_by_key(wide, seeded):
+    page = seeded.call("POST", "/wiki/pages", {"title": "One place", "body": "One\n\nTwo\n"})
+    wide.go("/wiki/one-place/edit")
+    wide.page.locator("#body").fill("One by Ada\n\nTwo\n")
+    seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
+    wide.press("Control+s")
+    place = wide.page.get_by_role("group", name="Place 1 of 1")
+    expect(place).to_contain_text("One by Ada")
+    expect(place).to_contain_text("One by another")
+    expect(place.get_by_label("Keep both")).to_be_checked()
+    assert not findings_in_both(wide.page)
+    place.get_by_label("Keep both").focus()
+    wide.press("ArrowUp", "ArrowUp")
+    expect(place.get_by_role("radio", name="Keep mine")).to_be_checked()
+    wide.press("Control+s")
+    wide.page.wait_for_url("**/wiki/one-place")
+    saved = seeded.call("GET", f"/wiki/pages/{page['id']}")["body"]
+    assert saved == "One by Ada\n\nTwo\n"
