@@ -178,7 +178,7 @@ def test_relations_from_either_end(ticket, seeded):
     wide.page.click("#relations summary")
     wide.page.fill("#target_ticket_id", "DEMO-999")
     wide.page.click("#relations .form button")
-    expect(wide.page.locator("#relations .problem")).to_contain_text("There is no such ticket")
+    expect(wide.page.locator("#relations .problem")).to_contain_text("Ticket not found")
 
 
 def test_watching(ticket):

@@ -230,7 +230,7 @@ def test_what_a_rule_forbids_is_skipped_and_said(ada, cast, make):
     plain = send(ada, htmx=False, id=every, parent="none")
     assert "1 changed, 3 skipped" in plain.text
     assert "OPEN-3" in plain.text
-    assert "1 skipped (It was so already)" in send(ada, id=story["id"], priority="low").text
+    assert "1 skipped (No change)" in send(ada, id=story["id"], priority="low").text
 
 
 def test_all_that_match_are_those_of_the_filter(ada, cast, make):
