@@ -50,7 +50,7 @@ def test_a_dry_run_tells_of_each_row_and_writes_nothing(app, run, tickets):
         "line 3: 2: ticket: subtask  Done  medium  Small",
         "line 5: ?: skipped",
         "     2 tickets of type story",
-        "A dry run of csv",
+        "Preview of csv",
     ):
         assert line in said
     run(CSV.partition("2;Small")[0], options=OPTIONS)
