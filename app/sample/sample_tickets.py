@@ -96,7 +96,7 @@ NOTES = (
     ("**Notes** are for ideas that are not tickets yet. Press `n` to add one.", "#fde68a"),
     ("Ask the team: which project do we import first?", "#bfdbfe"),
     ("Idea: one epic a month, with a wiki page to sum it up.", "#bbf7d0"),
-    ("You can turn a note into a ticket: select *Convert to ticket*.", "#fbcfe8"),
+    ("You can turn a note into a ticket: select *Convert*.", "#fbcfe8"),
 )
 
 
@@ -349,7 +349,7 @@ TICKETS = (
     ),
     SampleTicket(
         "Turn a sticky note into a ticket",
-        "On the *Notes* page, select *Convert to ticket* on any note. The note stays, faded, with a"
+        "On the *Notes* page, select *Convert* on any note. The note stays, faded, with a"
         " link to its ticket.",
         parent=4,
         labels=("try it",),

@@ -152,7 +152,7 @@ def test_a_conversion_is_undone_out_of_its_toast(ada, cast, note):
     assert ada.get("/tickets/OPEN-1").status_code == 410
     wall = ada.get(WALL).text
     assert "Became" not in wall
-    assert "Convert to ticket" in wall
+    assert 'Convert<span class="said"> to ticket' in wall
     # Again there is nothing to lead back from, and the page says so.
     assert "Nothing left to undo." in ada.post(undo, back=back, straight="yes").text
 
