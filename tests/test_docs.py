@@ -103,9 +103,9 @@ def test_every_link_leads_somewhere():
 def test_the_pages_are_a_wiki_without_broken_links(app, cast):
     runner = app.test_cli_runner()
     done = runner.invoke(args=["import-wiki", str(DOCS), "--as", "ada"])
-    assert f"{len(list(DOCS.glob('*.md')))} pages made" in done.output
+    assert f"{len(list(DOCS.glob('*.md')))} pages created" in done.output
     assert [line for line in done.output.splitlines() if "links to" in line] == [
-        line for line in done.output.splitlines() if "no page (" in line
+        line for line in done.output.splitlines() if "not a page (" in line
     ]
     assert walk(cast.ada, "/wiki/broken-links", 200) == []
     index = ok(cast.ada.get("/wiki/pages/index"))

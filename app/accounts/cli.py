@@ -14,11 +14,11 @@ from app.database.session import reading
 
 
 @click.command("setup-admin")
-@click.option("--username", help="2 to 64 of a-z, 0-9, dot, hyphen, underscore.")
-@click.option("--display-name", help="The name people see; the username unless given.")
+@click.option("--username", help="2 to 64 characters: a-z, 0-9, dots, hyphens and underscores.")
+@click.option("--display-name", help="The display name. Default: the username.")
 @click.option(
     "--password",
-    help="At least 12 characters. Asked for unless given, which keeps it out of process lists.",
+    help="At least 12 characters. Omit it to be asked, which keeps it out of process lists.",
 )
 @with_appcontext
 def setup_admin(username: str | None, display_name: str | None, password: str | None) -> None:

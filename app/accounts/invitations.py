@@ -58,7 +58,7 @@ def username_of(display_name: str) -> str:
     words = ("".join(filter(str.isalnum, word)) for word in plain.split())
     made = ".".join(filter(None, words))[: names.USERNAME_LENGTH].rstrip(".")
     if not names.USERNAME_PATTERN.fullmatch(made):
-        raise InvalidField("username", "missing", "Choose a username for this name.")
+        raise InvalidField("username", "missing", "Enter a username for this name.")
     return made
 
 

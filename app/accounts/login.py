@@ -59,7 +59,7 @@ def log_in(
         if opened is not None:
             return opened
     _record_failure(name, verdict)
-    raise InvalidCredentials("The username or the password is wrong.")
+    raise InvalidCredentials("Incorrect username or password.")
 
 
 def _verify(

@@ -16,7 +16,8 @@ USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{1,63}")
 # Words that stand for somebody else where a user is named.
 RESERVED = frozenset({"me", "none", "next", "unassigned"})
 USERNAME_HINT = (
-    "username is 2 to 64 of a-z, 0-9, dot, hyphen and underscore, a letter or digit first."
+    "username must be 2 to 64 characters: a-z, 0-9, dots, hyphens and underscores, starting with "
+    "a letter or digit."
 )
 
 
@@ -25,7 +26,7 @@ def new_username(value: str) -> str:
     text.checked(value, "username", USERNAME_LENGTH)
     username = text.matching(value, "username", USERNAME_PATTERN, USERNAME_HINT)
     if username in RESERVED:
-        raise InvalidField("username", "reserved", f"{username} is a reserved word.")
+        raise InvalidField("username", "reserved", f"{username} is reserved.")
     return username
 
 
@@ -54,7 +55,7 @@ def is_taken(username: str) -> bool:
 
 def in_use(username: str) -> str:
     """The message that refuses a username that is taken."""
-    return f"The username {username} is in use."
+    return f"The username {username} is already taken."
 
 
 def check_free(username: str) -> None:

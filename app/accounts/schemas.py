@@ -7,8 +7,8 @@ from app.rest import examples
 from app.rest.examples import Nested, Stamp, Union, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 
-USERNAME = like("ada", "A name to log in with; it stays.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
-DISPLAY_NAME = like("Ada", "A name to be shown; the username if absent.", maxLength=200)
+USERNAME = like("ada", "The login name. It cannot change.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
+DISPLAY_NAME = like("Ada", "The display name. Default: the username.", maxLength=200)
 PASSWORD = like("correct horse battery", "12 characters or more.", minLength=12, maxLength=1024)
 
 
@@ -82,7 +82,7 @@ class LoginBody(StrictSchema):
     """Credentials of a human."""
 
     username = Text(required=True, metadata=like("ada", "The name to log in with."))
-    password = Text(required=True, metadata=like("correct horse battery", "It, as it was set."))
+    password = Text(required=True, metadata=like("correct horse battery", "The password."))
 
 
 class SetupBody(CreateSchema):
@@ -94,7 +94,7 @@ class SetupBody(CreateSchema):
     setup_code = Text(
         metadata=like(
             "k3tq-7xya-m2pd-w5lf",
-            description="What the server printed at its start; needed from another machine.",
+            description="The code printed when the server started. Required from another machine.",
         )
     )
 
@@ -110,11 +110,11 @@ class ChangePasswordBody(StrictSchema):
     """The current password and the one to replace it."""
 
     current_password = Text(
-        required=True, metadata=like("correct horse battery", "The password of now.")
+        required=True, metadata=like("correct horse battery", "The current password.")
     )
     new_password = Text(
         required=True,
-        metadata=PASSWORD | like("staple the battery, horse", "Another, of 12 characters or more."),
+        metadata=PASSWORD | like("staple the battery, horse", "12 characters or more."),
     )
 
 
@@ -144,7 +144,7 @@ class UserPatch(StrictSchema):
 
     immutable = ("id", "type", "username", "created_at", "updated_at")
 
-    display_name = Text(metadata=like("Ada", "The name to be shown.", maxLength=200))
+    display_name = Text(metadata=like("Ada", "The display name.", maxLength=200))
     is_active = Flag(
         metadata={"description": "Whether they can log in. One human must stay active."}
     )

@@ -32,7 +32,7 @@ def _needs_setup() -> bool:
 def check_open() -> None:
     """Raise Conflict ``invariant_violation`` once a human exists."""
     if not _needs_setup():
-        raise Conflict("invariant_violation", "Setup is over; log in.")
+        raise Conflict("invariant_violation", "Setup is already complete. Log in instead.")
 
 
 @operation(Access.PUBLIC)

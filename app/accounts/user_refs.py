@@ -31,7 +31,7 @@ def active_in_project(user_id: str, project_id: str, field: str) -> User:
     if user is None or not user.is_active:
         raise InvalidField(field, "not_found", f"{field} must be an active user.")
     if user.is_bot and user.project_ids and project_id not in user.project_ids:
-        raise InvalidField(field, "project_not_in_allowlist", f"{field} may not see this project.")
+        raise InvalidField(field, "project_not_in_allowlist", f"{field} cannot see this project.")
     return user
 
 

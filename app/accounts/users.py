@@ -172,7 +172,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     session.refresh(user)
     sessions.confirm(actor)
     if deactivates and not _another_is_active(actor, user.id):
-        raise Conflict("invariant_violation", "One human must stay active.")
+        raise Conflict("invariant_violation", "At least one person must stay active.")
     changed = apply_changes(user, fields)
     payload: dict[str, Any] = {"changes": changed} if changed else {}
     if hashed is not None:

@@ -56,15 +56,15 @@ class AuditQuery(PageQuery):
     """The filters of the audit log."""
 
     since = QueryMoment(
-        round_up=True, metadata={"description": "Events of this time or later; with `Z` or offset."}
+        round_up=True, metadata={"description": "Events at this time or later; with `Z` or offset."}
     )
-    until = QueryMoment(metadata={"description": "Events of this time or earlier."})
-    actor_user_id = Identifier(metadata={"description": "What this user did."})
+    until = QueryMoment(metadata={"description": "Events at this time or earlier."})
+    actor_user_id = Identifier(metadata={"description": "Events by this user."})
     event_type = Choice(EVENTS, metadata={"description": "Events of this type."})
     category = Choice(Category, metadata={"description": "Events of this category."})
-    project_id = Identifier(metadata={"description": "What happened in this project."})
+    project_id = Identifier(metadata={"description": "Events in this project."})
     ticket_id = Identifier(metadata={"description": "The ticket's UUID, not its display id."})
-    request_id = Identifier(metadata={"description": "What this one request caused."})
+    request_id = Identifier(metadata={"description": "Events of this request."})
 
 
 class ToolInvocationOut(Schema):
@@ -90,13 +90,13 @@ ToolQuery = PageQuery.from_dict(
         "from": QueryMoment(
             attribute="since",
             round_up=True,
-            metadata={"description": "Calls of this time or later; with `Z` or offset."},
+            metadata={"description": "Calls at this time or later; with `Z` or offset."},
         ),
         "to": QueryMoment(
-            attribute="until", metadata={"description": "Calls of this time or earlier."}
+            attribute="until", metadata={"description": "Calls at this time or earlier."}
         ),
-        "status": Choice((OK, ERROR), metadata={"description": "Calls that ended like this."}),
-        "request_id": Identifier(metadata={"description": "The call that was this request."}),
+        "status": Choice((OK, ERROR), metadata={"description": "Calls with this result."}),
+        "request_id": Identifier(metadata={"description": "The call made by this request."}),
     },
     name="ToolQuery",
 )

@@ -84,7 +84,7 @@ def test_access(actor: Actor, bot_id: str, reference: str) -> Tested:
     bot, is_accepted = identity.bot_as_actor(bot_id)
     what, see, write = _checks(actor, bot, reference.strip())
     if not is_accepted:
-        out = Verdict(False, "It has no token that lives, or is deactivated: nothing lets it in.")
+        out = Verdict(False, "The bot has no active token or is deactivated.")
         return Tested(what, out, out)
 
     def write_as_bot() -> None:
@@ -121,7 +121,7 @@ def _verdict(check: Check) -> Verdict:
         check()
     except DomainError as error:
         return Verdict(False, f"{error.message} ({error.code})")
-    return Verdict(True, "Its mode and its projects allow it.")
+    return Verdict(True, "Allowed by its access and projects.")
 
 
 @operation(Access.HUMAN)

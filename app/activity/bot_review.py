@@ -115,7 +115,7 @@ def mark_reviewed(actor: Actor, username: str, event_id: str) -> None:
     bot = bot_named(actor, username)
     event = by_id(AuditEvent, event_id)
     if event is None or event.actor_user_id != bot.id:
-        raise InvalidField("event_id", "not_found", "This bot has no such event.")
+        raise InvalidField("event_id", "not_found", "Event not found for this bot.")
     personal.move_marker(actor, _subject(bot), event.id)
 
 

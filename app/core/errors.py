@@ -58,14 +58,14 @@ class AmbiguousCredentials(DomainError):
 
 
 FORBIDDEN_MESSAGES = {
-    "humans_only": "Only humans may do this.",
+    "humans_only": "Only people can do this.",
     "project_not_in_allowlist": "This project is not in the bot's allowlist.",
-    "bots_have_no_personal_notes": "Bots have no personal notes.",
-    "bot_cannot_edit_global_wiki": "This bot may not edit global wiki pages.",
-    "cross_site_request": "The request comes from another site.",
+    "bots_have_no_personal_notes": "Bots cannot have personal notes.",
+    "bot_cannot_edit_global_wiki": "This bot cannot edit global wiki pages.",
+    "cross_site_request": "The request came from another site.",
     "missing_requested_by": "Send the header X-Requested-By: web.",
-    "not_author": "Only its author may change a comment.",
-    "setup_code_required": "Send the setup code that the server printed at its start.",
+    "not_author": "Only the author can change this comment.",
+    "setup_code_required": "Send the setup code that the server printed when it started.",
 }
 
 
@@ -77,7 +77,8 @@ class Forbidden(DomainError):
 
     def __init__(self, reason: str, **details: Any) -> None:
         super().__init__(
-            FORBIDDEN_MESSAGES.get(reason, "This is not allowed."), {"reason": reason, **details}
+            FORBIDDEN_MESSAGES.get(reason, "You do not have permission to do this."),
+            {"reason": reason, **details},
         )
 
 
@@ -100,8 +101,8 @@ class ReadOnlyBot(DomainError):
     audit_event = "auth.bot.write_attempt_in_read_mode"
 
     def __init__(self, *, is_paused: bool = False) -> None:
-        paused = "All bots are paused by a person; they may only read until that ends."
-        super().__init__(paused if is_paused else "This bot may only read.")
+        paused = "All bots are paused. They can only read until a person resumes them."
+        super().__init__(paused if is_paused else "This bot has read-only access.")
         self.is_paused = is_paused
 
 
@@ -110,7 +111,7 @@ class CurrentPasswordInvalid(DomainError):
 
     code = "auth.current_password_invalid"
     status = 400
-    message = "The current password is wrong."
+    message = "The current password is incorrect."
 
 
 class PasswordTooShort(DomainError):
@@ -118,7 +119,7 @@ class PasswordTooShort(DomainError):
 
     code = "validation.password_too_short"
     status = 400
-    message = "A password has at least 12 characters."
+    message = "The password must be at least 12 characters long."
 
 
 class PasswordTooCommon(DomainError):
@@ -127,8 +128,8 @@ class PasswordTooCommon(DomainError):
     code = "validation.password_too_common"
     status = 400
     message = (
-        "This password is easy to guess: it is a common one, or holds the username or the "
-        "name of this service."
+        "This password is too easy to guess. It is a common password, or contains the username "
+        "or the name of this service."
     )
 
 
@@ -137,7 +138,7 @@ class PasswordUnchanged(DomainError):
 
     code = "validation.password_unchanged"
     status = 400
-    message = "The new password equals the current one."
+    message = "The new password must be different from the current one."
 
 
 class RequestInvalid(DomainError):
@@ -158,7 +159,7 @@ class RequestInvalid(DomainError):
         ]
         more += len(errors) - len(listed)
         super().__init__(
-            "The request is not valid.", {"errors": listed, **({"more": more} if more else {})}
+            "The request is invalid.", {"errors": listed, **({"more": more} if more else {})}
         )
         self.errors = listed
 
@@ -178,7 +179,7 @@ class InvalidField(DomainError):
 
     def __init__(self, field: str, reason: str, message: str = "", *, status: int = 422) -> None:
         super().__init__(
-            message or f"{field} is not valid: {reason.replace('_', ' ')}.",
+            message or f"{field} is invalid: {reason.replace('_', ' ')}.",
             {"field": field, "reason": reason},
         )
         self.status = status
@@ -192,7 +193,7 @@ class NotFound(DomainError):
 
     def __init__(self, resource: str, identifier: str) -> None:
         super().__init__(
-            f"There is no such {resource.replace('_', ' ')}.",
+            f"{resource.replace('_', ' ').capitalize()} not found.",
             {"resource": resource, "id": identifier},
         )
 
@@ -228,7 +229,7 @@ class RateLimited(DomainError):
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__(
-            "Too many attempts; try again later.", {"retry_after_seconds": retry_after_seconds}
+            "Too many attempts. Try again later.", {"retry_after_seconds": retry_after_seconds}
         )
         self.headers = {"Retry-After": str(retry_after_seconds)}
 
@@ -249,8 +250,8 @@ class RequestMalformed(DomainError):
     code = "request.malformed"
 
     def __init__(self, status: int = 400) -> None:
-        messages = {414: "The address is too long.", 431: "The headers are too long."}
-        super().__init__(messages.get(status, "This is no HTTP request."))
+        messages = {414: "The URL is too long.", 431: "The headers are too long."}
+        super().__init__(messages.get(status, "This is not a valid HTTP request."))
         self.status = status
 
 
@@ -259,7 +260,7 @@ class RequestMisdirected(DomainError):
 
     code = "request.misdirected"
     status = 421
-    message = "This host name is not one of this service: name it in BASE_URL or ALLOWED_HOSTS."
+    message = "This host name is not allowed. Add it to BASE_URL or ALLOWED_HOSTS."
 
 
 class RequestTimeout(DomainError):
@@ -267,7 +268,7 @@ class RequestTimeout(DomainError):
 
     code = "request.timeout"
     status = 408
-    message = "The request body did not arrive in time."
+    message = "Timed out waiting for the request body."
 
 
 class MethodNotAllowed(DomainError):
@@ -277,7 +278,7 @@ class MethodNotAllowed(DomainError):
     status = 405
 
     def __init__(self, allowed: list[str]) -> None:
-        super().__init__("This method is not allowed here.", {"allowed": sorted(allowed)})
+        super().__init__("This method is not allowed.", {"allowed": sorted(allowed)})
         self.headers = {"Allow": ", ".join(sorted(allowed))}
 
 
@@ -286,4 +287,4 @@ class Unavailable(DomainError):
 
     code = "server.unavailable"
     status = 503
-    message = "The service is not available right now; try again."
+    message = "The service is temporarily unavailable. Try again shortly."

@@ -24,5 +24,5 @@ def check_if_match(header: str | None, current: str) -> None:
     """Raise Conflict ``etag_mismatch`` if the header is given and does not match."""
     if header is not None and not matches(header, current):
         raise Conflict(
-            "etag_mismatch", "This was changed in the meantime; read it again.", etag=current
+            "etag_mismatch", "This has changed since you read it. Read it again.", etag=current
         )

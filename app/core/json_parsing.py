@@ -48,13 +48,13 @@ def _integer(digits: str) -> int:
 
 
 def _constant(name: str) -> Any:
-    raise JsonInvalid(f"{name} is not JSON.")
+    raise JsonInvalid(f"{name} is not valid JSON.")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     parsed = dict(pairs)
     if len(parsed) != len(pairs):
-        raise JsonInvalid("An object has the same key twice.")
+        raise JsonInvalid("An object has a duplicate key.")
     return parsed
 
 
@@ -87,7 +87,7 @@ def _check_surrogates(value: Any) -> None:
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise JsonInvalid("A string holds a lone surrogate.") from error
+            raise JsonInvalid("A string contains a lone surrogate.") from error
     elif isinstance(value, dict):
         for key, inner in value.items():
             _check_surrogates(key)

@@ -22,7 +22,7 @@ def checked(value: str, field: str, longest: int) -> str:
     if "\x00" in value:
         raise InvalidField(field, "nul_character")
     if len(value) > longest:
-        raise InvalidField(field, "too_long", f"{field} has at most {longest} characters.")
+        raise InvalidField(field, "too_long", f"{field} must be at most {longest} characters.")
     return value
 
 
@@ -55,7 +55,7 @@ def matching(value: str, field: str, pattern: re.Pattern[str], hint: str) -> str
 
 def color(value: str, field: str = "color") -> str:
     """A color such as ``#64748b``; raises InvalidField."""
-    return matching(value, field, COLOR_PATTERN, f"{field} looks like #64748b.")
+    return matching(value, field, COLOR_PATTERN, f"{field} must be a color such as #64748b.")
 
 
 def whole(value: str) -> int | None:

@@ -74,7 +74,7 @@ def decode(text: str, kind: str) -> Cursor:
 
 
 def _malformed() -> InvalidField:
-    return InvalidField("cursor", "malformed", "The cursor is not one of this list.", status=400)
+    return InvalidField("cursor", "malformed", "The cursor is from another list.", status=400)
 
 
 def _verified(content: Any, kind: str) -> Cursor:

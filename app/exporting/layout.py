@@ -171,7 +171,7 @@ def row_of(table: Table, line: bytes) -> dict[str, Any]:
     """
     values = orjson.loads(line)
     if not isinstance(values, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - one error for every bad line
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - one error for every bad line
     unknown = values.keys() - {column.name for column in table.columns}
     if unknown:
         raise ValueError(f"it has an unknown field, {min(unknown)}")
@@ -230,15 +230,15 @@ def opened(folder: Path, revision: str) -> Export:
         rows = {str(name): int(value) for name, value in manifest["rows"].items()}
         mark = str(manifest["secret_key_mark"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise click.ClickException(f"{folder} is no export of Docket.") from error
+        raise click.ClickException(f"{folder} is not a Docket export.") from error
     if version > FORMAT_VERSION or schema > revision:
-        raise click.ClickException("The export is of a newer Docket; install that one first.")
+        raise click.ClickException("The export is from a newer Docket. Update Docket first.")
     unknown = rows.keys() - {table.name for table in exported()}
     if unknown:
-        raise click.ClickException(f"The export has rows of an unknown kind, {min(unknown)}.")
+        raise click.ClickException(f"The export has an unknown kind of row: {min(unknown)}.")
     for name in (f"{DATA}/{table}.jsonl" for table in rows):
         if name not in digests:
-            raise click.ClickException(f"The export's manifest does not vouch for {name}.")
+            raise click.ClickException(f"The export's manifest does not list {name}.")
     for name, digest in digests.items():
         _check(folder, name, digest)
     return Export(folder, rows, mark)
@@ -247,7 +247,7 @@ def opened(folder: Path, revision: str) -> Export:
 def _check(folder: Path, name: str, digest: str) -> None:
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
-        raise click.ClickException(f"The export lacks {name}.")
+        raise click.ClickException(f"{name} is missing from the export.")
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-            raise click.ClickException(f"{name} is not as it was exported.")
+            raise click.ClickException(f"{name} was changed after the export.")

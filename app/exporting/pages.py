@@ -43,17 +43,16 @@ LARGEST = 64 * 1024 * 1024
 README = """\
 Exported from Docket{of}.
 
-Markdown files with front matter, one `name: value` a line, each value JSON and so YAML:
+Markdown files with front matter: one `name: value` per line, each value valid JSON and YAML.
 
 - projects/KEY.md: a project's description, states and labels
 - tickets/KEY/KEY-1.md: a ticket with its comments
 - wiki/global/slug.md, wiki/KEY/slug.md: a wiki page
-- sticky-notes/KEY/id.md: a note of a project; sticky-notes/personal: your own
-- audit/events-1.jsonl: the audit log, if you asked for it, newest first, one JSON object a line
+- sticky-notes/KEY/id.md: a project note; sticky-notes/personal: your private notes
+- audit/events-1.jsonl: the audit log, if included, newest first, one JSON object per line
 
-What changed while this was written may be in it or not. Deleted things and revisions are not in
-it. For a full copy that can be restored, whoever runs the server has `flask export` and
-`flask backup`.
+Changes made during the export may not be included. Deleted items and page history are not
+included. For a full backup, an administrator can run `flask export` or `flask backup`.
 """
 
 pages = Blueprint("export_pages", __name__)

@@ -98,11 +98,11 @@ def _recipes(base_url: str, name: str) -> list[Recipe]:
     return [
         *(Recipe(client.label, client.text(address, name)) for client in CLIENTS),
         Recipe(
-            "A shell, over MCP",
+            "Shell (MCP)",
             f"curl -s --json '{orjson.dumps(call).decode()}' \\\n  '{address}'",
         ),
         Recipe(
-            "A shell, over REST",
+            "Shell (REST)",
             f"curl -s -H 'X-API-Key: {TOKEN}' {base_url}/api/v1/auth/me",
         ),
     ]
@@ -127,17 +127,17 @@ def _llms_lines(catalog: Catalog, base_url: str, title: str, name: str) -> Itera
     yield f"""\
 # {title}
 
-> A ticket tracker and wiki in which people and bots are the same kind of user.
+> A ticket tracker and wiki where people and bots work together.
 
-Bots work over MCP at {_mcp_address(base_url)} and over REST at {base_url}/api/v1,
-with a token that a person makes on the page of bots. The address holds the token:
-whoever has it is the bot. Nothing can be read without one.
+Bots connect over MCP at {_mcp_address(base_url)} and over REST at {base_url}/api/v1,
+with a token that a person creates on the Bots page. The address contains the token:
+anyone who has it can act as the bot. Nothing can be read without a token.
 
-## What a new agent is told
+## Instructions for agents
 
 {catalog.instructions}
 
-## Connecting"""
+## Connect"""
     for recipe in _recipes(base_url, name):
         yield f"\n{recipe.name}:\n"
         yield from (f"    {line}" for line in recipe.text.splitlines())
@@ -155,5 +155,5 @@ Arguments with * are required.
 ## More
 
 - [REST API, OpenAPI 3.1]({base_url}/api/v1/openapi.json)
-- [Bots, for people]({base_url}/bots): make one, copy its address, pause all
+- [Bots, for people]({base_url}/bots): create one, copy its address, pause all
 - [This page, for people]({base_url}/help/agents)"""

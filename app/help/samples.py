@@ -70,7 +70,7 @@ def _cards() -> list[dict[str, Any]]:
         _card(1),
         _card(
             2,
-            title="A card that has all there is, and a title of more than one line",
+            title="A card with every field and a title that needs more than one line",
             priority="urgent",
             labels=[*LABELS, {"name": "ui", "color": "#1a7340"}],
             assignee=PEOPLE[0],
@@ -79,12 +79,12 @@ def _cards() -> list[dict[str, Any]]:
             children=5,
             children_done=3,
             blockers=1,
-            epic="The epic above",
+            epic="The parent epic",
             comments=2,
         ),
         _card(
             3,
-            title="A bot works on it",
+            title="A bot is working on this",
             type="subtask",
             priority="low",
             assignee=PEOPLE[2],
@@ -92,14 +92,14 @@ def _cards() -> list[dict[str, Any]]:
             touched_by=PEOPLE[2],
             touched_at=now - HOUR_MS // 4,
         ),
-        _card(4, title="One of several that are chosen", type="epic", priority="high"),
+        _card(4, title="One of several selected cards", type="epic", priority="high"),
     ]
 
 
 def everything() -> dict[str, Any]:
     every = tokens()
     form = Form()
-    form.errors = {"": "What is wrong with the form as a whole.", "wrong": "Say what to do."}
+    form.errors = {"": "A problem with the whole form.", "wrong": "Say how to fix it."}
     return {
         "colors": [token for token in every if token.is_color],
         "measures": [

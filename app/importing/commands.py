@@ -25,55 +25,55 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("import-issues")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("--project", "key", required=True, help="The key of the project to import into.")
-@click.option("--as", "username", help="The human who imports; needed if there are several.")
+@click.option("--project", "key", required=True, help="Key of the project to import into.")
+@click.option("--as", "username", help="The person who imports. Required if there are several.")
 @click.option(
     "--format",
     "format_name",
     type=click.Choice([str(one) for one in formats.Format]),
-    help="What the files are; told by how they begin unless given.",
+    help="Format of the files. Detected by default.",
 )
-@click.option("--dry-run", is_flag=True, help="Write nothing; say what would become of each row.")
+@click.option("--dry-run", is_flag=True, help="Preview each row without importing.")
 @click.option(
     "--map",
     "mapped",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help=f"CSV: which column a field is. Fields: {', '.join(table.FIELDS)}.",
+    help=f"CSV: the column of a field. Fields: {', '.join(table.FIELDS)}.",
 )
 @click.option(
     "--mapping",
     type=FILE,
-    help='CSV: a JSON file of such pairs, {"title": "Name of the task"}.',
+    help='CSV: a JSON file of fields and columns, {"title": "Task name"}.',
 )
 @click.option(
     "--ask/--no-ask",
     default=None,
-    help="CSV: ask for each field's column; on a terminal it does where none is given.",
+    help="CSV: ask for the column of each field. On by default on a terminal without a mapping.",
 )
 @click.option(
     "--user",
     "known",
     multiple=True,
     metavar="NAME=USERNAME",
-    help="Who a name of the file is here, where it is neither a username nor a display name.",
+    help="Username for a name in the file that is neither a username nor a display name.",
 )
 @click.option(
     "--date-format",
     "date_formats",
     multiple=True,
-    help="CSV and Jira: how times are written, such as '%m/%d/%Y %H:%M'.",
+    help="CSV and Jira: format of times, such as '%m/%d/%Y %H:%M'.",
 )
 @click.option(
     "--time-zone",
     default="UTC",
     show_default=True,
-    help="CSV and Jira: where times without a zone are meant, such as Europe/Berlin.",
+    help="CSV and Jira: time zone of times without one, such as Europe/Berlin.",
 )
 @click.option("--encoding", default="utf-8-sig", show_default=True, help="CSV and Jira.")
 @WITHOUT_WEBHOOKS
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--verbose", is_flag=True, help="List every row, and all that could not be mapped.")
+@click.option("--verbose", is_flag=True, help="List every row and every change.")
 def import_issues(
     files: tuple[Path, ...],
     key: str,
@@ -93,7 +93,7 @@ def import_issues(
 ) -> None:
     """Import issues into a project: CSV, Jira's CSV, GitHub's JSON, or JSON lines.
 
-    Importing the same files again adds nothing twice. Try it with --dry-run first.
+    Importing the same files again creates no duplicates. Preview with --dry-run first.
     """
     with reading():
         actor = acting_human(username)
@@ -101,7 +101,7 @@ def import_issues(
         usernames = _pairs(known, "--user")
         unknown = People(project_id, usernames).unknown
     if unknown:
-        raise click.ClickException(f"No active user who may see {key} is called {unknown[0]}.")
+        raise click.ClickException(f"No active user named {unknown[0]} has access to {key}.")
     report = ImportReport()
     chosen = _mapping(mapped, mapping)
     asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
@@ -125,7 +125,7 @@ def import_issues(
         raise click.ClickException(f"Nothing was imported: {error}") from error
     planned = plan(issues, report)
     importer = (DryRun if dry_run else Importer)(actor, project_id, report, usernames)
-    label = "Trying" if dry_run else "Importing"
+    label = "Previewing" if dry_run else "Importing"
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not without_webhooks):
         importer.run(planned, bar.update)
@@ -133,7 +133,7 @@ def import_issues(
         click.echo(json.dumps(report.as_json()))
         return
     if dry_run:
-        click.echo(f"A dry run of {format}: nothing is written.")
+        click.echo(f"Preview of {format}: nothing was imported.")
     click.echo(report.as_text(verbose=verbose or dry_run))
 
 
@@ -155,22 +155,22 @@ def _mapping(pairs: tuple[str, ...], file: Path | None) -> dict[str, str]:
         try:
             columns = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise click.BadParameter(f"{file} is not JSON.") from error
+            raise click.BadParameter(f"{file} is not valid JSON.") from error
         if not isinstance(columns, dict) or not all(
             isinstance(column, str) for column in columns.values()
         ):
-            raise click.BadParameter(f"{file} must be an object of fields and columns.")
+            raise click.BadParameter(f"{file} must contain an object of fields and columns.")
     return {**columns, **_pairs(pairs, "--map")}
 
 
 def _ask_for_columns(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
-    click.echo(f"Columns: {', '.join(header)}\nSay {NONE} where there is none.", err=True)
+    click.echo(f"Columns: {', '.join(header)}\nEnter {NONE} for none.", err=True)
     answers = {}
     for field in table.FIELDS:
         # Only the title must have a column.
         none = [] if field == table.NEEDED else [NONE]
         answers[field] = click.prompt(
-            f"Column of {field}",
+            f"Column for {field}",
             default=proposed.get(field, NONE if none else None),
             value_proc=partial(_column, [*header, *none]),
             err=True,
@@ -185,5 +185,5 @@ def _column(columns: Sequence[str], typed: str) -> str:
         return name
     matches = {column for column in columns if column.casefold() == name.casefold()}
     if len(matches) != 1:
-        raise click.UsageError(f"There is no column {name}.")
+        raise click.UsageError(f"Unknown column: {name}.")
     return matches.pop()

@@ -58,7 +58,7 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     # Names are looked up as files, so a folder or an overlong name is an OSError.
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(f"There is no time zone {name}.") from error
+        raise ValueError(f"Unknown time zone: {name}.") from error
 
 
 def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = UTC) -> int:
@@ -93,4 +93,4 @@ def _parsed(value: str, formats: tuple[str, ...]) -> datetime:
             return datetime.strptime(text, format)  # noqa: DTZ007 - as above
         except ValueError:
             continue
-    raise ValueError(f"{value[:40]!r} is no time that can be read")
+    raise ValueError(f"{value[:40]!r} is not a valid time")

@@ -84,10 +84,10 @@ class Drafter:
         """The ticket of an issue; notes where it differs."""
         assignee = self.people.find(issue.assignee)
         if issue.assignee and assignee is None:
-            self.report.note(issue.id, "has an assignee who is no user here", issue.assignee)
+            self.report.note(issue.id, "assignee is not a user here", issue.assignee)
         title = " ".join(issue.title.replace("\x00", "").split())
         if len(title) > text.NAME_LENGTH:
-            self.report.note(issue.id, "has a title over the limit; the text begins with it")
+            self.report.note(issue.id, "title too long; the full title is in the description")
         return DraftTicket(
             issue=issue,
             title=title[: text.NAME_LENGTH],
@@ -104,7 +104,7 @@ class Drafter:
     def _priority(self, issue: Issue) -> Priority:
         if 0 <= issue.priority < len(words.PRIORITIES):
             return words.PRIORITIES[issue.priority]
-        self.report.note(issue.id, "has an unknown priority; medium", str(issue.priority))
+        self.report.note(issue.id, "unknown priority; set to medium", str(issue.priority))
         return Priority.MEDIUM
 
     def _state(self, issue: Issue) -> WorkflowState:
@@ -117,7 +117,7 @@ class Drafter:
         category = words.category(issue.status_meaning) or words.category(issue.status)
         if category is None:
             category = StateCategory.ACTIVE
-            self.report.note(issue.id, "has an unknown status; an active state", issue.status)
+            self.report.note(issue.id, "unknown status; set to an active state", issue.status)
         candidates = [state for state in self.states if state.category == category]
         return (candidates or list(self.states))[0]
 
@@ -127,7 +127,7 @@ class Drafter:
         head = f"**{comment.author}** wrote{when}:\n\n" if comment.author or when else ""
         body = head + comment.text.replace("\x00", "")
         if len(body) > text.BODY_LENGTH:
-            self.report.note(issue.id, "has a comment over the limit; its end was cut off")
+            self.report.note(issue.id, "comment too long; truncated")
         return body[: text.BODY_LENGTH], comment.written_at
 
     def _body(self, issue: Issue, title: str, assignee: str | None) -> str:
@@ -151,7 +151,7 @@ class Drafter:
         ending = f"{rule}{', '.join(origin)}"[: text.BODY_LENGTH]
         room = text.BODY_LENGTH - len(ending)
         if len(content) > room:
-            self.report.note(issue.id, "has a body over the limit; its end was cut off")
+            self.report.note(issue.id, "description too long; truncated")
         return content[:room] + ending
 
 

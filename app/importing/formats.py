@@ -83,9 +83,9 @@ def _unique(issues: list[Issue], report: ImportReport) -> list[Issue]:
     by_id: dict[str, Issue] = {}
     for issue in issues:
         if len(issue.id) > text.NAME_LENGTH or "\x00" in issue.id:
-            report.refuse(issue.where, f"has an id of over {text.NAME_LENGTH} characters")
+            report.refuse(issue.where, f"id longer than {text.NAME_LENGTH} characters")
         elif issue.id in by_id:
-            report.note(issue.id, "stands in the file twice; the first one counts", issue.where)
+            report.note(issue.id, "duplicate in the file; the first one was used", issue.where)
         else:
             by_id[issue.id] = issue
     return list(by_id.values())
@@ -102,12 +102,12 @@ def _read_json_lines(source: IssueSource, report: ImportReport) -> Iterator[Issu
         try:
             yield _issue(json_parsing.loads(line), where)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            report.refuse(where, "is not an issue", str(error))
+            report.refuse(where, "not an issue", str(error))
 
 
 def _issue(entry: Any, where: str) -> Issue:
     if not isinstance(entry, dict):
-        raise TypeError("it is no JSON object")
+        raise TypeError("it is not a JSON object")
     title = _text(entry, "title").strip()
     identifier = _text(entry, "id").strip()
     if not title or not identifier:

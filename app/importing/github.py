@@ -29,15 +29,15 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
             source.allowance.take()
             where = source.line(number)
             if not isinstance(entry, dict):
-                report.refuse(where, "is neither an issue nor a comment")
+                report.refuse(where, "neither an issue nor a comment")
             elif "issue_url" in entry and "title" not in entry:
                 name = _name(str(entry["issue_url"]), None)
                 try:
                     comments.setdefault(name, []).append(_comment(entry))
                 except (ValueError, OverflowError) as error:
-                    report.refuse(where, "is not a comment", str(error))
+                    report.refuse(where, "not a comment", str(error))
             elif "pull_request" in entry:
-                report.note(where, "is a pull request; left out")
+                report.note(where, "pull request; skipped")
             else:
                 entries.append((where, entry))
     milestones: dict[str, Issue] = {}
@@ -46,7 +46,7 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
         try:
             issues.append(_issue(where, entry, comments, milestones))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            report.refuse(where, "is not an issue", str(error))
+            report.refuse(where, "not an issue", str(error))
     return [*milestones.values(), *issues]
 
 

@@ -14,20 +14,20 @@ from app.web.forms import Form
 from app.web.guard import actor
 
 FORMATS = (
-    ("", "By how the file begins"),
-    ("csv", "CSV of any tracker or spreadsheet"),
-    ("jira", "Jira, its CSV"),
-    ("github", "GitHub, its JSON"),
+    ("", "Detect automatically"),
+    ("csv", "CSV (any tracker or spreadsheet)"),
+    ("jira", "Jira CSV"),
+    ("github", "GitHub JSON"),
     ("jsonl", "JSON lines"),
 )
 # utf-8-sig is UTF-8 with or without a byte order mark.
 ENCODINGS = (
     ("utf-8-sig", "UTF-8"),
-    ("windows-1252", "Windows-1252, Western Europe"),
+    ("windows-1252", "Windows-1252 (Western Europe)"),
     ("utf-16", "UTF-16"),
 )
 ORDERS = (
-    ("", "As the file shows"),
+    ("", "Detect automatically"),
     ("day", "Day first, 31/12/2026"),
     ("month", "Month first, 12/31/2026"),
 )
@@ -87,7 +87,7 @@ def _read_files(submitted: ImportForm, request: Request) -> None:
         prefix = f"{name}, " if len(files) > 1 else ""
         submitted.sources.append(IssueSource(name, file.read(), prefix, allowance))
     if not submitted.sources:
-        submitted.form.refuse("files", "Choose the file to import.")
+        submitted.form.refuse("files", "Select a file.")
     for source in submitted.sources:
         if not source.content.strip():
             submitted.form.refuse("files", f"{source.name} is empty.")
@@ -99,24 +99,24 @@ def _read_format(submitted: ImportForm) -> None:
     if name in list(formats.Format):
         submitted.format = formats.Format(name)
     elif name:
-        form.refuse("format", f"There is no format {name}.")
+        form.refuse("format", f"Unknown format: {name}.")
     elif submitted.sources:
         submitted.format = formats.detect(submitted.sources[0].content)
     submitted.encoding = form.value("encoding") or submitted.encoding
     if submitted.encoding not in dict(ENCODINGS):
-        form.refuse("encoding", f"There is no encoding {submitted.encoding}.")
+        form.refuse("encoding", f"Unknown encoding: {submitted.encoding}.")
 
 
 def _read_times(submitted: ImportForm) -> None:
     form = submitted.form
     days = form.value("days")
     if days not in dict(ORDERS):
-        form.refuse("days", "Choose which comes first, the day or the month.")
+        form.refuse("days", "Select whether the day or the month comes first.")
     date_formats = dates.slashed(day_first=days == "day") if days else ()
     try:
         zone = dates.zone_of(form.value("time_zone").strip() or "UTC")
     except ValueError as error:
-        form.refuse("time_zone", f"{error} Write it like Europe/Berlin.")
+        form.refuse("time_zone", f"{error} Use a name such as Europe/Berlin.")
     else:
         submitted.options = table.Options(date_formats, zone)
 
@@ -134,15 +134,15 @@ def _find_project_and_people(submitted: ImportForm) -> None:
     form = submitted.form
     key = form.value("project").strip()
     if not key:
-        form.refuse("project", "Choose the project to import into.")
+        form.refuse("project", "Select a project.")
         return
     try:
         submitted.project = visible_by_key(actor(), key)
     except Gone:
-        form.refuse("project", f"The project {key} was deleted.")
+        form.refuse("project", f"Project {key} was deleted.")
     except NotFound:
-        form.refuse("project", f"There is no project {key}.")
+        form.refuse("project", f"Project {key} not found.")
     else:
         unknown = People(submitted.project.id, submitted.usernames).unknown
         if unknown:
-            form.refuse("people", f"No active user who may see {key} is called {unknown[0]}.")
+            form.refuse("people", f"No active user named {unknown[0]} has access to {key}.")

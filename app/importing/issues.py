@@ -74,7 +74,7 @@ class Allowance:
         """Count a row; raises TooMuch for one too many."""
         self.taken += 1
         if self.most is not None and self.taken > self.most:
-            raise TooMuch(f"There are more than {self.most:,} rows")
+            raise TooMuch(f"The file has more than {self.most:,} rows")
 
 
 @dataclass(frozen=True, slots=True)

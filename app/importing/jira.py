@@ -51,7 +51,7 @@ def read(sheet: Sheet, options: Options, report: ImportReport) -> list[Issue]:
     blocks: list[tuple[str, str]] = []
     for where, row in sheet.rows:
         if KEY not in row or SUMMARY not in row:
-            report.refuse(where, "has no key or no summary")
+            report.refuse(where, "no key or no summary")
             continue
         issue = _issue(where, row, keys, Times(options, report))
         issues.setdefault(issue.id, issue)

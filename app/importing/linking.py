@@ -50,7 +50,7 @@ class RelationLinker:
                 continue
             kind = RELATED_WORDS.get(link.kind)
             if kind is None:
-                self.report.note(issue_id, "has a dependency of an unknown kind", link.kind)
+                self.report.note(issue_id, "unknown dependency type", link.kind)
             elif kind is RelationType.BLOCKS:
                 # The link is "depends on", seen from the blocked issue.
                 self._relate(link.other_id, issue_id, kind, noted=issue_id)
@@ -75,7 +75,7 @@ class RelationLinker:
             self.store(source_id, target_id, kind)
         except DomainError as error:
             if not _exists(error):
-                reason = f"has a relation that was refused: {error.message}"
+                reason = f"relation rejected: {error.message}"
                 self.report.note(about, reason, target)
             return
         self.edges |= edges

@@ -120,9 +120,9 @@ def _read_upload() -> Upload:
     except TooMuch as error:
         upload.form.refuse(
             "files",
-            f"{error}. One upload brings at most {forms.ROWS:,} rows and {MOST_OF_UPLOAD:,} "
-            "tickets, comments, labels and relations: split the file, or have the operator run "
-            "'flask import-issues', which takes any number.",
+            f"{error}. An upload can have up to {forms.ROWS:,} rows and {MOST_OF_UPLOAD:,} "
+            "tickets, comments, labels and relations. Split the file, or ask an administrator to "
+            "run 'flask import-issues', which has no limit.",
         )
     except ValueError as error:
         text = str(error)

@@ -35,7 +35,7 @@ def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
             chain[current] = []
             acyclic = [parent for parent in parents[current] if parent not in chain]
             if len(acyclic) < len(parents[current]):
-                report.note(current, "is its own ancestor; that parent was left out")
+                report.note(current, "is its own ancestor; parent removed")
             chain[current] = acyclic
             current = acyclic[0] if acyclic else None
         for issue_id, acyclic in reversed(chain.items()):
@@ -47,7 +47,7 @@ def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
 def _parents(issue: Issue, by_id: dict[str, Issue], report: ImportReport) -> list[str]:
     parents = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
     for missing in (parent for parent in parents if parent not in by_id):
-        report.note(issue.id, "has a parent that is not in the file", missing)
+        report.note(issue.id, "parent is not in the file", missing)
     return [parent for parent in dict.fromkeys(parents) if parent in by_id and parent != issue.id]
 
 
@@ -56,14 +56,14 @@ def _planned(
 ) -> Planned:
     related = list(others)
     for other in others:
-        report.note(issue.id, "has a second parent; it became a relation", other)
+        report.note(issue.id, "second parent; added as a relation", other)
     kind, parent_id = _level(issue, parent)
     if parent is not None and parent_id != parent.issue.id:
         related.append(parent.issue.id)
         reason = (
-            "lies deeper than a subtask; it went to the story above, its parent became a relation"
+            "nested too deeply; moved to the story above, with its parent as a relation"
             if parent_id
-            else "is an epic below another ticket; its parent became a relation"
+            else "epic with a parent; the parent became a relation"
         )
         report.note(issue.id, reason, parent.issue.id)
     return Planned(issue, kind, parent_id, tuple(related))

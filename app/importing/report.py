@@ -15,7 +15,7 @@ LONGEST = 300
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One issue of a file and its outcome: "ticket", "there already", "left out" or "not yet"."""
+    """One issue of a file and its outcome: "ticket", "already imported", "skipped" or "pending"."""
 
     where: str
     issue: str
@@ -58,7 +58,7 @@ class ImportReport:
     def refuse(self, where: str, reason: str, detail: str = "") -> None:
         """Note a line of the file that cannot be read as an issue."""
         self.note(where, reason, detail)
-        self.rows.append(ReportRow(where, "?", "left out"))
+        self.rows.append(ReportRow(where, "?", "skipped"))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -80,10 +80,10 @@ class ImportReport:
             ]
         lines += [
             f"{count:6d} {text.named(count, kind)}" for kind, count in self.created.items()
-        ] or ["nothing to add"]
+        ] or ["nothing to import"]
         reasons = self.reasons()
         if reasons:
-            lines.append("Not mapped as it was, by reason:")
+            lines.append("Changed during import:")
         lines += [f"{one.count:6d} x {one.text} (such as {one.example})" for one in reasons]
         return "\n".join(lines)
 

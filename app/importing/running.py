@@ -84,7 +84,7 @@ class Importer:
         done = self._in_batches(planned, self._import_issue, progress)
         for entry in planned[done:]:
             if not self._is_skipped(entry.issue):
-                self._add_row(entry.issue, "not yet")
+                self._add_row(entry.issue, "pending")
                 self.left += 1
         if not self.left:
             linked = self._in_batches(planned, self._links.link, lambda _: None)
@@ -166,11 +166,11 @@ class Importer:
         """Whether the issue is imported already or was deleted, which the report then says."""
         if issue.id in self.ticket_ids:
             ticket = self._display_ids.get(issue.id, "")
-            self._add_row(issue, "there already", ticket=ticket)
+            self._add_row(issue, "already imported", ticket=ticket)
             return True
         if issue.is_deleted:
-            self.report.note(issue.id, "was deleted where it comes from; left out")
-            self._add_row(issue, "left out")
+            self.report.note(issue.id, "deleted in the other tracker; skipped")
+            self._add_row(issue, "skipped")
             return True
         return False
 
@@ -184,8 +184,8 @@ class Importer:
                 self._create(entry)
         except DomainError as error:
             self._labels = label_ids
-            self.report.note(issue.id, "was refused", error.message)
-            self._add_row(issue, "left out")
+            self.report.note(issue.id, "rejected", error.message)
+            self._add_row(issue, "skipped")
 
     def _create(self, entry: Planned) -> None:
         draft = self._drafter.draft(entry.issue)
@@ -249,7 +249,7 @@ class Importer:
         parent_id = self.ticket_ids.get(entry.parent_id)
         if parent_id is not None:
             return entry.type, parent_id
-        self.report.note(entry.issue.id, "has a parent that was not imported", entry.parent_id)
+        self.report.note(entry.issue.id, "parent was not imported", entry.parent_id)
         return TicketType.STORY, None
 
     def _label(self, name: str) -> str:

@@ -39,9 +39,7 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
         text = source.content.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
-        raise ValueError(
-            f"{source.name} is not {name}; say in which encoding it is written"
-        ) from error
+        raise ValueError(f"{source.name} is not {name}; select another encoding") from error
     csv.field_size_limit(LONGEST_CELL)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     try:
@@ -69,7 +67,7 @@ def _rows(
         try:
             row = next(lines, None)
         except csv.Error as error:
-            report.refuse(where, "is not CSV, nor what follows it", str(error))
+            report.refuse(where, "not valid CSV; the rest was skipped", str(error))
             return
         if row is None:
             return
@@ -77,7 +75,7 @@ def _rows(
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):
-            report.refuse(where, f"has {len(row)} cells where the header has {len(header)}")
+            report.refuse(where, f"{len(row)} cells, but the header has {len(header)}")
             continue
         cells: Cells = {}
         for name, cell in zip(header, row, strict=True):
@@ -150,11 +148,11 @@ def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
     """The mapping itself; raises ValueError where it does not fit the header."""
     for field, column in mapping.items():
         if field not in FIELDS:
-            raise ValueError(f"There is no field {field}; the fields are {', '.join(FIELDS)}.")
+            raise ValueError(f"Unknown field: {field}. Fields: {', '.join(FIELDS)}.")
         if column not in header:
-            raise ValueError(f"There is no column {column}; there are {', '.join(header)}.")
+            raise ValueError(f"Unknown column: {column}. Columns: {', '.join(header)}.")
     if "title" not in mapping:
-        raise ValueError(f"Which column is the title? There are {', '.join(header)}.")
+        raise ValueError(f"Which column is the title? Columns: {', '.join(header)}.")
     return mapping
 
 
@@ -173,7 +171,7 @@ def read(
         cells = {field: row.get(column, []) for field, column in mapping.items()}
         first = {field: values[0].strip() for field, values in cells.items() if values}
         if "title" not in first:
-            report.refuse(where, "has no title")
+            report.refuse(where, "no title")
             continue
         issues.append(_issue(where, first, cells, Times(options, report)))
     return _with_parents_by_title(issues)
@@ -221,14 +219,14 @@ class Times:
 
     def _keep_unread(self, issue: str, name: str, value: str) -> None:
         self.unread.append(f"{name} {value}")
-        self.report.note(issue, "has a time that cannot be read; say how times are written", value)
+        self.report.note(issue, "invalid time; specify the format of times", value)
 
 
 def priority(issue: str, word: str, report: ImportReport) -> int:
     """The priority that a word means; medium and a note if it is unknown."""
     level = words.urgency(word)
     if level is None:
-        report.note(issue, "has an unknown priority; medium", word)
+        report.note(issue, "unknown priority; set to medium", word)
         return MEDIUM
     return level
 

@@ -79,7 +79,7 @@ def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
             continue
         source = _source(name, content)
         if source.slug in slugs_in_use:
-            report.notes.append((name, f"has the slug of another file ({source.slug}); left out"))
+            report.notes.append((name, f"same slug as another file ({source.slug}); skipped"))
             continue
         slugs_in_use.add(source.slug)
         sources.append(source)
@@ -147,13 +147,13 @@ def _wikilink(
     base = "" if path.startswith("/") else posixpath.dirname(source.path)
     resolved = posixpath.normpath(posixpath.join(base, path.lstrip("/")))
     if _is_no_page(path, resolved):
-        report.notes.append((source.path, f"links to a file that is no page ({target})"))
+        report.notes.append((source.path, f"links to a file that is not a page ({target})"))
         return f"`{path}`" if label.strip("`") == path else f"{label} (`{path}`)"
     if not path.endswith(".md"):
         return match.group(0)
     slug = by_path.get(resolved.removesuffix(".md").replace("--", "/"))
     if slug is None:
-        report.notes.append((source.path, f"links to a file that is not there ({target})"))
+        report.notes.append((source.path, f"links to a missing file ({target})"))
         return match.group(0)
     return f"[[{slug}|{label.replace('|', '/')}]]"
 
@@ -182,7 +182,7 @@ def run(
                     with savepoint():
                         report.counts[_write(actor, project_id, source, body)] += 1
                 except DomainError as error:
-                    report.notes.append((source.path, f"was refused: {error.message}"))
+                    report.notes.append((source.path, f"rejected: {error.message}"))
                 progress(1)
 
 
@@ -197,7 +197,7 @@ def _write(actor: Actor, project_id: str | None, source: SourceFile, body: str) 
         service.create_page(
             actor, title=source.title, slug=source.slug, body=body, project_id=project_id
         )
-        return "pages made"
+        return "pages created"
     before = session.get_one(WikiPage, page_id).revision_number
     after = service.update_page(
         actor, page_id, title=source.title, body=body, summary=SUMMARY
@@ -207,8 +207,8 @@ def _write(actor: Actor, project_id: str | None, source: SourceFile, body: str) 
 
 @click.command("import-wiki")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--project", "key", help="The key of the project to import into; global if absent.")
-@click.option("--as", "username", help="The human who imports; needed if there are several.")
+@click.option("--project", "key", help="Key of the project. Default: the workspace wiki.")
+@click.option("--as", "username", help="The person who imports. Required if there are several.")
 @WITHOUT_WEBHOOKS
 def import_wiki(
     folder: Path, key: str | None, username: str | None, without_webhooks: bool

@@ -341,5 +341,5 @@ def _ticket(reference: str) -> Ticket:
 def _event(event_id: str) -> AuditEvent:
     event = by_id(AuditEvent, event_id)
     if event is None:
-        raise InvalidField("event_id", "not_found", "There is no such event.")
+        raise InvalidField("event_id", "not_found", "Event not found.")
     return event

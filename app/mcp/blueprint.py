@@ -82,9 +82,9 @@ def _respond(config: EndpointConfig, request: Request, token: str) -> Response:
     settings = settings_at_hand()
     origin = request.headers.get("Origin")
     if origin is not None and not settings.own_address.is_origin(origin):
-        raise ProtocolError(INVALID_REQUEST, "This origin may not call.", status=403)
+        raise ProtocolError(INVALID_REQUEST, "This origin is not allowed.", status=403)
     if request.method != "POST":
-        error = ProtocolError(INVALID_REQUEST, "Send a POST.", status=405)
+        error = ProtocolError(INVALID_REQUEST, "Use POST.", status=405)
         response = _send(error.body, error.status)
         response.headers["Allow"] = "POST"
         return response
@@ -125,7 +125,7 @@ def _check_types(request: Request) -> None:
     if request.mimetype != JSON:
         raise ProtocolError(INVALID_REQUEST, f"Send Content-Type: {JSON}.", status=415)
     if not _accepts_json(request.headers.get("Accept", "")):
-        raise ProtocolError(INVALID_REQUEST, f"The answer is {JSON}.", status=406)
+        raise ProtocolError(INVALID_REQUEST, f"Send Accept: {JSON}.", status=406)
 
 
 # Cached, as clients send the same header with each call.

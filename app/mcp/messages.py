@@ -27,8 +27,8 @@ _FIND = {
     "ticket": "Find tickets with search or list_tickets.",
     "project": "list_projects shows the projects you can use.",
     "wiki_page": "Find pages with search or list_wiki_pages.",
-    "comment": "list_comments shows the comments of a ticket.",
-    "sticky_note": "list_sticky_notes shows the notes of a project.",
+    "comment": "list_comments shows a ticket's comments.",
+    "sticky_note": "list_sticky_notes shows a project's notes.",
     "relation": "get_ticket shows a ticket's relations.",
     "watcher": "get_ticket shows who watches a ticket.",
 }
@@ -145,7 +145,7 @@ def _advice(error: DomainError) -> str:
     if isinstance(error, OutsideAllowlist):
         return " list_projects shows the projects you can use."
     if isinstance(error, ReadOnlyBot) and not error.is_paused:
-        return " A person can change that on the page of bots."
+        return " A person can change that on the Bots page."
     return ""
 
 

@@ -124,7 +124,7 @@ def _refuse_cursor(call: MethodCall) -> None:
     if call.message.params.get("cursor") is not None:
         raise ProtocolError(
             INVALID_PARAMS,
-            "The cursor is not one of this list.",
+            "The cursor is from another list.",
             status=call.error_status,
             data={"code": "validation.invalid_field", "details": {"field": "cursor"}},
         )

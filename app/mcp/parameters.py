@@ -126,7 +126,7 @@ CURSOR = text("cursor", "page.next_cursor of the page before.")
 PAGE = (LIMIT, CURSOR)
 INCLUDE_BODY = flag("include_body", "Add the full text to each row.")
 IDEMPOTENCY_KEY = text(
-    "idempotency_key", "Unique per intent: repeating a call with it creates nothing twice."
+    "idempotency_key", "Unique per intent: repeating a call with it creates no duplicate."
 )
 # Echoed and never stored, as in REST. Hidden, as few agents need it.
 CLIENT_REQUEST_ID = text("client_request_id", "Echoed in the result.", hidden=True)
@@ -239,7 +239,7 @@ def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> N
     arguments.setdefault("cursor", None)
     least = known["limit"].minimum or 0
     if not least <= arguments["limit"] <= LARGEST_PAGE:
-        raise InvalidField("limit", "out_of_range", f"limit is {least} to {LARGEST_PAGE}.")
+        raise InvalidField("limit", "out_of_range", f"limit must be {least} to {LARGEST_PAGE}.")
 
 
 def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
@@ -306,9 +306,9 @@ def _edits(value: Any) -> list[dict[str, str]]:
     edits = [value] if isinstance(value, dict) else _list(value)
     for edit in edits:
         if not isinstance(edit, dict) or set(edit) != {"find", "replace"}:
-            raise _InvalidArgument("Each edit is an object with find and replace.")
+            raise _InvalidArgument("Each edit must be an object with find and replace.")
         if not all(isinstance(part, str) for part in edit.values()):
-            raise _InvalidArgument("find and replace are strings.")
+            raise _InvalidArgument("find and replace must be strings.")
     return edits
 
 

@@ -73,7 +73,7 @@ def _check_headers(headers: Headers, message: Message, version: str) -> None:
         if _decoded(headers.get(header)) != value:
             raise ProtocolError(
                 HEADER_MISMATCH,
-                f"The header {header} must repeat what the body says.",
+                f"The {header} header must match the body.",
                 request_id=message.id,
             )
 

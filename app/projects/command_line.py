@@ -12,7 +12,7 @@ from app.projects.models import Project
 WITHOUT_WEBHOOKS = click.option(
     "--without-webhooks",
     is_flag=True,
-    help="Tell no webhook of what is imported; the audit log holds it all the same.",
+    help="Do not send webhooks for this import. The audit log still records it.",
 )
 
 
@@ -26,9 +26,9 @@ def acting_human(username: str | None) -> Actor:
         statement = statement.where(User.username == username)
     humans = session.scalars(statement.limit(2)).all()
     if not humans:
-        raise click.ClickException("There is no such active human; run 'flask setup-admin' first.")
+        raise click.ClickException("No active user found. Run 'flask setup-admin' first.")
     if len(humans) > 1:
-        raise click.ClickException("There are several humans; say as whom with --as USERNAME.")
+        raise click.ClickException("There are several people. Specify one with --as USERNAME.")
     return human_actor(humans[0])
 
 
@@ -36,5 +36,5 @@ def live_project_id(key: str) -> str:
     """The id of the live project with this key; raises ClickException."""
     project = session.scalars(select(Project).where(Project.key == key)).first()
     if project is None or project.is_deleted:
-        raise click.ClickException(f"There is no project with the key {key}.")
+        raise click.ClickException(f"Project {key} not found.")
     return project.id

@@ -122,4 +122,4 @@ def check_name_free(
 
 def name_in_use(noun: str, name: str) -> str:
     """The message that refuses the name of a state or label."""
-    return f"A {noun} named {name} exists."
+    return f"A {noun} named {name} already exists."

@@ -7,18 +7,18 @@ from app.rest import examples
 from app.rest.examples import Stamp, like
 from app.rest.fields import Choice, CreateSchema, Identifier, Items, StrictSchema, Text, Whole
 
-KEY = like("OPS", "Display ids begin with it, as OPS-12 does.", pattern="^[A-Z][A-Z0-9]{1,9}$")
+KEY = like("OPS", "The prefix of display ids, such as OPS-12.", pattern="^[A-Z][A-Z0-9]{1,9}$")
 NAME = like("Operations", "On one line.", minLength=1, maxLength=200)
 DESCRIPTION = like("What keeps the lights on.", "What it is about.", maxLength=16384)
 STATE_NAME = like("In progress", "On one line; unique in the project.", minLength=1, maxLength=200)
-CATEGORY = like(StateCategory.ACTIVE, "What the state means: only `done` ends a ticket.")
+CATEGORY = like(StateCategory.ACTIVE, "What the state means. Only `done` closes a ticket.")
 WIP_LIMIT = like(
     3, "How many tickets it should hold at most; null: any number.", minimum=1, maximum=999
 )
 LABEL_NAME = like("security", "On one line; unique in the project.", minLength=1, maxLength=200)
 COLOR = like(
     "#64748b",
-    "Six hexadecimal digits behind a `#`.",
+    "`#` and six hexadecimal digits.",
     pattern="^#[0-9A-Fa-f]{6}$",
     default="#64748b",
 )
@@ -43,7 +43,7 @@ class ProjectCreate(CreateSchema):
     key = Text(required=True, metadata=KEY)
     name = Text(required=True, metadata=NAME)
     description = Text(metadata=DESCRIPTION)
-    owner_user_id = Identifier(metadata={"description": "A human; the caller if absent."})
+    owner_user_id = Identifier(metadata={"description": "A human. Default: the caller."})
 
 
 class ProjectPatch(StrictSchema):
@@ -101,7 +101,7 @@ class StateOrder(StrictSchema):
     state_ids = Items(
         Identifier(),
         required=True,
-        metadata=like([examples.NEXT_STATE, examples.STATE], "Each state of the project, once."),
+        metadata=like([examples.NEXT_STATE, examples.STATE], "All states, in the new order."),
     )
 
 

@@ -61,11 +61,12 @@ def create_project(
 
     Raises InvalidField, and Conflict ``duplicate_key``; deleted projects keep their keys.
     """
-    text.matching(key, "key", KEY_PATTERN, "key is 2 to 10 of A-Z and 0-9, a letter first.")
+    hint = "key must be 2 to 10 characters: A-Z and 0-9, starting with a letter."
+    text.matching(key, "key", KEY_PATTERN, hint)
     name = text.line(name, "name")
     description = text.body(description, "description", text.DESCRIPTION_LENGTH)
     owner = user_refs.active_human(owner_user_id or actor.id, "owner_user_id")
-    in_use = f"The key {key} is in use."
+    in_use = f"The key {key} is already taken."
     if session.scalar(select(Project.id).where(Project.key == key)) is not None:
         raise Conflict("duplicate_key", in_use, field="key")
     project = add_versioned(

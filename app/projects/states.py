@@ -110,7 +110,7 @@ def named_in_body(project_id: str, state_id: str) -> WorkflowState:
     """The state of this project that a request names; raises InvalidField ``state_id``."""
     state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project_id:
-        raise InvalidField("state_id", "not_found", "state_id is not a state of this project.")
+        raise InvalidField("state_id", "not_found", "state_id must be a state of this project.")
     return state
 
 
@@ -181,10 +181,10 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = ticket_rows.live_in_state(state.id)
     if in_use:
-        raise Conflict("state_in_use", f"Tickets are in this state: {in_use}.", ticket_count=in_use)
+        raise Conflict("state_in_use", f"Tickets in this state: {in_use}.", ticket_count=in_use)
     remaining = [other for other in ordered(project.id) if other.id != state.id]
     if not remaining:
-        raise Conflict("invariant_violation", "A project keeps at least one state.")
+        raise Conflict("invariant_violation", "A project must have at least one state.")
     session.delete(state)
     session.flush()
     _renumber(remaining)
@@ -214,7 +214,7 @@ def reorder_states(actor: Actor, project_id: str, *, state_ids: list[str]) -> No
     current = [state.id for state in states]
     if len(state_ids) != len(current) or set(state_ids) != set(current):
         raise InvalidField(
-            "state_ids", "not_the_states", "state_ids names each state of the project once."
+            "state_ids", "not_the_states", "state_ids must contain each state of the project once."
         )
     if state_ids == current:
         return

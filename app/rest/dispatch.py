@@ -227,7 +227,7 @@ class Exchange:
 def check_limit(query: dict[str, Any]) -> None:
     limit = query.get("limit")
     if limit is not None and not 1 <= limit <= LARGEST_PAGE:
-        raise InvalidField("limit", "out_of_range", "limit is 1 to 200.")
+        raise InvalidField("limit", "out_of_range", "limit must be 1 to 200.")
 
 
 health = Blueprint("health", __name__)

@@ -129,7 +129,7 @@ class Items(_Messages, fields.List[Any]):
         if not isinstance(value, list):
             raise _invalid("This must be an array.")
         if len(value) > MOST_ITEMS:
-            raise _invalid(f"This has at most {MOST_ITEMS} items.", "too_long")
+            raise _invalid(f"This must have at most {MOST_ITEMS} items.", "too_long")
         items: list[Any] = super()._deserialize(value, attr, data, **kwargs)
         return items
 
@@ -198,7 +198,7 @@ class StrictSchema(Schema):
         unknown = RAISE
 
     error_messages = {
-        "unknown": Problem("This field is not known here.", "unknown_field"),
+        "unknown": Problem("This field is not known.", "unknown_field"),
         "type": Problem("This must be an object.", "invalid_type"),
     }
 

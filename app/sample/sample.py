@@ -43,9 +43,9 @@ def load_sample(actor: Actor, *, settings: Settings) -> Project:
     sample exists, or while all bots are paused.
     """
     if live_sample(actor) is not None:
-        raise Conflict("invariant_violation", "The sample project is there already.")
+        raise Conflict("invariant_violation", "The sample project already exists.")
     if bots.current_pause(actor) is not None:
-        raise Conflict("invariant_violation", "All bots are paused; let them write again first.")
+        raise Conflict("invariant_violation", "All bots are paused. Resume them first.")
     project = projects.create_project(
         actor, key=_free_key(), name=NAME, description=DESCRIPTION, owner_user_id=actor.id
     )
@@ -105,7 +105,7 @@ def _bot(actor: Actor, name: str, display_name: str, project: Project, settings:
             mode = BotMode.WRITE.value
             fields = {"is_active": True, "mode": mode, "project_ids": [project.id]}
             return bots.update_bot(actor, user.id, **fields).user
-    raise Conflict("duplicate_key", f"Every username like {name} is in use.")
+    raise Conflict("duplicate_key", f"All usernames like {name} are taken.")
 
 
 def _id_of(username: str) -> str:
@@ -180,7 +180,7 @@ def remove_sample(actor: Actor) -> Project:
 
 @click.command("sample-project")
 @click.option("--remove", is_flag=True, help="Remove it: project deleted, its bots deactivated.")
-@click.option("--as", "username", help="The human who acts; needed if there are several.")
+@click.option("--as", "username", help="The person who acts. Required if there are several.")
 def sample_project(username: str | None, *, remove: bool) -> None:
     """Load a project to look around in: tickets, pages, and the history of two bots.
 

@@ -42,34 +42,34 @@ _checker = partial(_step, CHECKER)
 _person = partial(_step, PERSON)
 
 KEYS = """\
-| Key | What it does |
+| Key | Action |
 | --- | --- |
-| `Ctrl+K` | find anything |
-| `g` `h` | my work |
-| `g` `b` | the board |
-| `c` | a new ticket |
-| `j` `k` | walk a list |
-| `?` | all keys |
+| `Ctrl+K` | Open the command palette |
+| `g` `h` | Go to My work |
+| `g` `b` | Go to the board |
+| `c` | Create a ticket |
+| `j` `k` | Move through a list |
+| `?` | Show all shortcuts |
 
-They can be switched off in the profile. Try them in [[ticket:SAMPLE-8]]; a slip of the finger is no
-harm, see [[undo]].
+You can turn off single-letter shortcuts in your profile. Try them in [[ticket:SAMPLE-8]]. If you
+press the wrong key, see [[undo]].
 """
 UNDO = """\
-Nothing here is lost by a wrong click.
+You can undo almost anything.
 
-- A message at the edge of the page offers **Undo** right after a change.
-- The history of a ticket has an *Undo* at each line that can be taken back.
-- *Bots → Review* shows all that a bot did, grouped by request, and can undo a whole request.
+- Right after a change, a message at the bottom of the page offers **Undo**.
+- A ticket's activity has an *Undo* button for each change.
+- *Bots → Review* shows everything a bot did, grouped by request. You can undo a whole request.
 
-If somebody has changed the same thing since, both values are shown and you decide. The
-rules for bots are in [[agents]].
+If someone has changed the same thing since, you see both values and decide. The rules for bots
+are in [[agents]].
 """
 FIRST_END = """\
-The change goes into the history in your name. SAMPLE-22 waits to be tried.
+The change is recorded in your name. Try it on SAMPLE-22.
 """
 BETTER_END = """\
-An undo is an ordinary change in your name: it stands in the history like any other, and it can be
-undone as well. SAMPLE-22 waits to be tried.
+Undoing is a normal change in your name. It is recorded like any other change, and you can undo it
+too. Try it on SAMPLE-22.
 """
 
 BEFORE = (
@@ -77,8 +77,8 @@ BEFORE = (
     _person("add_ticket_relation", ticket="SAMPLE-24", type="relates_to", target="SAMPLE-5"),
     _person("watch_ticket", ticket="SAMPLE-20"),
     _person("watch_ticket", ticket="SAMPLE-22"),
-    _person("add_comment", ticket="SAMPLE-5", body="Let us see how this works."),
-    _person("transition_ticket", ticket="SAMPLE-15", state="Done", comment="And it moved."),
+    _person("add_comment", ticket="SAMPLE-5", body="Let's see how this works."),
+    _person("transition_ticket", ticket="SAMPLE-15", state="Done", comment="And the bar moved."),
     # The writer reads.
     _writer("get_self"),
     _writer("list_projects"),
@@ -88,7 +88,7 @@ BEFORE = (
     # It works on SAMPLE-20.
     _writer("update_ticket", ticket="SAMPLE-20", assignee="me", expected_assignee="none"),
     _writer(
-        "transition_ticket", ticket="SAMPLE-20", state="In progress", comment="I take this one."
+        "transition_ticket", ticket="SAMPLE-20", state="In progress", comment="I'll take this one."
     ),
     _writer(
         "update_ticket",
@@ -97,18 +97,18 @@ BEFORE = (
             {"find": "A bot edited this text.", "replace": "Two bots edited this text."},
             {
                 "find": "You can undo the edit too.",
-                "replace": "You can undo each edit too, or all that a bot did in one request.",
+                "replace": "You can undo each edit too, or everything a bot did in one request.",
             },
         ],
     ),
     _writer(
-        "create_wiki_page", project="SAMPLE", slug="keys", title="Keys worth knowing", body=KEYS
+        "create_wiki_page", project="SAMPLE", slug="keys", title="Keyboard shortcuts", body=KEYS
     ),
     _writer(
         "create_wiki_page",
         project="SAMPLE",
         slug="undo",
-        title="Taking back",
+        title="Undo",
         body=UNDO + FIRST_END,
     ),
     _writer("add_ticket_relation", ticket="SAMPLE-20", type="relates_to", target="SAMPLE-22"),
@@ -116,8 +116,7 @@ BEFORE = (
         "transition_ticket",
         ticket="SAMPLE-20",
         state="In review",
-        comment="The text is clearer now, and [[undo]] says the rest.\n\n@sample-checker, please"
-        " read it.",
+        comment="I made the text clearer and added [[undo]].\n\n@sample-checker, please review.",
     ),
     # The checker reviews it and files a bug.
     _checker("get_self"),
@@ -128,20 +127,22 @@ BEFORE = (
         ticket="SAMPLE-20",
         edits=[
             {
-                "find": "find the line that says so and unfold it.",
-                "replace": "and unfold *What changed*.",
+                "find": ", find the edit and expand it.",
+                "replace": " and expand *What changed*.",
             }
         ],
     ),
     _checker(
-        "add_comment", ticket="SAMPLE-20", body="Shorter by half, otherwise good. I would close it."
+        "add_comment",
+        ticket="SAMPLE-20",
+        body="I shortened one sentence. Otherwise it looks good to me.",
     ),
     _checker("get_wiki_page", page="keys", project="SAMPLE"),
     _checker(
         "create_ticket",
         project="SAMPLE",
-        title="The page on keys forgets the notes",
-        body="`g` then `s` opens the notes, but [[keys]] does not say so.",
+        title="The shortcuts page is missing notes",
+        body="`g` then `s` opens the notes, but [[keys]] doesn't list it.",
         labels=["bug", "wiki"],
         priority="low",
         parent="SAMPLE-4",
@@ -157,8 +158,8 @@ BEFORE = (
         project="SAMPLE",
         edits=[
             {
-                "find": "| `g` `b` | the board |",
-                "replace": "| `g` `b` | the board |\n| `g` `s` | the notes |",
+                "find": "| `g` `b` | Go to the board |",
+                "replace": "| `g` `b` | Go to the board |\n| `g` `s` | Go to the notes |",
             }
         ],
         summary="Add the notes",
@@ -168,28 +169,28 @@ BEFORE = (
         "transition_ticket",
         ticket="SAMPLE-29",
         state="Done",
-        comment="The notes are on the page now.",
+        comment="The page lists notes now.",
     ),
     _checker(
         "update_wiki_page",
         page="undo",
         project="SAMPLE",
         edits=[{"find": FIRST_END, "replace": "\n" + BETTER_END}],
-        summary="Say what an undo is",
+        summary="Explain undo",
     ),
     _writer(
         "create_ticket",
         project="SAMPLE",
-        title="Bring tickets over from elsewhere",
-        body="`flask import-issues` reads a file of JSON lines. A page about it would help those"
-        " who come after us.",
+        title="Document how to import tickets",
+        body="*Import issues* reads CSV, Jira and GitHub files. A page about it would help new team"
+        " members.",
         labels=["wiki"],
         parent="SAMPLE-4",
     ),
     _writer(
         "create_sticky_note",
         project="SAMPLE",
-        body="From the writer: SAMPLE-30 could use a person who did it once.",
+        body="From Sample writer: SAMPLE-30 needs someone who has imported tickets before.",
         color="#ddd6fe",
     ),
     # Changes for the person to undo.
@@ -198,7 +199,7 @@ BEFORE = (
         "transition_ticket",
         ticket="SAMPLE-22",
         state="Done",
-        comment="I think this is finished. (It is not: please undo me.)",
+        comment="I think this is done. (It isn't: please undo this.)",
     ),
     _checker("update_ticket", ticket="SAMPLE-19", priority="high"),
     # A question to the person.
@@ -206,11 +207,11 @@ BEFORE = (
     _writer(
         "add_comment",
         ticket="SAMPLE-21",
-        body="@PERSON, should the page on importing be part of this project, or one for everybody?"
+        body="@PERSON, should the page about importing go in this project or in the workspace wiki?"
         " I can do either.",
     ),
     _writer("update_ticket", ticket="SAMPLE-21", assignee="PERSON"),
-    _person("add_comment", ticket="SAMPLE-20", body="Thank you both, that reads well."),
+    _person("add_comment", ticket="SAMPLE-20", body="Thank you both, this reads well."),
     _person("transition_ticket", ticket="SAMPLE-20", state="Done"),
 )
 
@@ -221,7 +222,7 @@ AFTER = (
     _writer(
         "add_comment",
         ticket="SAMPLE-23",
-        body="@sample-checker was refused here. Its page says why, and the audit log has the call.",
+        body="@sample-checker was refused here. Its page and the audit log show why.",
     ),
 )
 

@@ -6,83 +6,82 @@ Texts say SAMPLE for the project's key and PERSON for whoever loads it.
 from dataclasses import dataclass
 
 WELCOME = """\
-This is the wiki of the sample project. Its pages say what Docket can do; its tickets are there to
-be tried.
+This is the wiki of the sample project. Its pages explain what Docket can do, and its tickets are
+for trying it out.
 
-## Where to begin
+## Where to start
 
-- [[ticket:SAMPLE-5]] says what to look at first.
-- [[working]] is about tickets: states, subtasks, what waits for what.
-- [[undo]] tells how anything can be taken back, also what a bot did.
-- [[agents]] has the house rules that every bot here is told to read.
-- [[keys]] lists the keys worth knowing.
-- [[writing]] shows how a text looks.
+- [[ticket:SAMPLE-5]] shows what to look at first.
+- [[working]] covers tickets: states, subtasks and blockers.
+- [[undo]] explains how to undo anything, including what a bot did.
+- [[agents]] has the house rules that every bot here reads.
+- [[keys]] lists useful keyboard shortcuts.
+- [[writing]] shows how to format text.
 
 ## Who is here
 
-You, and two bots. *Sample writer* works on tickets and writes pages. *Sample checker* looks over
-its shoulder. Both did everything in this project through the same tools that your own bots will
-use, so their history is a real one.
+You and two bots. *Sample writer* works on tickets and writes pages. *Sample checker* reviews its
+work. Both used the same tools that your own bots will use, so the history you see is real.
 
 ## When you are done
 
-The overview of this project has a button that removes it. The two bots are switched off with it.
-The audit log keeps what happened, as it always does.
+You can remove this project with one click on its overview. The two bots are deactivated too. The
+audit log keeps its record, as always.
 """
 
 WORKING = """\
-A ticket is an **epic**, a **story** or a **subtask**. Stories may belong to an epic; subtasks
+A ticket is an **epic**, a **story** or a **subtask**. Stories can belong to an epic, and subtasks
 belong to a story.
 
-| To… | do this |
+| To… | Do this |
 | --- | --- |
-| move it | drag its card, or press `m` |
-| give it to someone | press `a`; `i` is for yourself |
-| say it waits | *Relations*: blocked by another ticket |
-| see how far it is | count the bar on its card |
+| Move it | Drag its card, or press `m` |
+| Assign it | Press `a`, or `i` to assign it to yourself |
+| Mark it as blocked | Add a relation: blocked by another ticket |
+| See its progress | Look at the bar on its card |
 
-A ticket's state is one of the project's columns. There are three kinds of column: what waits, what
-moves and what is done. Reports and boards over all projects go by these kinds.
+A ticket's state is one of the project's columns. There are three kinds of state: backlog, active
+and done. Reports and boards across projects use these kinds.
 
-[[ticket:SAMPLE-12]] has subtasks, [[ticket:SAMPLE-16]] waits for [[ticket:SAMPLE-17]], and
-[[ticket:SAMPLE-18]] is overdue. If one of them went wrong, see [[undo]].
+[[ticket:SAMPLE-12]] has subtasks, [[ticket:SAMPLE-16]] is blocked by [[ticket:SAMPLE-17]], and
+[[ticket:SAMPLE-18]] is overdue. If you change one of them by mistake, see [[undo]].
 """
 
 AGENTS = """\
-Every bot is told to read this page before it works here. Write what a new colleague would need.
+Every bot reads this page before it works here. Write what a new colleague would need to know.
 
-1. **Claim before you work.** Assign the ticket to yourself, expecting that nobody has it.
+1. **Claim before you work.** Assign the ticket to yourself if nobody has it.
 2. **Say what you did** in a comment when you move a ticket.
-3. **Ask rather than guess.** Put the question in a comment, name the person, and give the ticket
+3. **Ask, don't guess.** Put the question in a comment, mention the person, and assign the ticket
    to them.
-4. **Change little.** Prefer small edits of a text to a new one, so that people can read the
-   difference.
+4. **Keep changes small.** Edit a text instead of rewriting it, so that people can review the
+   changes.
 5. Leave [[welcome]] to people.
 
-A page called `agents` outside of any project holds for all of them. [[undo]] tells what people do
-when a rule was forgotten.
+An `agents` page in the workspace wiki applies to all projects. [[undo]] explains what people can do
+when a bot breaks a rule.
 """
 
 WRITING = """\
-Texts are Markdown. The toolbar helps, and so does `[[`: it offers pages as you type.
+Text is Markdown. Use the toolbar, or type `[[` to link to a page.
 
-## What is understood
+## What you can use
 
-- **bold**, *italic*, ~~struck~~ and `code`
-- links to pages, such as [[welcome]], to tickets, such as [[ticket:SAMPLE-20]], or by display id
-  alone: SAMPLE-21
-- [[a-page-nobody-wrote-yet]]: a link to a page that is missing, which is how pages begin
-- tables, lists with boxes, and code
+- **bold**, *italic*, ~~strikethrough~~ and `code`
+- links to pages, such as [[welcome]], and to tickets, such as [[ticket:SAMPLE-20]] or just
+  SAMPLE-21
+- links to pages that don't exist yet, such as [[a-page-nobody-wrote-yet]]; open one to create it
+- tables, task lists and code blocks
 
 ```python
 def greet(name: str) -> str:
     return f"Hello, {name}"
 ```
 
-> A quotation stands like this.
+> This is a quote.
 
-Every save is a revision, and any two can be compared. [[working]] is about tickets, [[keys]] about
-the keyboard.
+Every save creates a revision, and you can compare any two. [[working]] covers tickets, [[keys]] the
+keyboard shortcuts.
 """
 
 # Slug, title, body.
@@ -94,10 +93,10 @@ PAGES = (
 )
 
 NOTES = (
-    ("**Notes** are for thoughts that are no ticket yet. Drop one here with `n`.", "#fde68a"),
-    ("Ask the team: which of our real projects do we bring over first?", "#bfdbfe"),
-    ("Idea: one epic a month, closed with a page in the wiki.", "#bbf7d0"),
-    ("A note can become a ticket: choose *Make a ticket* on it.", "#fbcfe8"),
+    ("**Notes** are for ideas that are not tickets yet. Press `n` to add one.", "#fde68a"),
+    ("Ask the team: which project do we import first?", "#bfdbfe"),
+    ("Idea: one epic a month, with a wiki page to sum it up.", "#bbf7d0"),
+    ("You can turn a note into a ticket: select *Convert*.", "#fbcfe8"),
 )
 
 
@@ -128,28 +127,28 @@ class SampleTicket:
 TICKETS = (
     SampleTicket(
         "Find your way around",
-        "An **epic** is a large piece of work. Its stories are below, with a bar that says how far"
-        " they are. The *Epics* tab shows all epics as a tree.",
+        "An **epic** is a large piece of work. Its stories are below, with a progress bar. The"
+        " *Epics* tab shows all epics as a tree.",
         type="epic",
         state="In progress",
     ),
     SampleTicket(
         "Work with tickets",
-        "Everything one does with tickets every day. Each story here is a small exercise; what you"
-        " change can be undone.",
+        "Everything you do with tickets every day. Each story here is a small exercise, and you can"
+        " undo every change.",
         type="epic",
         state="In progress",
     ),
     SampleTicket(
         "Work with bots",
-        "Bots are colleagues here: they have a name, a history, and only the rights you give them."
-        " Two of them, @sample-writer and @sample-checker, worked in this project before you came.",
+        "Bots are colleagues here: they have a name, a history, and only the access you give them."
+        " Two of them, @sample-writer and @sample-checker, have already worked in this project.",
         type="epic",
         state="In progress",
     ),
     SampleTicket(
         "Write things down",
-        "Pages, notes and comments. What is written down once need not be asked twice.",
+        "Pages, notes and comments. Write it down once, and nobody has to ask twice.",
         type="epic",
         state="To do",
     ),
@@ -158,9 +157,9 @@ TICKETS = (
         "This project explains Docket by example. Nothing in it matters, so try everything.\n\n"
         "1. Read [[welcome]], the first page of its wiki.\n"
         "2. Open the board and drag this ticket to **Done**.\n"
-        "3. Look at SAMPLE-20: two bots edited its text, and you can see each word they changed.\n"
-        "4. Answer the bot that waits for you in SAMPLE-21.\n\n"
-        "When you have seen enough, *Remove the sample project* stands on its overview.",
+        "3. Look at SAMPLE-20: two bots edited its text, and you can see every word they changed.\n"
+        "4. Answer the bot that is waiting for you in SAMPLE-21.\n\n"
+        "When you have seen enough, remove the sample project on its overview.",
         parent=1,
         labels=("start here",),
         priority="high",
@@ -170,9 +169,9 @@ TICKETS = (
     ),
     SampleTicket(
         "Look at the board",
-        "Columns are the states of this project; *Settings → Workflow* names and orders them."
-        " A card shows its labels, who works on it, when it is due, and how many of its subtasks"
-        " are done.\n\nTry the *Group* menu: by epic, the board becomes a row for each.",
+        "Columns are the states of this project. You can change them in *Settings → Workflow*."
+        " A card shows its labels, assignee, due date and how many of its subtasks are done."
+        "\n\nTry the *Group* menu: group by epic to see one row for each epic.",
         parent=1,
         labels=("start here",),
         state="To do",
@@ -180,47 +179,47 @@ TICKETS = (
     ),
     SampleTicket(
         "Find anything with Ctrl+K",
-        "Press `Ctrl+K` (or `/`) and type *undo*. Tickets, pages and commands come up in one list;"
-        " `Enter` opens the first.\n\nThe search page understands more: `type:story is:open` or"
-        " `label:bots`.",
+        "Press `Ctrl+K` (or `/`) and type *undo*. Tickets, pages and commands appear in one list;"
+        ' press `Enter` to open the first.\n\nOn the search page, use `"quotes"` for a phrase and'
+        " `-word` to exclude a word.",
         parent=1,
         labels=("try it",),
         state="To do",
     ),
     SampleTicket(
         "Learn five keys",
-        "`c` makes a ticket, `g` then `b` opens the board, `j` and `k` walk a list, `e` edits, and"
-        " `?` shows all the others. They are listed in [[keys]].",
+        "`c` creates a ticket, `g` then `b` opens the board, `j` and `k` move through a list, `e`"
+        " edits, and `?` shows all shortcuts. See also [[keys]].",
         parent=1,
         labels=("try it",),
     ),
     SampleTicket(
-        "Make it yours: theme and density",
-        "Your picture at the top right leads to your profile. Light or dark, roomy or tight, and"
-        " whether single letters are shortcuts: that is for you to say.",
+        "Choose a theme and density",
+        "Open your profile from your picture at the top right. Select a light or dark theme, a"
+        " comfortable or compact layout, and whether to use single-letter shortcuts.",
         parent=1,
         priority="low",
     ),
     SampleTicket(
         "Drag a card, then undo it",
-        "Drag this card to another column, by mouse or finger. With the keyboard: walk to it with"
-        " the arrows, then `Shift` and an arrow.\n\nThe message that appears offers to undo it."
-        " Later, the ticket's own history does.",
+        "Drag this card to another column, by mouse or touch. With the keyboard, go to it with the"
+        " arrow keys, then press `Shift` and an arrow key.\n\nSelect *Undo* in the message that"
+        " appears. You can also undo it later in the ticket's activity.",
         parent=2,
         labels=("try it",),
         state="To do",
         due=3,
     ),
     SampleTicket(
-        "Give a ticket to someone",
-        "Open this ticket and press `a`. People stand first in the list, then the bots that may"
-        " work in this project. `i` gives it to yourself.",
+        "Assign a ticket",
+        "Open this ticket and press `a`. The list shows people first, then the bots with access to"
+        " this project. Press `i` to assign it to yourself.",
         parent=2,
         labels=("try it",),
     ),
     SampleTicket(
         "Break work into subtasks",
-        "A story can have subtasks; the bar on its card counts those that are done. Add one below:"
+        "A story can have subtasks. The bar on its card shows how many are done. Add one below:"
         " type a title and press `Enter`.",
         parent=2,
         state="In progress",
@@ -229,14 +228,14 @@ TICKETS = (
     ),
     SampleTicket(
         "Add a subtask of your own",
-        "Beside this one, in SAMPLE-12.",
+        "Add it to SAMPLE-12, next to this one.",
         type="subtask",
         parent=12,
         state="To do",
     ),
     SampleTicket(
-        "Tick off the first part",
-        "This one is done already, so the bar has something to show.",
+        "Complete the first subtask",
+        "This one is already done, so the bar shows some progress.",
         type="subtask",
         parent=12,
         state="Done",
@@ -249,42 +248,42 @@ TICKETS = (
         state="In review",
     ),
     SampleTicket(
-        "Say that one thing waits for another",
-        "SAMPLE-17 **blocks** this ticket, so its card says *blocked*, and `is:blocked` finds it."
-        " Once SAMPLE-17 is done the mark goes away by itself.",
+        "Mark a ticket as blocked",
+        "SAMPLE-17 **blocks** this ticket, so its card says *Blocked*. Once SAMPLE-17 is done, the"
+        " mark disappears.",
         parent=2,
         labels=("try it",),
         state="To do",
     ),
     SampleTicket(
         "Decide on labels",
-        "Labels are a project's own. *Settings → Labels* names and colours them; the list filters"
-        " by them. Finish this one and see what happens to SAMPLE-16.",
+        "Each project has its own labels. Edit them in *Settings → Labels*, and filter the list by"
+        " them. Close this ticket and see what happens to SAMPLE-16.",
         parent=2,
         priority="high",
         state="In progress",
         mine=True,
     ),
     SampleTicket(
-        "Notice what is overdue",
-        "This ticket was due two days ago, and its card says so in words, not by colour alone."
-        " Give it another date: click the date at the side.",
+        "Reschedule an overdue ticket",
+        "This ticket was due two days ago, and its card says *Overdue*. Click the due date in the"
+        " sidebar to change it.",
         parent=2,
         labels=("try it",),
         state="To do",
         due=-2,
     ),
     SampleTicket(
-        "Keep a view of the list",
-        "Filter the list of tickets, say by the label *bots*, then *Save view*. The address of the"
-        " page holds the filter too, so it can be sent to anyone.",
+        "Save a view",
+        "Filter the list of tickets, for example by the label *bots*, then select *Save view*. The"
+        " URL contains the filters, so you can share it with anyone.",
         parent=2,
         priority="low",
     ),
     SampleTicket(
-        "Read what a bot changed, word by word",
-        "A bot edited this text. Open *Activity* below, find the line that says so and unfold it."
-        " Words that went are struck out, words that came are underlined.\n\n"
+        "Review what a bot changed, word by word",
+        "A bot edited this text. Open *Activity* below, find the edit and expand it."
+        " Removed words are struck through, and added words are underlined.\n\n"
         "You can undo the edit too.",
         parent=3,
         labels=("bots", "start here"),
@@ -292,34 +291,34 @@ TICKETS = (
         state="To do",
     ),
     SampleTicket(
-        "Answer a bot that asks",
-        "When a bot does not know how to go on, it asks in a comment and gives the ticket back."
-        " Such tickets stand at the top of *My work*.",
+        "Answer a question from a bot",
+        "When a bot needs a decision, it asks in a comment and assigns the ticket to you. These"
+        " tickets are at the top of *My work*.",
         parent=3,
         labels=("bots",),
         state="To do",
     ),
     SampleTicket(
         "Undo what a bot did",
-        "Bots make mistakes as people do. Every change has its line in the history, and every line"
-        " that can be taken back has an *Undo*. It is an ordinary change in your name: nothing is"
-        " rewritten, and it can be undone as well. More in [[undo]].",
+        "Bots make mistakes, just like people. Every change is listed in the activity, with an"
+        " *Undo* button if it can be undone. Undoing is a normal change in your name, so you can"
+        " undo that too. Learn more in [[undo]].",
         parent=3,
         labels=("bots", "try it"),
         state="In progress",
     ),
     SampleTicket(
-        "See what a bot was refused",
-        "@sample-checker may only read now. It tried to move this ticket all the same: *Bots →"
-        " Sample checker* lists the call and why it was refused.",
+        "See what a bot was not allowed to do",
+        "@sample-checker has read-only access. It tried to move this ticket anyway. *Bots → Sample"
+        " checker* shows the call and why it was refused.",
         parent=3,
         labels=("bots",),
         state="To do",
     ),
     SampleTicket(
-        "Connect a bot of your own",
-        "*Bots → New bot* makes one. Say what it may do and where; *read only* in one project is a"
-        " good beginning. House rules for all of them are in [[agents]].",
+        "Connect your own bot",
+        "Go to *Bots → New bot*. Select its access and projects; read-only access to one project is"
+        " a good start. See [[agents]] for the house rules.",
         parent=3,
         labels=("bots", "start here"),
         state="To do",
@@ -328,21 +327,21 @@ TICKETS = (
     ),
     SampleTicket(
         "Copy its MCP address",
-        "It is shown once. Whoever has it is the bot, so keep it like a password.",
+        "It is shown once. It contains the bot's token, so treat it like a password.",
         type="subtask",
         parent=24,
         state="To do",
     ),
     SampleTicket(
-        "See its first call arrive",
-        "The page with the token waits for it, and says so when it comes.",
+        "See its first call",
+        "The page with the token shows when the bot connects.",
         type="subtask",
         parent=24,
     ),
     SampleTicket(
         "Read the wiki of this project",
-        "Six short pages that link to one another: begin with [[welcome]]. At the foot of each page"
-        " stands what links to it.",
+        "Six short pages that link to each other. Start with [[welcome]]. The bottom of each page"
+        " lists the pages that link to it.",
         parent=4,
         labels=("wiki",),
         state="In review",
@@ -350,8 +349,8 @@ TICKETS = (
     ),
     SampleTicket(
         "Turn a sticky note into a ticket",
-        "On the *Notes* wall, choose *Make a ticket* on any note. The note stays, faded, and"
-        " leads to its ticket.",
+        "On the *Notes* page, select *Convert* on any note. The note stays, faded, with a"
+        " link to its ticket.",
         parent=4,
         labels=("try it",),
     ),

@@ -19,7 +19,7 @@ class SearchQuery(PageQuery):
         required=True,
         metadata={
             "examples": ["certificates"],
-            "description": "Words that all must occur, in the form given or another of the same "
+            "description": "Words that must all occur, in the form given or another of the same "
             'stem; the last one may be the beginning of a word. `"a phrase"` must occur as it is, '
             "`-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
             "No input is a syntax error.",

@@ -16,4 +16,4 @@ def reindex() -> None:
         for step in reindexing.reindex():
             done += step
             bar.update(step)
-    click.echo(f"{done} documents are indexed.")
+    click.echo(f"{done} documents indexed.")

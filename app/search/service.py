@@ -246,12 +246,12 @@ def decode(encoded: str, expected_hash: str) -> SearchCursor:
         if encode(cursor) != encoded:
             raise ValueError("not the canonical form")
     except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
-        raise InvalidField("cursor", "malformed", "The cursor is not valid.", status=400) from error
+        raise InvalidField("cursor", "malformed", "The cursor is invalid.", status=400) from error
     if cursor.filter_hash != expected_hash:
         raise InvalidField(
             "cursor",
             "cursor_filter_mismatch",
-            "The cursor belongs to a search with other filters.",
+            "The cursor is from a search with different filters.",
             status=400,
         )
     return cursor

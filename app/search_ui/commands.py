@@ -15,28 +15,28 @@ WORKSPACE = (
     ("Bots", "/bots", "bot", "tokens"),
     ("Webhooks", "/webhooks", "link", "deliveries hooks events"),
     ("People", "/people", "people", "users"),
-    ("Profile and theme", "/profile", "person", "settings dark light password"),
+    ("Profile and appearance", "/profile", "person", "settings theme dark light password"),
     ("Help", "/help", "help", "manual guide how what where"),
     ("Keyboard shortcuts", "/help/shortcuts", "keyboard", "keys help"),
-    ("Help for agents", "/help/agents", "bot", "mcp tools connect configuration api"),
+    ("Connect an agent", "/help/agents", "bot", "mcp tools connect configuration api"),
     ("Import issues", "/import", "down", "move in csv jira github file upload"),
     ("Export", "/export", "up", "move out zip markdown download backup"),
     ("New wiki page", "/wiki/new", "plus", "create add write"),
     ("New project", "/projects/new", "plus", "create add"),
-    ("First steps", "/start", "star", "sample project welcome begin"),
+    ("Get started", "/start", "star", "sample project welcome begin"),
     ("Broken links", "/wiki/broken-links", "unlink", "wiki"),
 )
 # `~` stands for the project's key.
 OF_PROJECT = (
-    ("Board of ~", "/projects/~/board", "board", ""),
+    ("Board in ~", "/projects/~/board", "board", ""),
     ("New ticket in ~", "/tickets/new?project=~", "plus", "create add"),
-    ("Tickets of ~", "/projects/~/tickets", "list", "list"),
-    ("Wiki of ~", "/projects/~/wiki", "page", "pages"),
+    ("Tickets in ~", "/projects/~/tickets", "list", "list"),
+    ("Wiki in ~", "/projects/~/wiki", "page", "pages"),
     ("New wiki page in ~", "/projects/~/wiki/new", "plus", "create add write"),
-    ("Notes of ~", "/projects/~/sticky-notes", "note", "sticky wall"),
+    ("Notes in ~", "/projects/~/sticky-notes", "note", "sticky wall"),
     ("Overview of ~", "/projects/~", "home", "about"),
-    ("Activity of ~", "/projects/~/activity", "clock", "events happened"),
-    ("Settings of ~", "/projects/~/settings/general", "gear", "states labels"),
+    ("Activity in ~", "/projects/~/activity", "clock", "events happened"),
+    ("Settings for ~", "/projects/~/settings/general", "gear", "states labels"),
 )
 
 

@@ -84,7 +84,7 @@ def convert_note(
     if note.converted_to_ticket_id is not None:
         raise Conflict(
             "already_converted",
-            "This note became a ticket already.",
+            "This note was already converted to a ticket.",
             ticket_id=note.converted_to_ticket_id,
         )
     project = _project_of(actor, note, project_id)
@@ -113,11 +113,11 @@ def convert_note(
 def _project_of(actor: Actor, note: StickyNote, project_id: str | None) -> str | SeenProject:
     if note.project_id is not None:
         if project_id not in (None, note.project_id):
-            raise InvalidField("project_id", "wrong_project", "The note belongs to a project.")
+            raise InvalidField("project_id", "wrong_project", "This note belongs to a project.")
         return note.project_id
     if project_id is None:
-        raise InvalidField("project_id", "required", "A personal note needs a project_id.")
+        raise InvalidField("project_id", "required", "project_id is required for a personal note.")
     try:
         return projects.writable(actor, project_id)
     except NotFound as error:
-        raise InvalidField("project_id", "not_found", "There is no such project.") from error
+        raise InvalidField("project_id", "not_found", "Project not found.") from error

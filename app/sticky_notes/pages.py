@@ -222,7 +222,7 @@ def _load_conversion() -> Form:
         parent = tickets.named_in_body(actor(), display_id)
     form = load_form(StickyNoteConversion, parent_ticket_id=parent.id if parent else None)
     if parent is None:
-        form.refuse("parent_ticket_id", f"There is no ticket {display_id}.")
+        form.refuse("parent_ticket_id", f"Ticket {display_id} not found.")
     return form
 
 

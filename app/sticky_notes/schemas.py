@@ -12,7 +12,7 @@ WORDS = "Ask who owns the old host"
 BODY = like(WORDS, "Markdown, kept exactly as sent.", minLength=1, maxLength=65536)
 COLOR = like(
     "#fde68a",
-    "Six hexadecimal digits behind a `#`; null: the usual one.",
+    "`#` and six hexadecimal digits; null: the default color.",
     pattern="^#[0-9A-Fa-f]{6}$",
 )
 

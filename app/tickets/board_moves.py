@@ -130,13 +130,13 @@ def _lane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict
         return {"assignee_user_id": value}
     if grouping == "priority":
         if after not in cards.RANKS:
-            raise InvalidField("priority", "invalid_choice", "There is no such priority.")
+            raise InvalidField("priority", "invalid_choice", "Priority not found.")
         return {"priority": after}
     if grouping == "label":
         kept = [label_id for label_id in label_ids_of(ticket) if label_id != before]
         return {"label_ids": [*kept, value] if value else kept}
     if ticket.type == TicketType.SUBTASK:
         raise InvalidField(
-            "parent_ticket_id", "wrong_type", "A subtask stays with its story; carry the story."
+            "parent_ticket_id", "wrong_type", "A subtask stays with its story. Move the story."
         )
     return {"parent_ticket_id": value}

@@ -34,14 +34,14 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
     label = labels.update_label(actor, project_id, label_id)
     into = labels.named_in_body(project_id, [into_label_id])[0]
     if into is label:
-        raise InvalidField("into_label_id", "same", "Choose another label to merge into.")
+        raise InvalidField("into_label_id", "same", "Select a different label to merge into.")
     labels.lock_label(label)
     ticket_ids = ticket_rows.labelled(label.id, MOST_RELABELLED + 1)
     if len(ticket_ids) > MOST_RELABELLED:
         raise Conflict(
             "invariant_violation",
-            f"More than {MOST_RELABELLED} tickets carry {label.name}, which could not be undone at "
-            "once. Change some of them in the list first.",
+            f"More than {MOST_RELABELLED} tickets have {label.name}, too many to undo at once. "
+            "Change some of them in the list first.",
         )
     changed = 0
     for ticket_id in ticket_ids:
@@ -65,13 +65,13 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     state = states.update_state(actor, project_id, state_id)
     into = states.named_in_body(project_id, into_state_id)
     if into is state:
-        raise InvalidField("into_state_id", "same", "Choose another state to move the tickets to.")
+        raise InvalidField("into_state_id", "same", "Select a different state to move tickets to.")
     ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)
     if len(ticket_ids) > states.MOST_MOVED:
         raise Conflict(
             "invariant_violation",
-            f"More than {states.MOST_MOVED} tickets are in {state.name}, which could not be undone "
-            "at once. Move some of them in the list first.",
+            f"More than {states.MOST_MOVED} tickets are in {state.name}, too many to undo at once. "
+            "Move some of them in the list first.",
         )
     moved = 0
     for ticket_id in ticket_ids:
@@ -123,7 +123,7 @@ class BulkOutcome:
     why: str = ""
 
 
-UNCHANGED = "It was so already."
+UNCHANGED = "No change."
 
 
 @operation(Access.WRITE)
@@ -153,7 +153,7 @@ def in_placing_order(ticket_ids: Sequence[str], end: OrderEnd) -> list[str]:
 def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] = ()) -> BulkOutcome:
     ticket = loaders.find(ticket_id, lock=True)
     if ticket is None:
-        return BulkOutcome("", is_changed=False, why="There is no such ticket.")
+        return BulkOutcome("", is_changed=False, why="Ticket not found.")
     before = ticket.updated_at
     try:
         with savepoint():

@@ -38,10 +38,10 @@ def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> 
         raise InvalidField(FIELD, "epic_has_no_parent", "An epic cannot have a parent.")
     parent = by_id(Ticket, parent_ticket_id)
     if parent is None or parent.is_deleted or parent.project_id != project_id:
-        raise InvalidField(FIELD, "not_found", "The parent is a live ticket of the same project.")
+        raise InvalidField(FIELD, "not_found", "The parent must be a ticket in the same project.")
     parent_type = PARENT_TYPE[TicketType(kind)]
     if parent.type != parent_type:
-        raise InvalidField(FIELD, "wrong_type", f"The parent of a {kind} is a {parent_type}.")
+        raise InvalidField(FIELD, "wrong_type", f"The parent of a {kind} must be a {parent_type}.")
     return parent
 
 

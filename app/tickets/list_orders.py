@@ -244,7 +244,7 @@ def decode(cursor: str, kind: str, keys: Sequence[OrderKey]) -> list[Any]:
         ):
             raise ValueError("a cursor of another list")
     except (ValueError, LookupError, binascii.Error, TypeError) as error:
-        message = "The cursor is not one of this list."
+        message = "The cursor is from another list."
         raise InvalidField("cursor", "malformed", message, status=400) from error
     return values
 

@@ -131,9 +131,9 @@ def create_relation(
     source = loaders.writable(actor, reference)
     target = loaders.named_in_body(actor, target_ticket_id)
     if target is None:
-        raise InvalidField(TARGET_FIELD, "not_found", "There is no such ticket.")
+        raise InvalidField(TARGET_FIELD, "not_found", "Ticket not found.")
     if target.id == source.id:
-        raise InvalidField(TARGET_FIELD, "same_ticket", "A ticket has no relation to itself.")
+        raise InvalidField(TARGET_FIELD, "same_ticket", "A ticket cannot be related to itself.")
     _check_new(source, target, type)
     if type == RelationType.BLOCKS:
         acquire(Lock.RELATIONS)
@@ -148,7 +148,7 @@ def create_relation(
         created_at=ids.created_ms(identifier),
     )
     session.add(relation)
-    with duplicate_is_conflict(TARGET_FIELD, "This relation exists."):
+    with duplicate_is_conflict(TARGET_FIELD, "This relation already exists."):
         session.flush()
     _record(actor, "ticket.relation_added", source, relation, source, target)
     statement = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
@@ -169,7 +169,7 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
         acquire(Lock.RELATIONS)
     statement = select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
     if session.scalar(statement) is not None:
-        raise Conflict("duplicate_key", "This relation exists.", field=TARGET_FIELD)
+        raise Conflict("duplicate_key", "This relation already exists.", field=TARGET_FIELD)
 
 
 def _check_no_cycle(source: Ticket, target: Ticket) -> None:
@@ -186,7 +186,7 @@ def _check_no_cycle(source: Ticket, target: Ticket) -> None:
         )
     )
     if session.scalar(select(reached.c.id).where(reached.c.id == source.id).limit(1)) is not None:
-        raise Conflict("invariant_violation", "The tickets would block each other.")
+        raise Conflict("invariant_violation", "These tickets would block each other.")
 
 
 @operation(Access.WRITE)

@@ -45,7 +45,7 @@ def _record(
 def _checked(query: str) -> str:
     query = urlencode(parse_qsl(query[: 2 * QUERY_LENGTH].lstrip("?")))
     if len(query) > QUERY_LENGTH:
-        raise InvalidField("query", "too_long", "So many filters cannot be saved.")
+        raise InvalidField("query", "too_long", "This view has too many filters.")
     return query
 
 
@@ -72,7 +72,7 @@ def save_view(
         return _change(actor, view, query=query, is_shared=is_shared)
     count = session.scalar(select(func.count()).select_from(mine.subquery())) or 0
     if count >= MOST_VIEWS:
-        raise InvalidField("name", "too_many", f"{MOST_VIEWS} views are enough; delete one first.")
+        raise InvalidField("name", "too_many", f"Save up to {MOST_VIEWS} views. Delete one first.")
     identifier = ids.new_id()
     view = SavedView(
         id=identifier,

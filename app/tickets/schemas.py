@@ -30,8 +30,8 @@ TYPE = like(TicketType.STORY, "Its level: epics hold stories, stories hold subta
 PRIORITY = like(Priority.HIGH, "How urgent it is.")
 ASSIGNEE = like(examples.ADA, "Who works on it, a human or a bot; null: nobody.")
 PARENT = like(examples.EPIC, "The epic of a story, the story of a subtask; null: none.")
-LABELS = like([examples.LABEL], "All labels that it carries, of its own project.")
-DUE = like("2026-11-30", "The day by which it is to be done; null: none.")
+LABELS = like([examples.LABEL], "All its labels, from its project.")
+DUE = like("2026-11-30", "The due date; null: none.")
 RANK_AFTER = like(
     examples.EPIC, "Place it right below this ticket of its project; null: below all others."
 )
@@ -87,7 +87,7 @@ class TicketCreate(CreateSchema):
     type = Choice(TicketType, metadata={**TYPE, "default": "story"})
     body = Text(metadata=BODY)
     priority = Choice(Priority, metadata={**PRIORITY, "default": "medium"})
-    state_id = Identifier(metadata={"description": "The project's first state if absent."})
+    state_id = Identifier(metadata={"description": "Default: the project's first state."})
     assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)
     parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
     label_ids = Items(Identifier(), metadata=LABELS)
@@ -159,10 +159,10 @@ class TicketFilters(DeletedPageQuery):
         StateCategory, metadata={"description": "Only tickets in states of this category."}
     )
     ticket_type = Choice(TicketType, metadata={"description": "Only tickets of this type."})
-    assignee_user_id = Identifier(metadata={"description": "Only tickets that they work on."})
-    reporter_user_id = Identifier(metadata={"description": "Only tickets that they reported."})
-    label_id = Identifier(metadata={"description": "Only tickets that carry this label."})
-    priority = Choice(Priority, metadata={"description": "Only tickets of this priority."})
+    assignee_user_id = Identifier(metadata={"description": "Only tickets assigned to this user."})
+    reporter_user_id = Identifier(metadata={"description": "Only tickets reported by this user."})
+    label_id = Identifier(metadata={"description": "Only tickets with this label."})
+    priority = Choice(Priority, metadata={"description": "Only tickets with this priority."})
     parent_ticket_id = Identifier(
         metadata={"description": "Only children of this ticket, named by its UUID."}
     )
@@ -203,7 +203,7 @@ class RelationCreate(CreateSchema):
     type = Choice(
         RelationType,
         required=True,
-        metadata=like(RelationType.RELATES_TO, "What the ticket in the path is to the other."),
+        metadata=like(RelationType.RELATES_TO, "How the ticket in the path relates to the other."),
     )
     target_ticket_id = Text(
         required=True, metadata=like("OPS-3", "The other ticket: a UUID or a display id.")
@@ -221,7 +221,7 @@ class WatcherOut(Schema):
 class WatcherCreate(CreateSchema):
     """A new watcher: the caller, unless a human names another."""
 
-    user_id = Identifier(metadata=like(examples.ADA, "Who is to watch; the caller if absent."))
+    user_id = Identifier(metadata=like(examples.ADA, "The watcher. Default: the caller."))
 
 
 class EditOut(Schema):

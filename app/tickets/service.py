@@ -58,7 +58,7 @@ def restore_comment(actor: Actor, comment_id: str) -> Comment:
         raise NotFound("comment", comment_id)
     ticket = loaders.writable(actor, comment.ticket_id)
     if not comment.is_deleted:
-        raise Conflict("invariant_violation", "The comment is not deleted.")
+        raise Conflict("invariant_violation", "This comment is not deleted.")
     comment.deleted_at = None
     touch(comment)
     session.flush()
@@ -117,7 +117,7 @@ def check_assignee(ticket: Ticket, expected: str | None) -> None:
     holder = ticket.assignee_user_id
     raise Conflict(
         "assignee_mismatch",
-        "The ticket is not assigned to whom you expected; details.assignee says who has it.",
+        "The ticket has a different assignee than expected. See details.assignee.",
         assignee=user_refs.summaries([holder])[holder] if holder else None,
     )
 
@@ -154,13 +154,13 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
 def _rank(actor: Actor, ticket: Ticket, places: dict[str, str | None]) -> str:
     """The rank for ``rank_after`` or ``rank_before``; raises InvalidField."""
     if len(places) > 1:
-        raise InvalidField("rank_before", "conflict", "Give rank_after or rank_before, not both.")
+        raise InvalidField("rank_before", "conflict", "Send rank_after or rank_before, not both.")
     ((field, neighbor_id),) = places.items()
     neighbor = loaders.named_in_body(actor, neighbor_id) if neighbor_id is not None else None
     if neighbor_id is not None and (neighbor is None or neighbor.project_id != ticket.project_id):
-        raise InvalidField(field, "not_found", "Name a live ticket of the same project.")
+        raise InvalidField(field, "not_found", "Use a ticket in the same project.")
     if neighbor is not None and neighbor.id == ticket.id:
-        raise InvalidField(field, "same_ticket", "A ticket has no place beside itself.")
+        raise InvalidField(field, "same_ticket", "A ticket cannot be placed next to itself.")
     side: Literal["after", "before"] = "after" if field == "rank_after" else "before"
     return rank.rank_for(ticket, Placement(side, neighbor))
 

@@ -30,14 +30,14 @@ ASSIGNEE = parameters.text(
 )
 EXPECTED_ASSIGNEE = parameters.text(
     "expected_assignee",
-    "Refuse unless the ticket is assigned so at this moment: username, UUID, me or none. "
+    "Refuse unless this is the current assignee: username, UUID, me or none. "
     "To claim work: assignee me, expected_assignee none.",
     alias="expected_assignee_user_id",
     clearable=True,
 )
 STATE = parameters.text("state", "State: name (In progress) or UUID.", alias="state_id")
 LABELS = parameters.texts(
-    "labels", "All labels it shall have: names or UUIDs.", alias="label_ids", clearable=True
+    "labels", "All labels it should have: names or UUIDs.", alias="label_ids", clearable=True
 )
 PARENT = parameters.text(
     "parent",
@@ -53,7 +53,7 @@ NOTE = parameters.text("sticky_note", "The note's UUID.", required=True, alias="
 PAGE_NAME = parameters.text("page", "Page: slug or UUID.", required=True, alias="page_id")
 SCOPE = parameters.text(
     "project",
-    "Project key or UUID, where several projects have a page of this slug.",
+    "Project key or UUID, if several projects have a page with this slug.",
     alias="project_id",
 )
 APPEND = parameters.body("append", "Text to add at the end, instead of body.")
@@ -97,7 +97,7 @@ def _with_valid(error: Refusal, kind: str, reference: str, names: Iterable[str])
     """The error, with the first valid names in its message and its details."""
     valid = list(names)[:MOST_LISTED]
     listed = ", ".join(valid) or "none"
-    error.message = f"There is no {kind} {reference[:128]!r}. Valid: {listed}."
+    error.message = f"Unknown {kind}: {reference[:128]!r}. Valid: {listed}."
     error.details = {**(error.details or {}), "valid": valid}
     return error
 

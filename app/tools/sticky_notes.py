@@ -46,7 +46,7 @@ def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     ),
 )
 def create_sticky_note(call: ToolCall) -> dict[str, Any]:
-    """Put a note on a project's wall: a thought that is no ticket yet. Always give project."""
+    """Put a note on a project's wall: an idea that is not a ticket yet. Always give project."""
     fields = {"body": call["body"], "color": call["color"]}
     if call["project"] is None:
         return note_json(service.create_personal(call.actor, **fields))

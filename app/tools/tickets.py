@@ -186,8 +186,8 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     ),
 )
 def create_ticket(call: ToolCall) -> dict[str, Any]:
-    """Create a ticket and return it with its display_id. Search first, so that you do not file what
-    is there already. States, labels and templates: see get_project.
+    """Create a ticket and return it with its display_id. Search first to
+    avoid duplicates. States, labels and templates: see get_project.
     """
     project = naming.project(call.actor, call["project"], writing=True)
     fields = ticket_fields(call.actor, project.id, call.arguments)
@@ -320,7 +320,7 @@ def _parent(actor: Actor, reference: str | None) -> str | None:
         return None
     parent = loaders.named_in_body(actor, reference)
     if parent is None:
-        raise InvalidField("parent", "not_found", f"There is no ticket {reference[:128]!r}.")
+        raise InvalidField("parent", "not_found", f"Ticket {reference[:128]!r} not found.")
     return parent.id
 
 

@@ -124,11 +124,11 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     hints=ADDS,
     parameters=(
         line("title", "1 to 200 characters.", required=True),
-        text("slug", "Such as release-notes; made from the title if absent."),
+        text("slug", "Such as release-notes. Default: from the title."),
         body("body", MARKDOWN),
         text(
             "project",
-            "Key or UUID; without it the page is global, which bots need a permission for.",
+            "Key or UUID. Without it the page is global, which needs permission.",
             alias="project_id",
         ),
         *CREATE_ONCE,

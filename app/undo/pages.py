@@ -34,14 +34,14 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "wip_limit": "Limit",
     "color": "Colour",
     "category": "Category",
-    "tickets": "Tickets that carry it",
+    "tickets": "Tickets",
     "state_ids": "Order",
     "query": "Filters",
 }
 NOTHING = "nothing"
 WHY = {
-    Ending.NOTHING_LEFT: "Nothing of it was left.",
-    Ending.CHANGED_SINCE: "Someone changed it since.",
+    Ending.NOTHING_LEFT: "Nothing left to undo.",
+    Ending.CHANGED_SINCE: "Someone has changed this since.",
 }
 
 
@@ -70,7 +70,7 @@ def undo_event(event_id: str) -> Response:
         return _ask_to_confirm(outcome, back)
     if not is_htmx():
         return go(back)
-    text = "Undone" if outcome.is_done else "Nothing was left to undo"
+    text = "Undone" if outcome.is_done else "Nothing left to undo"
     badge = f'<span class="badge" id="undo-{event_id}" tabindex="-1">undone</span>'
     response = html(badge + oob(render("audit/_toast.html", text=text, kind=""), "#toasts"))
     # Makes the page poll for the change at once.
@@ -82,7 +82,7 @@ def _refused(event_id: str, error: DomainError, back: str) -> Response:
     """Leave the page unchanged and show why a verb refused."""
     if not is_htmx():
         return page("audit/not_undone.html", message=error.message, back=back, status=409)
-    toast = render("audit/_toast.html", text=f"Not undone. {error.message}", kind="error")
+    toast = render("audit/_toast.html", text=f"Could not undo. {error.message}", kind="error")
     response = html(oob(toast, "#toasts"), 409)
     response.headers["HX-Reswap"] = "none"
     return response

@@ -133,7 +133,7 @@ def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
     )
     ticket_ids = payload.get("ticket_ids")
     if ticket_ids is None:
-        raise impossible("Which tickets carried this label was not written down.")
+        raise impossible("The tickets with this label were not recorded.")
     if existing_id is not None:
         ticket_ids = ticket_rows.live_without_label(existing_id, ticket_ids)
         if not ticket_ids:
@@ -175,7 +175,7 @@ def states_reordered(actor: Actor, event: AuditEvent) -> Plan:
     project_id, payload = event.project_id or "", event.payload
     before = payload.get("previous_state_ids")
     if before is None:
-        raise impossible("The order before was not written down.")
+        raise impossible("The previous order was not recorded.")
     # Locks the project, so the order cannot change between comparison and write.
     writable(actor, project_id, lock=True)
     now = [state.id for state in states.ordered(project_id)]

@@ -30,8 +30,8 @@ from app.undo.tickets import later
 from app.wiki import service as wiki
 from app.wiki.models import WikiPage, WikiRevision
 
-NOT_RECORDED = "What a personal note held is not written down, so nothing can bring it back."
-CONVERT_AGAIN = "It took back a conversion: convert the note again instead."
+NOT_RECORDED = "The text of personal notes is not recorded, so this cannot be undone."
+CONVERT_AGAIN = "This undid a conversion. Convert the note again instead."
 
 
 def _is_part_of_undone_conversion(event: AuditEvent) -> bool:
@@ -187,14 +187,14 @@ def page_updated(actor: Actor, event: AuditEvent) -> Plan:
         .order_by(WikiRevision.revision_number)
     ).all()
     if len(revisions) < 2:
-        raise impossible("The revision before it is not known.")
+        raise impossible("The previous revision was not found.")
     before, after = revisions
     changes = {
         name: {"from": getattr(before, name), "to": getattr(after, name)}
         for name in ("title", "body")
         if getattr(before, name) != getattr(after, name)
     }
-    update = partial(wiki.update_page, actor, page.id, summary=f"undo of r{number}")
+    update = partial(wiki.update_page, actor, page.id, summary=f"Undid r{number}")
     return put_back(page, changes, update)
 
 

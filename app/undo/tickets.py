@@ -79,7 +79,7 @@ def moved(actor: Actor, event: AuditEvent) -> Plan:
     ticket = _live_ticket(event)
     back = _earlier_state_id(event)
     if back is None:
-        raise impossible("The state that it was in does not exist any more.")
+        raise impossible("The previous state no longer exists.")
     return one_value(
         "state_id",
         back,

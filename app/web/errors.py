@@ -16,37 +16,37 @@ class Words:
     heading: str
     text: str
     href: str = "/"
-    action: str = "Go to my work"
+    action: str = "Go to My work"
 
 
 # By status. What a person may not see looks exactly like what does not exist.
 WORDS = {
-    403: Words("You cannot do this", ""),
+    403: Words("You do not have permission", ""),
     404: Words(
-        "Page not found", "The address may be mistyped, or what it named was moved or deleted."
+        "Page not found", "The link may be wrong, or the page may have been moved or deleted."
     ),
-    405: Words("That did not work", "This address does not take that kind of request."),
-    409: Words("Something changed meanwhile", ""),
+    405: Words("That did not work", "This page does not support that kind of request."),
+    409: Words("This has changed", ""),
     410: Words("This was deleted", ""),
     413: Words(
-        "That is too large",
-        "Shorten a text and send it again. A large file comes in by the command "
-        "flask import-issues, or in parts: what is there already is not made twice.",
+        "This is too large",
+        "Shorten your text and try again. To import a large file, split it into parts, or ask an "
+        "administrator to run flask import-issues.",
     ),
     421: Words(
-        "This is another address",
-        "Docket is not known by the host name in your address bar. Whoever runs it can name it in "
-        "the setting BASE_URL or ALLOWED_HOSTS.",
+        "Unknown host name",
+        "This server does not recognize the host name in your address bar. An administrator can "
+        "add it to BASE_URL or ALLOWED_HOSTS.",
     ),
-    422: Words("Something is not right", ""),
-    429: Words("Too many attempts", "", "/login", "Back to log in"),
+    422: Words("Check your input", ""),
+    429: Words("Too many attempts", "", "/login", "Go to login"),
     500: Words(
         "Something went wrong",
-        "The fault is on our side and was written to the log. Trying again may help.",
+        "The error was logged. Try again in a moment.",
     ),
     503: Words(
         "Back in a moment",
-        "The database does not answer right now. Nothing you saved is lost; try again shortly.",
+        "The database is not responding. Your saved work is safe. Try again shortly.",
     ),
 }
 

@@ -35,20 +35,20 @@ def iso_time(moment: int | str) -> str:
 
 
 def utc(moment: int | str) -> str:
-    """``20 Nov 2026 21:14:03 UTC``."""
+    """``20 Nov 2026, 21:14:03 UTC``."""
     time = datetime.fromtimestamp(moment_ms(moment) / 1000, UTC)
-    return f"{time.day} {time:%b %Y %H:%M:%S} UTC"
+    return f"{time.day} {time:%b %Y, %H:%M:%S} UTC"
 
 
 def ago(moment: int | str) -> str:
-    """``3 min ago``, or ``20 Nov 26, 21:14 UTC`` for readers who chose exact times.
+    """``3 min ago``, or ``20 Nov 2026, 21:14 UTC`` for readers who chose exact times.
 
     Cached pages fill a relative time in when they are sent.
     """
     milliseconds = moment_ms(moment)
     if shows_exact_times():
         time = datetime.fromtimestamp(milliseconds / 1000, UTC)
-        return f"{time.day} {time:%b %y, %H:%M} UTC"
+        return f"{time.day} {time:%b %Y, %H:%M} UTC"
     return late(partial(_relative, milliseconds))
 
 

@@ -77,7 +77,7 @@ def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:
     state = "active" if webhook.is_active else "inactive"
     attempts = "no attempts"
     if health.attempts:
-        attempts = f"{health.successes} of {health.attempts} arrived"
+        attempts = f"{health.successes} of {health.attempts} delivered"
     types = ",".join(webhook.event_types)
     return f"{webhook.id}  {state:8}  {attempts:22}  {webhook.url}  {types}"
 
@@ -102,8 +102,8 @@ def deliver_due_command(as_json: bool) -> None:
 
 @webhooks.command("retry")
 @click.argument("delivery_ids", nargs=-1)
-@click.option("--failed-of", "webhook_id", help="All events that this webhook did not get.")
-@click.option("--as", "username", help="The human who retries; needed if there are several.")
+@click.option("--failed-of", "webhook_id", help="All events that failed for this webhook.")
+@click.option("--as", "username", help="The person who retries. Required if there are several.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per attempt.")
 def retry_command(
     delivery_ids: tuple[str, ...], webhook_id: str | None, username: str | None, as_json: bool
@@ -113,7 +113,7 @@ def retry_command(
     Exit codes: 0 all of them arrived, 1 some did not or there is no such delivery, 2 wrong usage.
     """
     if bool(delivery_ids) == bool(webhook_id):
-        raise click.UsageError("Name deliveries, or a webhook with --failed-of.")
+        raise click.UsageError("Specify deliveries, or a webhook with --failed-of.")
     with reading():
         actor = acting_human(username)
         if webhook_id:
@@ -128,7 +128,7 @@ def retry_command(
             failed += not _retry(actor, of_webhook, delivery_id, as_json=as_json)
             bar.update(1)
     if failed:
-        raise click.ClickException(f"{failed} of {len(chosen)} did not arrive.")
+        raise click.ClickException(f"{failed} of {len(chosen)} failed.")
 
 
 def _retry(actor: Actor, webhook_id: str, delivery_id: str, *, as_json: bool) -> bool:

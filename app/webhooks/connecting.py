@@ -209,7 +209,7 @@ class _Connection(HTTPSConnection):
         self._guard.watch(connected)
         if connected.getpeername()[0] not in addresses:
             connected.close()
-            raise AddressBlocked("the peer is another than was resolved")
+            raise AddressBlocked("connected to a different address than resolved")
         return connected
 
     def connect(self) -> None:
@@ -250,7 +250,7 @@ def _resolve_name(host: str, port: int) -> list[str]:
 def _dialled(addresses: list[str], port: int) -> socket.socket:
     """A connection to the first of these addresses that answers."""
     deadline = time.monotonic() + CONNECT_SECONDS
-    problem: OSError = TimeoutError("no address answered")
+    problem: OSError = TimeoutError("no address responded")
     for address in addresses:
         left = deadline - time.monotonic()
         if left <= 0:

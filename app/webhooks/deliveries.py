@@ -68,9 +68,9 @@ class Health:
     def text(self) -> str:
         """The strip of attempts in words, for screen readers."""
         if not self.attempts:
-            return "Nothing was sent yet"
+            return "No deliveries yet"
         missed = self.attempts - self.successes
-        return f"Last {self.attempts} attempts: {self.successes} arrived, {missed} did not"
+        return f"Last {self.attempts} attempts: {self.successes} delivered, {missed} failed"
 
 
 def health_of(webhook_ids: Sequence[str]) -> dict[str, Health]:

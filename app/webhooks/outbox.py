@@ -36,7 +36,7 @@ LEASE_MS = 75_000
 BY_COMMAND = "command-"
 # The most entries that one call of ``recover`` handles.
 RECOVERED = 200
-INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server ended during the attempt", True)
+INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server stopped during the attempt", True)
 
 _SUBSCRIBED = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
 _INSERT = insert(cast("Table", OutboxEntry.__table__))

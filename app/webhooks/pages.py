@@ -30,13 +30,13 @@ MOST_WEBHOOKS = 200
 MOST_SIBLINGS = 20
 ROWS = 50
 STATUSES = [
-    (DeliveryStatus.SUCCEEDED.value, "Arrived"),
-    (DeliveryStatus.RETRYING.value, "To be retried"),
+    (DeliveryStatus.SUCCEEDED.value, "Delivered"),
+    (DeliveryStatus.RETRYING.value, "Retrying"),
     (DeliveryStatus.FAILED.value, "Failed"),
 ]
 SINCE = {"1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 PERIODS = [("1h", "Last hour"), ("24h", "Last 24 hours"), ("7d", "Last 7 days")]
-ATTEMPTS = [("2", "Retries only"), ("4", "Last retries only")]
+ATTEMPTS = [("2", "Retries only"), ("4", "Last retry only")]
 # The name, the label and the options of each filter.
 FILTERS = (
     ("status", "Any outcome", STATUSES),
@@ -49,17 +49,17 @@ DOMAINS = {
     "ticket": "Tickets",
     "comment": "Comments",
     "wiki": "Wiki pages",
-    "sticky_note": "Notes of projects",
+    "sticky_note": "Project notes",
     "project": "Projects",
     "workflow_state": "Workflow states",
     "label": "Labels",
     "bot": "Bots",
     "user": "People",
-    "auth": "Logins and tokens in use",
+    "auth": "Logins and tokens",
     "webhook": "Webhooks",
-    "workspace": "The workspace",
-    "system": "Sweeps",
-    "audit": "Faults of the audit log",
+    "workspace": "Workspace",
+    "system": "Cleanup jobs",
+    "audit": "Audit failures",
 }
 
 PYTHON = '''\
@@ -126,7 +126,7 @@ def _events_in_words(event_types: list[str]) -> str:
         return "All events"
     if len(event_types) <= 2:
         return ", ".join(event_types)
-    return f"{len(event_types)} kinds of event"
+    return f"{len(event_types)} event types"
 
 
 @pages.get("/webhooks/new")
@@ -192,7 +192,7 @@ def _require_events(form: Form) -> Form:
     """Refuse a form without an event: browsers do not send unticked boxes."""
     if not any(request.form.getlist("event_types")):
         form.errors.pop("event_types", None)
-        form.refuse("event_types", "Choose at least one kind of event.")
+        form.refuse("event_types", "Select at least one event.")
     return form
 
 

@@ -117,7 +117,7 @@ def _prepare(webhook_id: str, delivery_id: str) -> tuple[DeliveryAttempt, Claime
     webhook = service.find(webhook_id)
     delivery = deliveries.find(delivery_id, webhook_id=webhook_id)
     if delivery.status == DeliveryStatus.SUCCEEDED:
-        raise Conflict("delivery_already_succeeded", "This delivery has arrived.")
+        raise Conflict("delivery_already_succeeded", "This delivery already succeeded.")
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
         return _test_attempt(webhook, number, delivery.request_id), None

@@ -33,9 +33,7 @@ def url(value: str) -> str:
     except (ValueError, UnicodeError):
         is_valid = False
     if not is_valid or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
-        raise InvalidField(
-            "url", "pattern", "url must be an address with a host, without user or fragment."
-        )
+        raise InvalidField("url", "pattern", "url must have a host, and no user name or fragment.")
     return value
 
 
@@ -44,7 +42,7 @@ def secret(value: str) -> str:
     text.checked(value, "secret", LONGEST_SECRET_BYTES)
     if len(value.encode()) < SHORTEST_SECRET_BYTES:
         raise InvalidField(
-            "secret", "too_short", f"secret must have at least {SHORTEST_SECRET_BYTES} bytes."
+            "secret", "too_short", f"secret must be at least {SHORTEST_SECRET_BYTES} bytes."
         )
     return value
 
@@ -52,12 +50,10 @@ def secret(value: str) -> str:
 def event_types(values: Sequence[str]) -> list[str]:
     """``*``, known types and prefixes such as ``ticket.*``, each once; raises InvalidField."""
     if not values:
-        raise InvalidField("event_types", "blank", 'Name at least one event type; ["*"] means all.')
+        raise InvalidField("event_types", "blank", 'Send at least one event type. ["*"] means all.')
     for value in values:
         if value != ALL and value not in EVENTS and not _matched_by_prefix(value, EVENTS):
-            raise InvalidField(
-                "event_types", "not_found", f"There is no event type {value[:64]!r}."
-            )
+            raise InvalidField("event_types", "not_found", f"Unknown event type: {value[:64]!r}.")
     return text.unique(values)
 
 

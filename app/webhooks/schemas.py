@@ -21,7 +21,7 @@ from app.rest.fields import (
 )
 from app.webhooks.models import DeliveryStatus
 
-URL = like("https://example.org/hook", "Where events are sent: https.", maxLength=2048)
+URL = like("https://example.org/hook", "Where events are sent. Must be https.", maxLength=2048)
 KEY = "a long shared secret"
 SECRET = like(KEY, "The HMAC key; 16 bytes or more.", minLength=16, maxLength=1024)
 TYPES = like(["ticket.*"], "`*`, event types, or prefixes such as `ticket.*`.", minItems=1)
@@ -96,7 +96,7 @@ class WebhookPatchQuery(QuerySchema):
 
     rotate_secret = QueryFlag(
         load_default=False,
-        metadata={"description": "Replace the secret by the one in the body.", "default": False},
+        metadata={"description": "Replace the secret with the one in the body.", "default": False},
     )
 
 
@@ -120,6 +120,6 @@ class DeliveryOut(Schema):
 class DeliveryQuery(PageQuery):
     """The filters of the delivery log."""
 
-    status = Choice(DeliveryStatus, metadata={"description": "Attempts that ended like this."})
-    since = QueryMoment(round_up=True, metadata={"description": "Attempts of this time or later."})
-    attempt_min = QueryInteger(metadata={"description": "Attempts of this number or a later one."})
+    status = Choice(DeliveryStatus, metadata={"description": "Attempts with this outcome."})
+    since = QueryMoment(round_up=True, metadata={"description": "Attempts at this time or later."})
+    attempt_min = QueryInteger(metadata={"description": "Attempts with this number or higher."})

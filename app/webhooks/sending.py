@@ -27,9 +27,9 @@ MESSAGE_LENGTH = 300
 # The first that fits the exception or one of its causes describes it.
 _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (Unresolved, "the host name could not be resolved"),
-    (requests.exceptions.SSLError, "TLS: the certificate or handshake was not accepted"),
+    (requests.exceptions.SSLError, "TLS: the certificate or handshake was rejected"),
     (requests.exceptions.ConnectTimeout, "timeout while connecting"),
-    (requests.exceptions.ReadTimeout, "timeout while waiting for the answer"),
+    (requests.exceptions.ReadTimeout, "timeout while waiting for the response"),
     (TimeoutError, "timeout"),
     (ConnectionRefusedError, "connection refused"),
     (ConnectionResetError, "connection reset"),
@@ -40,7 +40,7 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
 def send(attempt: DeliveryAttempt, limits: Limits) -> DeliveryOutcome:
     """Make the attempt; failures are outcomes, not exceptions."""
     if attempt.secret is None:
-        return DeliveryOutcome(None, 0, "the secret was sealed under another SECRET_KEY; rotate it")
+        return DeliveryOutcome(None, 0, "the secret belongs to another SECRET_KEY; rotate it")
     started = time.monotonic()
     guard = Guard(limits.total)
     try:

@@ -156,9 +156,9 @@ def update_webhook(
     webhook = find(webhook_id, lock=True)
     secret = fields.pop("secret", None)
     if rotate_secret and secret is None:
-        raise Conflict("invariant_violation", "A rotation needs the new secret in the body.")
+        raise Conflict("invariant_violation", "Send the new secret to rotate it.")
     if secret is not None and not rotate_secret:
-        raise InvalidField("secret", "immutable", "secret changes with rotate_secret=true only.")
+        raise InvalidField("secret", "immutable", "Set rotate_secret=true to change the secret.")
     if "url" in fields:
         rules.url(fields["url"])
     if "event_types" in fields:

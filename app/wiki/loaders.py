@@ -113,7 +113,7 @@ def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: b
         live.sort(key=lambda page: page.project_id is None)
     elif len(live) > 1:
         raise InvalidField(
-            "slug", "ambiguous_slug", "Several scopes have this slug; say which by project_id."
+            "slug", "ambiguous_slug", "Several wikis have this slug. Specify project_id."
         )
     if live:
         return live[0]

@@ -34,7 +34,7 @@ UUID = Identifier()
 SCOPE = ScopeField(
     load_default=None,
     metadata={
-        "description": "A project's id, or the word `null` for global pages.",
+        "description": "A project's id, or `null` for global pages.",
         "anyOf": [{"type": "string", "format": "uuid"}, {"type": "string", "const": "null"}],
     },
 )
@@ -65,7 +65,7 @@ class WikiPageCreate(CreateSchema):
     """A new page."""
 
     title = Text(required=True, metadata=TITLE)
-    slug = Text(metadata={**SLUG, "description": "Made from the title if absent."})
+    slug = Text(metadata={**SLUG, "description": "Generated from the title by default."})
     body = Text(metadata=BODY)
     project_id = Identifier(
         allow_none=True, metadata=like(examples.PROJECT, "Null: a global page.")

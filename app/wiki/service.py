@@ -87,7 +87,7 @@ def create_page(
     if slug is None:
         slug = slugs.from_title(title, project_id)
     elif _is_taken(slugs.checked(slug), project_id):
-        raise Conflict("duplicate_key", f"The slug {slug} is taken.", field="slug")
+        raise Conflict("duplicate_key", f"The slug {slug} is already taken.", field="slug")
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     page = WikiPage(
@@ -103,7 +103,7 @@ def create_page(
         updated_at=created_at,
     )
     session.add(page)
-    with duplicate_is_conflict("slug", f"The slug {slug} is taken."):
+    with duplicate_is_conflict("slug", f"The slug {slug} is already taken."):
         session.flush()
     revision = _add_revision(actor, page, "")
     links.store(page)
@@ -199,7 +199,7 @@ def restore_page(actor: Actor, reference: str, *, project_id: str | None = None)
     if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
         raise Gone("project", page.project_id)
     if _is_taken(page.slug, page.project_id):
-        raise Conflict("duplicate_key", f"A live page has the slug {page.slug}.", field="slug")
+        raise Conflict("duplicate_key", f"Another page has the slug {page.slug}.", field="slug")
     page.deleted_at = None
     touch(page)
     session.flush()
@@ -282,7 +282,7 @@ def _check_writable_scope(actor: Actor, project_id: str | None) -> None:
     try:
         projects.writable(actor, project_id)
     except NotFound as error:
-        raise InvalidField("project_id", "not_found", "There is no such project.") from error
+        raise InvalidField("project_id", "not_found", "Project not found.") from error
 
 
 def _is_taken(slug: str, project_id: str | None) -> bool:

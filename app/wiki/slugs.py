@@ -30,7 +30,9 @@ def checked(value: str) -> str:
     """The slug that a client sent; raises InvalidField."""
     text.checked(value, "slug", LENGTH)
     if not is_slug(value):
-        raise InvalidField("slug", "pattern", "slug is words of a-z and 0-9 joined by hyphens.")
+        raise InvalidField(
+            "slug", "pattern", "slug must be lowercase letters, digits and single hyphens."
+        )
     return value
 
 

@@ -1,7 +1,7 @@
 // Serves [data-draft], a text that is kept, and data-behavior="drafts" and data-behavior="draft", the list of them.
 // What was typed and not sent: kept, brought back, listed.
 
-import { marked, speak } from "./page.js";
+import { marked, speak, timeText } from "./page.js";
 
 // Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
 
@@ -125,10 +125,10 @@ function listDrafts() {
     const row = marked("draft").content.cloneNode(true).firstElementChild;
     const [link, words, time, discard] = row.querySelectorAll("a, [data-words], time, button");
     link.href = address ?? "/";
-    link.textContent = title?.split(" · ")[0] ?? "Text";
+    link.textContent = title?.split(" · ")[0] ?? "Untitled";
     words.textContent = text.trim().slice(0, 200);
     time.dateTime = new Date(at).toISOString();
-    time.textContent = new Date(at).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
+    time.textContent = timeText(new Date(at));
     discard.addEventListener("click", () => {
       sessionStorage.removeItem(key);
       row.remove();

@@ -8,7 +8,8 @@ const DAY = 24 * HOUR;
 const ON_ITS_WAY = 5_000;
 // Made once: each takes as long as it takes to write a hundred times.
 const written = (more) => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...more }).format;
-const asMoment = written({ year: "2-digit", hour: "2-digit", minute: "2-digit" });
+const asMoment = written({ year: "numeric", hour: "2-digit", minute: "2-digit" });
+const asFull = written({ year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const asDay = written();
 const asDate = written({ year: "numeric" });
 
@@ -102,12 +103,11 @@ function watchToasts() {
 }
 
 function watchTimes() {
-  const exact = document.documentElement.dataset.times;
   const refresh = () => {
     for (const one of document.querySelectorAll("time[datetime]")) {
       const at = new Date(one.dateTime);
-      one.textContent = exact ? asMoment(at) : ago(at);
-      one.title = at.toLocaleString();
+      one.textContent = timeText(at);
+      one.title = asFull(at);
     }
   };
   refresh();
@@ -116,6 +116,8 @@ function watchTimes() {
 }
 
 /** The same words as the server's filter, in local time. */
+export const timeText = (at) => document.documentElement.dataset.times ? asMoment(at) : ago(at);
+
 function ago(at) {
   const passed = Date.now() - at;
   if (passed < MINUTE) return "just now";

@@ -45,7 +45,8 @@ async function find() {
   if (mine !== turn) return;
   if (status === 200) list.innerHTML = text;
   choose(0);
-  palette.querySelector("[role=status]").textContent = `${options().length} to choose from`;
+  const count = options().length;
+  palette.querySelector("[role=status]").textContent = `${count} ${count === 1 ? "result" : "results"}`;
 }
 
 async function onKey(event) {

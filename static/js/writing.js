@@ -33,7 +33,7 @@ function guard(form) {
   // Cancel says it already: nothing is asked twice, and the draft goes.
   form.addEventListener("click", (event) => {
     if (!event.target.closest("[data-leave]")) return;
-    if (isDirty() && !confirm("Leave without saving? What you wrote is dropped.")) {
+    if (isDirty() && !confirm("Leave without saving? Your changes will be lost.")) {
       event.preventDefault();
       return;
     }
@@ -53,9 +53,9 @@ function offerOlderDraft(form) {
   if (!older) return;
   const note = document.createElement("p");
   note.className = "notice warn";
-  note.append("You began to change an earlier revision of this page, and did not save. ");
+  note.append("You have unsaved changes to an earlier revision of this page. ");
   const discard = () => sessionStorage.removeItem(older);
-  for (const [words, act] of [["Bring my text back", restore], ["Discard it", discard]]) {
+  for (const [words, act] of [["Restore", restore], ["Discard", discard]]) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "button tiny";
@@ -76,6 +76,6 @@ function offerOlderDraft(form) {
     form.elements.base.value = older.split(":")[2];
     form.elements.etag.value = '"older"';
     area.dispatchEvent(new Event("input", { bubbles: true }));
-    toast("Your text is back. Saving shows what changed meanwhile.");
+    toast("Your changes were restored. Save to merge them with newer ones.");
   }
 }

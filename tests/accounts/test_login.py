@@ -122,7 +122,7 @@ def test_all_failures_look_the_same_and_only_the_log_tells_them_apart(app, clien
     assert answer.json == {
         "error": {
             "code": "auth.invalid_credentials",
-            "message": "The username or the password is wrong.",
+            "message": "Incorrect username or password.",
         }
     }
     assert "Set-Cookie" not in answer.headers

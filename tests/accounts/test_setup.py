@@ -245,8 +245,11 @@ def test_command_asks_for_what_is_missing_and_hides_the_password(app):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--username", "ada", "--password", "short"], "A password has at least 12 characters."),
-        (["--username", "Ada!", "--password", PASSWORD], "username is 2 to 64 of"),
+        (
+            ["--username", "ada", "--password", "short"],
+            "The password must be at least 12 characters long.",
+        ),
+        (["--username", "Ada!", "--password", PASSWORD], "username must be 2 to 64"),
     ],
 )
 def test_command_names_what_is_wrong_and_exits_1(app, arguments, message):
@@ -260,7 +263,10 @@ def test_command_is_refused_once_a_human_exists(app):
     set_up(app)
     # Nothing is asked for in vain.
     result = app.test_cli_runner().invoke(args=["setup-admin"], input="eve\n")
-    assert (result.exit_code, result.output) == (1, "Error: Setup is over; log in.\n")
+    assert (result.exit_code, result.output) == (
+        1,
+        "Error: Setup is already complete. Log in instead.\n",
+    )
 
 
 def test_command_exits_2_on_wrong_usage(app):

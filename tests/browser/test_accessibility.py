@@ -187,7 +187,7 @@ def test_the_first_minutes_of_a_new_installation(browser, tmp_path):
         page.get_by_role("button", name="Create invite link").click()
         page.get_by_role("heading", name="Invite link for Cleo").wait_for()
         assert findings(page) == []
-        page.get_by_role("link", name="Next: a bot").click()
+        page.get_by_role("link", name="Next: connect a bot").click()
         page.wait_for_url("**/start/bot")
         page.fill("#username", "bot-first-1")
         page.get_by_role("button", name="Create bot and show its token").click()

@@ -54,7 +54,7 @@ def test_one_asks_by_keyboard_what_a_bot_may(wide):
     wide.page.keyboard.type("DEMO-2")
     wide.press("Enter")
     wide.page.get_by_text("Ticket DEMO-2: see it").wait_for()
-    assert wide.page.get_by_text("Its mode and its projects allow it.").count() == 2
+    assert wide.page.get_by_text("Allowed by its access and projects.").count() == 2
 
 
 @pytest.mark.parametrize(

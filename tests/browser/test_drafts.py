@@ -87,7 +87,7 @@ def test_what_one_wrote_waits_for_oneself(wide, bob):
 
 def test_what_one_began_on_an_older_revision_is_offered_to_nobody_else(wide, seeded, bob):
     page = seeded.call("POST", "/wiki/pages", {"title": "Handed on", "body": "One"})
-    offer = wide.page.get_by_role("button", name="Bring my text back")
+    offer = wide.page.get_by_role("button", name="Restore")
     wide.page.on("dialog", lambda dialog: dialog.accept())
     log_in(wide, "ada")
     wide.go("/wiki/handed-on/edit")
@@ -134,7 +134,7 @@ def test_a_conflict_of_a_page_that_is_left_loses_nothing(wide, seeded):
     wide.press("Control+s")
     expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
     wide.go("/wiki/of-two/edit")
-    wide.page.get_by_role("button", name="Bring my text back").click()
+    wide.page.get_by_role("button", name="Restore").click()
     wide.press("Control+s")
     expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
     wide.page.get_by_role("button", name="Save both together").click()

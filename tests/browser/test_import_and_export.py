@@ -29,22 +29,22 @@ def test_a_file_is_tried_mapped_and_imported(wide, issues):
     page.click(".menu-item:has-text('Import issues')")
     page.select_option("#project", "DEMO")
     page.set_input_files("#files", issues)
-    press(page, "Try it")
+    press(page, "Preview")
     expect(page.get_by_role("alert")).to_contain_text("Which column is the title?")
     page.select_option("#column-title", "What")
     page.select_option("#column-id", "Nr")
-    press(page, "Try it")
-    expect(page.get_by_role("heading", name="A try: nothing is written")).to_be_focused()
+    press(page, "Preview")
+    expect(page.get_by_role("heading", name="Preview: nothing was imported")).to_be_focused()
     expect(page.locator("#answer tbody tr")).to_have_count(2)
     # The file is still in its field, and the choice in the form.
     expect(page.locator("#column-title")).to_have_value("What")
     with page.expect_download() as download:
-        page.click("text=Download the report")
+        page.click("text=Download report")
     expect(page.locator("#answer tbody tr")).to_have_count(2)
     assert "A second one" in download.value.path().read_text(encoding="utf-8-sig")
     press(page, "Import into DEMO")
     expect(page.get_by_role("heading", name="Imported")).to_be_focused()
-    page.click(".import-report a:has-text('Tickets of DEMO')")
+    page.click(".import-report a:has-text('View tickets in DEMO')")
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
 
 
@@ -55,7 +55,7 @@ def test_a_long_import_runs_to_its_end_by_itself(wide, tmp_path):
     wide.go("/import?project=DEMO")
     page.set_input_files("#files", issues)
     press(page, "Import")
-    expect(page.get_by_role("progressbar", name="1,000 of 2,000 are left.")).to_be_visible(
+    expect(page.get_by_role("progressbar", name="1,000 of 2,000 remaining.")).to_be_visible(
         timeout=120_000
     )
     expect(page.get_by_role("heading", name="Imported", exact=True)).to_be_focused(timeout=120_000)
@@ -68,7 +68,7 @@ def test_all_of_it_by_keyboard(wide, issues):
     reach(wide, "Project", "combobox")
     # A file chooser is the system's own; what comes after it is the page's.
     page.set_input_files("#files", issues)
-    reach(wide, "Try it")
+    reach(wide, "Preview")
     wide.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("Which column is the title?")
     expect(page.get_by_role("alert")).to_be_focused()
@@ -77,13 +77,13 @@ def test_all_of_it_by_keyboard(wide, issues):
     reach(wide, "Id", "combobox")
     wide.press("n", "r")
     page.locator("#project").focus()
-    reach(wide, "Try it")
+    reach(wide, "Preview")
     wide.press("Space")
-    expect(page.get_by_role("heading", name="A try: nothing is written")).to_be_focused()
+    expect(page.get_by_role("heading", name="Preview: nothing was imported")).to_be_focused()
     reach(wide, "Import into DEMO")
     wide.press("Enter")
     expect(page.get_by_role("heading", name="Imported")).to_be_focused()
-    reach(wide, "Tickets of DEMO", "link")
+    reach(wide, "View tickets in DEMO", "link")
     wide.press("Enter")
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
 
@@ -93,12 +93,12 @@ def test_without_script_the_file_is_chosen_again(plain, issues):
     plain.go("/import?project=DEMO")
     issues.write_text(issues.read_text().replace("What", "Title"))
     page.set_input_files("#files", issues)
-    press(page, "Try it")
-    expect(page.locator(".notice").last).to_contain_text("Choose the file again")
+    press(page, "Preview")
+    expect(page.locator(".notice").last).to_contain_text("Select the file again")
     page.set_input_files("#files", issues)
     press(page, "Import into DEMO")
     expect(page.locator("#report-title")).to_have_text("Imported")
-    page.click(".import-report a:has-text('Tickets of DEMO')")
+    page.click(".import-report a:has-text('View tickets in DEMO')")
     expect(page.locator(f".ticket-row:has-text('From {issues.parent.name}')")).to_have_count(1)
 
 
@@ -107,7 +107,7 @@ def test_everything_is_downloaded_as_a_zip(wide):
     wide.page.click("text=take everything along")
     wide.page.check("[name=events]")
     with wide.page.expect_download() as download:
-        wide.page.click("text=Download the zip")
+        wide.page.click("text=Download zip")
     with zipfile.ZipFile(download.value.path()) as archive:
         assert archive.testzip() is None
         assert {"tickets/DEMO/DEMO-2.md", "audit/events-1.jsonl"} <= set(archive.namelist())

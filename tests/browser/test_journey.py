@@ -42,7 +42,7 @@ def test_setup_to_a_worked_ticket(browser, fresh):
     expect(page.locator("#key")).to_have_value("MA")
     page.click("text=Create project")
     page.click("text=Skip this step")
-    page.click("text=Skip, and open the board")
+    page.click("text=Skip and open the board")
     expect(page).to_have_url(f"{fresh.url}/projects/MA/board")
 
     page.click('.column[data-name="Backlog"] [data-add]')

@@ -126,7 +126,7 @@ def test_a_person_is_added_and_the_look_is_chosen(wide):
     expect(wide.page.get_by_role("heading", name="Invite link for Cleo")).to_be_focused()
     expect(wide.page.get_by_role("button", name="Deactivate Cleo")).to_be_visible()
     wide.go("/profile")
-    reach(wide, "As the system", "radio")
+    reach(wide, "System", "radio")
     # Past one look to another: only Enter sends it.
     wide.press("ArrowRight", "ArrowRight")
     expect(wide.page.get_by_role("radio", name="Dark")).to_be_focused()

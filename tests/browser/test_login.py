@@ -25,9 +25,9 @@ def door(browser, seeded):
 def test_the_password_is_shown_on_demand_and_caps_lock_is_told(door):
     field, caps = door.page.locator("#password"), door.page.locator("#caps")
     field.fill("a calm sentence")
-    door.page.get_by_label("Show what I type").check()
+    door.page.get_by_label("Show password").check()
     expect(field).to_have_attribute("type", "text")
-    door.page.get_by_label("Show what I type").uncheck()
+    door.page.get_by_label("Show password").uncheck()
     expect(field).to_have_attribute("type", "password")
     field.focus()
     field.evaluate(CAPS, True)

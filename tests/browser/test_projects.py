@@ -111,9 +111,9 @@ def test_a_session_that_one_does_not_know_is_ended(wide, plain, seeded, way):
     cookie = another_session(seeded)
     here = plain if way == "no script" else wide
     here.go("/profile/sessions")
-    end = here.page.get_by_role("button", name="End the session of A borrowed laptop")
+    end = here.page.get_by_role("button", name="Log out A borrowed laptop")
     if way == "keys":
-        reach(here, "End the session of A borrowed laptop")
+        reach(here, "Log out A borrowed laptop")
         here.press("Enter")
     else:
         end.click()

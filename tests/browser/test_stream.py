@@ -253,8 +253,8 @@ def test_without_a_script_the_stream_reads_and_undoes(plain, seeded):
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "high"})
     plain.page.reload()
     plain.page.locator(".event:has-text('from medium to low') form.undo button").click()
-    expect(plain.page.locator("h1")).to_have_text("Undo all the same?")
-    plain.page.click("text=Undo all the same >> nth=-1")
+    expect(plain.page.locator("h1")).to_have_text("Undo anyway?")
+    plain.page.click("text=Undo anyway >> nth=-1")
     expect(plain.page.locator("#edit-priority")).to_contain_text("Medium")
 
 

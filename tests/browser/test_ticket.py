@@ -64,7 +64,7 @@ def test_what_is_wrong_stands_beside_the_field_and_keeps_the_text(ticket):
     wide.page.click("#edit-parent")
     wide.page.fill("#value", "DEMO-999")
     wide.press("Enter")
-    expect(wide.page.locator("#value-problem")).to_contain_text("There is no ticket DEMO-999")
+    expect(wide.page.locator("#value-problem")).to_contain_text("Ticket DEMO-999 not found")
     expect(wide.page.locator("#value")).to_have_value("DEMO-999")
     wide.page.click("[data-cancel]")
     wide.page.click("#edit-title")
@@ -178,7 +178,7 @@ def test_relations_from_either_end(ticket, seeded):
     wide.page.click("#relations summary")
     wide.page.fill("#target_ticket_id", "DEMO-999")
     wide.page.click("#relations .form button")
-    expect(wide.page.locator("#relations .problem")).to_contain_text("There is no such ticket")
+    expect(wide.page.locator("#relations .problem")).to_contain_text("Ticket not found")
 
 
 def test_watching(ticket):

@@ -54,7 +54,7 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(wide, receiver, seeded):
     receiver.received.clear()
     receiver.answer = 200
     wide.go("/webhooks")
-    wide.page.click("text=Make the first one")
+    wide.page.click("text=New webhook")
     wide.page.fill("#url", receiver.url)
     wide.page.uncheck('input[value="*"]')
     wide.page.click("summary:has-text('Tickets')")
@@ -66,7 +66,7 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(wide, receiver, seeded):
     secret = wide.page.input_value("#secret")
     assert findings(wide.page) == []
     assert wide.page.url.endswith("/webhooks")
-    wide.page.click("text=Send a test event")
+    wide.page.click("text=Send test event")
     expect(wide.page.locator("h1")).to_have_text("webhook.test")
     assert receiver.received[0].is_signed_with(secret)
     assert findings(wide.page) == []
@@ -102,13 +102,13 @@ def test_a_log_of_failures_is_accessible_and_leads_to_what_was_sent(wide, hook, 
     expect(wide.page.locator("pre").last).to_contain_text('"title": "Missed"')
     assert findings_in_both(wide.page) == []
     receiver.answer = 200
-    wide.page.click("text=Send once more now")
+    wide.page.click("text=Redeliver")
     expect(wide.page.locator("text=Attempt 2, this one")).to_be_visible()
     expect(wide.page.locator(".badge.good").first).to_be_visible()
     assert findings_in_both(wide.page) == []
     wide.go(f"/webhooks/{hook}")
     expect(wide.page.locator(".strip").first).to_have_attribute(
-        "aria-label", re.compile("Last 2 attempts: 1 arrived, 1 did not")
+        "aria-label", re.compile("Last 2 attempts: 1 delivered, 1 failed")
     )
     wide.go("/webhooks")
     assert findings_in_both(wide.page) == []
@@ -128,7 +128,7 @@ def test_two_clicks_send_once(wide, hook, receiver, seeded):
         return 200
 
     receiver.answer = after_both_clicks
-    wide.page.dblclick("text=Send once more now")
+    wide.page.dblclick("text=Redeliver")
     clicked.set()
     expect(wide.page.locator("text=Attempt 2, this one")).to_be_visible()
     assert len(receiver.received) == 2
@@ -153,9 +153,9 @@ def test_without_a_script(plain, hook, receiver, seeded):
     plain.page.fill("#url", receiver.url)
     plain.page.click("text=Make webhook")
     assert plain.page.locator("#secret").input_value()
-    plain.page.click("text=New secret")
+    plain.page.click("text=Rotate secret")
     assert plain.page.locator("#secret").input_value()
-    plain.page.click("text=Send a test event")
+    plain.page.click("text=Send test event")
     expect(plain.page.locator("h1")).to_have_text("webhook.test")
     plain.page.click("main a:has-text('localhost')")
     plain.page.select_option("#filter-status", "failed")

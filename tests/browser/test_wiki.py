@@ -180,7 +180,7 @@ def test_one_is_told_while_writing_that_another_saved(wide, seeded):
     expect(told.locator("a[href*='to=3']")).to_be_visible()
     assert wide.page.evaluate("document.activeElement === document.body")
     with wide.page.context.expect_page() as opened:
-        told.get_by_role("link", name="See what changed").click()
+        told.get_by_role("link", name="View changes").click()
     expect(opened.value.locator(".diff ins").first).to_have_text(" by another")
     opened.value.close()
     expect(area).to_have_value("One\n\nTwo by Ada\n")
@@ -196,7 +196,7 @@ def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(wide, seeded):
     wide.page.on("dialog", lambda dialog: dialog.accept())
     wide.go("/wiki/drafted/edit")
     expect(wide.page.locator("#body")).to_have_value("One anew\n\nTwo\n")
-    wide.page.get_by_role("button", name="Bring my text back").click()
+    wide.page.get_by_role("button", name="Restore").click()
     wide.press("Control+s")
     expect(wide.page.locator("#body")).to_have_value("One anew\n\nTwo in a draft\n")
 
@@ -230,7 +230,7 @@ def test_writing_works_without_a_script(plain):
     plain.page.get_by_role("button", name="Save page").click()
     expect(plain.page.locator(".wiki-main")).to_contain_text("Changed without")
     plain.page.get_by_role("link", name="History").click()
-    plain.page.get_by_role("button", name="Compare the two chosen").click()
+    plain.page.get_by_role("button", name="Compare selected revisions").click()
     expect(plain.page.locator(".diff del")).to_contain_text("Written")
     plain.page.get_by_role("button", name="Restore r1").click()
     expect(plain.page.locator(".wiki-main")).to_contain_text("Written without")

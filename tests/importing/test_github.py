@@ -110,10 +110,10 @@ def test_github_as_its_rest_api_returns_it(cast, run, tickets):
     assert found["Issue 2"]["reporter"]["username"] == "ada"
     assert "created by" not in found["Issue 2"]["body"]
     reasons = {note["reason"] for note in report["notes"]}
-    assert "is a pull request; left out" in reasons
+    assert "pull request; skipped" in reasons
     again = run(pages, said)
     assert again["made"] == {}
-    assert {row["outcome"] for row in again["rows"]} == {"there already"}
+    assert {row["outcome"] for row in again["rows"]} == {"already imported"}
 
 
 def test_github_of_the_command_line_and_bad_entries(cast, run, tickets):

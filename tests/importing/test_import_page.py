@@ -34,18 +34,18 @@ def rows_of(report):
 
 def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send):
     page = send(("issues.csv", CSV), do=None)
-    assert "A try: nothing is written" in page
+    assert "Preview: nothing was imported" in page
     assert "2 tickets of type story" in words(page)
-    assert "1 has an assignee who is no user here such as 1 Jane Roe" in words(page)
+    assert "1 × assignee is not a user here such as 1 Jane Roe" in words(page)
     assert "line 3 2 ticket Small" in words(page)
     # Without a script the browser has forgotten the file.
-    assert "Choose the file again" in page
+    assert "Select the file again" in page
     assert titles(cast) == []
     assert 'formaction="/import/report"' in page
     rows = rows_of(send(("issues.csv", CSV), path="/import/report"))
     assert titles(cast) == []
     assert [row["outcome"] for row in rows] == ["ticket", "ticket", "note"]
-    assert rows[2]["reason"] == "has an assignee who is no user here"
+    assert rows[2]["reason"] == "assignee is not a user here"
 
 
 def test_columns_are_guessed_chosen_and_kept(cast, send):
@@ -67,7 +67,7 @@ def test_columns_are_guessed_chosen_and_kept(cast, send):
 def test_an_import_writes_once(app, cast, send):
     assert "Imported" in send(("issues.csv", CSV), do="import")
     page = send(("issues.csv", CSV), do="import")
-    assert "Nothing to add" in page
+    assert "Nothing to import" in page
     assert "OPEN-1" in page
     assert titles(cast) == ["Big", "Small"]
     assert [event.actor_user_id for event in events(app, event_type="ticket.created")] == [
@@ -93,11 +93,11 @@ def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, mon
     monkeypatch.setattr(pages, "MOST", 12)
     content = "id,title,blocked by\n" + "".join(f"{n},Issue {n:02},{n + 1}\n" for n in range(20))
     page = send(("many.csv", content), do="import")
-    assert "8 of 20 are left. Import again goes on where this stopped." in words(page)
+    assert "8 of 20 remaining. Continue the import to add the rest." in words(page)
     assert 'hx-post="/import" hx-trigger' not in page
     assert len(titles(cast)) == 12
     page = send(("many.csv", content), do="import")
-    assert "All 20 are here, but for relations of 16." in words(page)
+    assert "All 20 imported. 16 still need relations." in words(page)
     for _ in range(2):
         page = send(("many.csv", content), do="import")
     assert "are here, but" not in page
@@ -120,7 +120,7 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
         assert (progress is None) == ("hx-trigger" not in page)
         if progress is None:
             break
-        assert "It goes on by itself" in page
+        assert "Keep this page open" in page
         shown.append(int(progress[2]) / int(progress[1]))
         so_far = html.unescape(re.search(r'name="so-far" value="([^"]*)"', page)[1])
     assert shown == sorted(shown)
@@ -129,7 +129,7 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
     # The last page tells of all of it, not of what its own request made.
     assert "20 tickets of type story" in words(page)
     assert "19 relations of type blocks" in words(page)
-    assert "20 has an assignee who is no user here" in words(page)
+    assert "20 × assignee is not a user here" in words(page)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_is_brought_along_is_text_and_bounded():
 def test_the_first_rows_are_shown_and_the_report_has_all(send, monkeypatch):
     monkeypatch.setattr(pages, "SHOWN", 10)
     page = send(("many.csv", MANY))
-    assert "The first 10 of 30" in words(page)
+    assert "First 10 of 30" in words(page)
     assert "line 11" in page
     assert "line 12" not in page
     assert len(rows_of(send(("many.csv", MANY), path="/import/report"))) == 30
@@ -169,9 +169,9 @@ def test_the_first_rows_are_shown_and_the_report_has_all(send, monkeypatch):
 def test_the_report_of_what_is_there_names_its_tickets_and_says_what_was_not_mapped(send):
     send(("issues.csv", CSV), do="import")
     rows = rows_of(send(("issues.csv", CSV), path="/import/report"))
-    assert [row["outcome"] for row in rows] == ["there already", "there already", "note"]
+    assert [row["outcome"] for row in rows] == ["already imported", "already imported", "note"]
     assert rows[0]["ticket"] == "OPEN-1"
-    assert rows[2]["reason"] == "has an assignee who is no user here"
+    assert rows[2]["reason"] == "assignee is not a user here"
 
 
 def test_the_report_says_what_is_wrong_as_the_try_does(send):
@@ -188,10 +188,10 @@ def test_the_page_does_not_grow_with_the_file(send):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("t\n" * 100_000, "There are more than 5,000 rows."),
-        ("title\n" + "\n" * 5001, "There are more than 5,000 rows."),
-        ('{"id": "1", "title": "a"}\n' * 5001, "There are more than 5,000 rows."),
-        ("[" + "{}," * 5000 + "{}]", "There are more than 5,000 rows."),
+        ("t\n" * 100_000, "The file has more than 5,000 rows."),
+        ("title\n" + "\n" * 5001, "The file has more than 5,000 rows."),
+        ('{"id": "1", "title": "a"}\n' * 5001, "The file has more than 5,000 rows."),
+        ("[" + "{}," * 5000 + "{}]", "The file has more than 5,000 rows."),
         (
             '{"id": "1", "title": "a", "labels": [' + '"x",' * 20_000 + '"x"]}',
             "The file has 20,002 tickets, comments, labels and relations.",
@@ -222,23 +222,23 @@ NOT_UTF_8 = "title\nT\xe4\n".encode("latin-1")
 @pytest.mark.parametrize(
     ("files", "form", "said"),
     [
-        ([], {}, "Choose the file to import."),
+        ([], {}, "Select a file."),
         ([("a.csv", "")], {}, "a.csv is empty."),
-        ([("a.csv", NOT_UTF_8)], {}, "a.csv is not UTF-8; say in which encoding"),
+        ([("a.csv", NOT_UTF_8)], {}, "a.csv is not UTF-8; select another encoding"),
         ([("a.json", b'[{"number": 1, "title": "\xff"}]')], {}, "a.json is not UTF-8"),
         ([("a.json", "[{")], {"format": "github"}, "line 1: Expecting property name"),
-        ([("a.csv", "Nr,Wer\n1,ada\n")], {}, "Which column is the title? There are Nr, Wer."),
+        ([("a.csv", "Nr,Wer\n1,ada\n")], {}, "Which column is the title? Columns: Nr, Wer."),
         ([("a.csv", '"a\nb')], {}, "a.csv is not CSV: unexpected end of data."),
-        ([("a.csv", CSV)], {"format": "xls"}, "There is no format xls."),
-        ([("a.csv", CSV)], {"encoding": "rot13"}, "There is no encoding rot13."),
-        ([("a.csv", CSV)], {"days": "year"}, "Choose which comes first"),
-        ([("a.csv", CSV)], {"time_zone": "Mars/Base"}, "There is no time zone Mars/Base."),
-        ([("a.csv", CSV)], {"time_zone": "../../etc/passwd"}, "There is no time zone ../"),
-        ([("a.csv", CSV)], {"time_zone": "a" * 5000}, "There is no time zone aaa"),
+        ([("a.csv", CSV)], {"format": "xls"}, "Unknown format: xls."),
+        ([("a.csv", CSV)], {"encoding": "rot13"}, "Unknown encoding: rot13."),
+        ([("a.csv", CSV)], {"days": "year"}, "Select whether the day"),
+        ([("a.csv", CSV)], {"time_zone": "Mars/Base"}, "Unknown time zone: Mars/Base."),
+        ([("a.csv", CSV)], {"time_zone": "../../etc/passwd"}, "Unknown time zone: ../"),
+        ([("a.csv", CSV)], {"time_zone": "a" * 5000}, "Unknown time zone: aaa"),
         ([("a.csv", CSV)], {"people": "Jane"}, "Line 1: write NAME = USERNAME."),
-        ([("a.csv", CSV)], {"people": "Jane = nix"}, "No active user who may see OPEN is called"),
-        ([("a.csv", CSV)], {"project": ""}, "Choose the project to import into."),
-        ([("a.csv", CSV)], {"project": "NONE"}, "There is no project NONE."),
+        ([("a.csv", CSV)], {"people": "Jane = nix"}, "No active user named"),
+        ([("a.csv", CSV)], {"project": ""}, "Select a project."),
+        ([("a.csv", CSV)], {"project": "NONE"}, "Project NONE not found."),
     ],
 )
 def test_what_a_person_can_send_wrong_is_said_and_what_was_typed_stays(
@@ -253,7 +253,7 @@ def test_what_a_person_can_send_wrong_is_said_and_what_was_typed_stays(
 
 def test_a_deleted_project_takes_nothing(cast, send):
     ok(cast.ada.delete(f"/projects/{cast.open_project}"), 204)
-    assert "The project OPEN was deleted." in send(("a.csv", CSV), status=422)
+    assert "Project OPEN was deleted." in send(("a.csv", CSV), status=422)
 
 
 def test_a_file_over_the_limit_leads_to_the_command(app, cast, send):
@@ -318,7 +318,7 @@ def test_the_form_comes_with_the_project_that_one_is_in(cast):
     page = cast.ada.client.get("/import?project=OPEN", headers={"Accept": "text/html"}).text
     assert '<option value="OPEN" selected>' in page
     make_ticket(cast.ada, cast.open_project)
-    assert "Try it" in page
+    assert "Preview" in page
 
 
 def test_an_import_that_meets_other_writers_goes_through(cast, send):

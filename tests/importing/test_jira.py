@@ -59,12 +59,12 @@ def test_jira_as_it_exports_csv(cast, run, tickets):
     assert relations(cast, lamp) == {("blocks", "incoming", "Sub")}
     notes = {(note["issue"], note["reason"]) for note in report["notes"]}
     assert notes == {
-        ("LAMP-3", "has an assignee who is no user here"),
-        ("LAMP-3", "has an unknown priority; medium"),
+        ("LAMP-3", "assignee is not a user here"),
+        ("LAMP-3", "unknown priority; set to medium"),
         ("LAMP-2", "depends on an issue that was not imported"),
-        ("LAMP-2", "has a time that cannot be read; say how times are written"),
-        ("line 11", "has no key or no summary"),
-        ("line 12", "has 2 cells where the header has 26"),
+        ("LAMP-2", "invalid time; specify the format of times"),
+        ("line 11", "no key or no summary"),
+        ("line 12", "2 cells, but the header has 26"),
     }
     assert run(JIRA, options=["--user", "Jane Roe=bo"])["made"] == {}
 

@@ -69,8 +69,8 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
     assert found["guide-go-on"]["title"] == "go-on"
     # A first heading that says the title is not shown twice; another one stays.
     assert found["named"]["body"] == "# Otherwise\n\n# Named\n"
-    assert "5 pages made" in output
-    assert "guide/set-up: links to a file that is not there (nope.md)" in output
+    assert "5 pages created" in output
+    assert "guide/set-up: links to a missing file (nope.md)" in output
 
 
 def test_again_changes_nothing_and_a_change_is_a_revision(cast: Cast, app, tmp_path: Path) -> None:
@@ -90,16 +90,16 @@ def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
     write(tmp_path, "two.md", "---\nslug: same\n---\ny")
     output = run(app, tmp_path)
     assert "bad.md: cannot be read" in output
-    assert "two.md: has the slug of another file (same); left out" in output
+    assert "two.md: same slug as another file (same); skipped" in output
     assert set(pages(cast)) == {"same"}
 
 
 @pytest.mark.real_data
 def test_the_real_pages(cast: Cast, app) -> None:
     output = run(app, REAL)
-    assert "72 pages made" in output
+    assert "72 pages created" in output
     # The export holds part of the documentation: what is told to be missing is missing.
-    missing = re.findall(r"not there \(\./(.+)\)", output)
+    missing = re.findall(r"missing file \(\./(.+)\)", output)
     assert missing
     assert not [name for name in missing if (REAL / f"cli-reference--{name}").exists()]
     assert walk(cast.ada, "/wiki/broken-links", 200) == []

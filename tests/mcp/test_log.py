@@ -43,7 +43,7 @@ def test_failed_calls_are_logged_with_their_code(cast, smith):
     smith.send("tools/call", {"name": "no_such_tool" * 20})
     unknown, form, missing = rows(cast)
     assert (missing["status"], missing["result_status"]) == ("error", "resource.not_found")
-    assert "no such ticket" in missing["error_message"]
+    assert "Ticket not found" in missing["error_message"]
     assert form["result_status"] == "request.validation_error"
     assert unknown["status"] == "error"
     assert len(unknown["tool_name"]) == 128

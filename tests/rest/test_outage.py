@@ -40,7 +40,7 @@ def test_what_needs_the_database_is_unavailable(stranded, method, path):
     assert response.status_code == 503
     assert response.get_json()["error"] == {
         "code": "server.unavailable",
-        "message": "The service is not available right now; try again.",
+        "message": "The service is temporarily unavailable. Try again shortly.",
     }
 
 

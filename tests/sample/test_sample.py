@@ -122,7 +122,7 @@ def test_removing_takes_it_away_and_keeps_what_happened(app, ada, cast):
     again = ada.post("/sample-project", next="/start/people")
     assert again.location == "/start/people"
     assert ada.post("/sample-project", next="//elsewhere.example").location == "/"
-    assert "The sample project is loaded" in ada.get("/start").text
+    assert "The sample project is ready" in ada.get("/start").text
     assert in_sample(app, Ticket, "SAMPLE2") == 30
     assert ok(cast.ada.get("/tickets/SAMPLE2-5"))["body"].count("SAMPLE2-20") == 1
     assert len(rows(app, select(User.id).where(User.username.startswith("sample-")))) == 2
@@ -152,8 +152,8 @@ def test_the_command_does_the_same(app, cast):
         assert result.exit_code == code, result.output
         return result.output
 
-    assert "several humans" in flask(code=1)
+    assert "several people" in flask(code=1)
     assert re.search(r"Loaded SAMPLE: http\S+/projects/SAMPLE$", flask("--as", "ada").strip())
-    assert "there already" in flask("--as", "bo", code=1)
+    assert "already exists" in flask("--as", "bo", code=1)
     assert "its bots are deactivated" in flask("--as", "bo", "--remove")
-    assert "no such project" in flask("--as", "bo", "--remove", code=1)
+    assert "Project not found" in flask("--as", "bo", "--remove", code=1)

@@ -23,7 +23,7 @@ def test_reindexing_changes_no_answer(app, ada, search, ticket, page):
     runner = app.test_cli_runner()
     result = runner.invoke(args=["reindex"])
     assert result.exit_code == 0, result.output
-    assert "10 documents are indexed." in result.output
+    assert "10 documents indexed." in result.output
     assert answers(search) == before
 
 

@@ -118,7 +118,7 @@ def test_a_label_of_too_many_tickets_does_not_come_back(wall, monkeypatch):
         wall.add("tickets", title=title, label_ids=[label["id"]])
     wall.call("DELETE", f"{wall.project}/labels/{label['id']}")
     assert wall.last("label.deleted")["payload"]["ticket_ids"] is None
-    with pytest.raises(Conflict, match="not written down"):
+    with pytest.raises(Conflict, match="not recorded"):
         wall.undo("label.deleted")
 
 
@@ -185,7 +185,7 @@ def test_an_order_of_states_that_changed_since_asks_and_keeps_newcomers(wall):
 def test_a_state_with_tickets_stays(wall):
     state = wall.add("workflow-states", name="Blocked", category="active")
     wall.add("tickets", title="In it", state_id=state["id"])
-    with pytest.raises(Conflict, match="Tickets are in this state"):
+    with pytest.raises(Conflict, match="Tickets in this state"):
         wall.undo("workflow_state.created")
 
 
@@ -213,13 +213,13 @@ def test_a_personal_note_is_its_owners_alone(wall):
     with pytest.raises(NotFound):
         wall.undo("sticky_note.created", who=wall.cast.bo)
     wall.call("PATCH", f"/sticky-notes/{note['id']}", {"body": "Still mine"})
-    with pytest.raises(Conflict, match="not written down"):
+    with pytest.raises(Conflict, match="not recorded"):
         wall.undo("sticky_note.updated")
     (difference,) = wall.undo("sticky_note.created").differences
     assert difference.now == "Still mine"
     assert wall.undo("sticky_note.created", force=True).is_done
     assert wall.notes("") == []
-    with pytest.raises(Conflict, match="not written down"):
+    with pytest.raises(Conflict, match="not recorded"):
         wall.undo("sticky_note.deleted")
 
 

@@ -55,7 +55,7 @@ def test_a_saved_page_gets_its_earlier_text_as_a_new_revision(world, page):
     shown = world.cast.ada.get(f"/wiki/pages/{page}").json
     assert (shown["body"], shown["title"], shown["revision_number"]) == (LONG, "A page", 3)
     newest = world.cast.ada.get(f"/wiki/pages/{page}/revisions").json["data"][0]
-    assert newest["summary"] == "undo of r2"
+    assert newest["summary"] == "Undid r2"
 
 
 def test_a_page_that_was_saved_again_asks(world, page):

@@ -32,10 +32,10 @@ def test_choices_go_along_to_the_next_browser(app, cast):
             for name, value in (*CHOSEN.items(), ("keys", "off")):
                 assert f'data-{name}="{value}"' in head, path
         assert (
-            re.search(r">\d+ \w{3} \d\d, \d\d:\d\d UTC</time>", reader.get("/inbox").text) is None
+            re.search(r">\d+ \w{3} \d{4}, \d\d:\d\d UTC</time>", reader.get("/inbox").text) is None
         )
         sessions = reader.get("/profile/sessions").text
-        assert re.search(r">\d+ \w{3} \d\d, \d\d:\d\d UTC</time>", sessions)
+        assert re.search(r">\d+ \w{3} \d{4}, \d\d:\d\d UTC</time>", sessions)
     # What cannot be chosen is the default; another's browser keeps its own.
     first.post("/profile/preferences", theme="<b>", density="9", times="", keys="on")
     assert 'data-theme="auto"' in browser(app).get("/profile").text
@@ -84,14 +84,14 @@ def test_sessions_are_seen_and_ended_from_afar(app, cast):
     page = here.get("/profile/sessions")
     ends = re.findall(r'action="(/profile/sessions/[^"]+/end)"', page.text)
     assert len(ends) == 2
-    assert page.text.count("This one") == 1
+    assert page.text.count("This browser") == 1
     assert here.post(ends[0]).location == "/profile/sessions?ended"
     assert here.post(ends[0]).location == "/profile/sessions"
     alive = [one.get("/inbox").status_code for one in (there, elsewhere)]
     assert sorted(alive) == [200, 303]
     assert here.post("/profile/sessions/end-others").status_code == 303
     assert {one.get("/inbox").status_code for one in (there, elsewhere)} == {303}
-    assert "End all others" not in here.get("/profile/sessions").text
+    assert "Log out all other browsers" not in here.get("/profile/sessions").text
     assert event_types(app).count("auth.logout") == 2
     # Nobody ends another's.
     other = browser(app)
@@ -102,7 +102,7 @@ def test_sessions_are_seen_and_ended_from_afar(app, cast):
 
 def test_a_new_password_says_how_many_it_signed_out(app, cast):
     here = newcomer(app, cast)
-    for many, said in ((2, "Your 2 other sessions were"), (0, "nowhere else")):
+    for many, said in ((2, "Your 2 other sessions were"), (0, "no other sessions")):
         for _ in range(many):
             browser(app)
         old, new = (PASSWORD, PASSWORD + "!") if many else (PASSWORD + "!", PASSWORD)

@@ -44,7 +44,7 @@ def test_a_subtask_stays_with_its_story(ada, make, states):
         lane=epic["id"],
     )
     assert answer.status_code == 422
-    assert "carry the story" in answer.text
+    assert "Move the story" in answer.text
 
 
 def test_a_card_that_changed_lanes_meanwhile_is_left_alone(ada, cast, make, states):

@@ -56,9 +56,9 @@ def test_the_access_tester_asks_the_real_code(ada, ticket, reference, sees, chan
 def test_the_access_tester_knows_modes_projects_and_tokens(ada, cast, ticket):
     reader = text_of(ada.get("/bots/scout?reference=OPEN-1"))
     assert "see it Yes." in reader
-    assert "change it No. This bot may only read. (auth.read_only_bot)" in reader
+    assert "change it No. This bot has read-only access. (auth.read_only_bot)" in reader
     ada.post(f"/bots/{cast.smith.user_id}", action="revoke")
-    assert "It has no token that lives" in text_of(ada.get(f"{HERE}?reference=OPEN-1"))
+    assert "The bot has no active token" in text_of(ada.get(f"{HERE}?reference=OPEN-1"))
 
 
 def test_settings_change_on_the_page(ada, cast):

@@ -37,7 +37,7 @@ def test_a_new_ticket_takes_words(ada, cast):
     refused = ada.post("/tickets/new", **given, due_date="someday", parent_ticket_id="OPEN-99")
     assert refused.status_code == 422
     assert "Use a day such as" in refused.text
-    assert "There is no ticket OPEN-99." in refused.text
+    assert "Ticket OPEN-99 not found." in refused.text
 
 
 def test_what_words_mean_is_shown(ada):

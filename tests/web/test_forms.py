@@ -20,7 +20,7 @@ def test_what_is_wrong_stands_at_its_field_and_the_input_is_kept(ada):
 def test_a_key_that_is_taken_is_said_at_the_field(ada):
     answer = ada.post("/projects/new", name="Again", key="OPEN")
     assert answer.status_code == 422
-    assert "The key OPEN is in use." in answer.text
+    assert "The key OPEN is already taken." in answer.text
 
 
 def test_the_same_form_twice_creates_one_thing(ada, cast):

@@ -193,7 +193,7 @@ def test_tickets_go_to_an_end_of_the_manual_order_and_keep_theirs(ada, cast, mak
     answer = send(ada, id=ids, action="top")
     assert "3 moved" in answer.text
     assert by_rank(ada) == ["3", "5", "6", "1", "2", "4"]
-    assert "0 moved, 3 skipped (It was so already)" in send(ada, id=ids, action="top").text
+    assert "0 moved, 3 skipped (No change)" in send(ada, id=ids, action="top").text
     assert "3 moved" in send(ada, id=[made[1], made[2], made[0]], action="bottom").text
     assert by_rank(ada) == ["5", "6", "4", "3", "1", "2"]
     undo = re.search(r'action="(/audit/requests/[\w-]+/undo)"', answer.text).group(1)
@@ -230,7 +230,7 @@ def test_what_a_rule_forbids_is_skipped_and_said(ada, cast, make):
     plain = send(ada, htmx=False, id=every, parent="none")
     assert "1 changed, 3 skipped" in plain.text
     assert "OPEN-3" in plain.text
-    assert "1 skipped (It was so already)" in send(ada, id=story["id"], priority="low").text
+    assert "1 skipped (No change)" in send(ada, id=story["id"], priority="low").text
 
 
 def test_all_that_match_are_those_of_the_filter(ada, cast, make):

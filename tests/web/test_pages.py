@@ -213,4 +213,4 @@ def test_the_last_person_cannot_be_deactivated(ada, cast):
     ada.post(f"/people/{cast.bo.user_id}/active", is_active="false")
     answer = ada.post(f"/people/{cast.ada.user_id}/active", is_active="false")
     assert answer.status_code == 409
-    assert "One human must stay active." in answer.text
+    assert "At least one person must stay active." in answer.text

@@ -87,8 +87,8 @@ def test_undo_of_one_and_of_a_whole_request(ada, cast, path):
     # One way back is left, which has a button of its own.
     assert "Undo all of it" not in page
     done = ada.post(f"/audit/requests/{request}/undo", back=HERE)
-    assert "1 undone, 1 left as it is" in done.text
-    assert "Nothing of it was left." in done.text
+    assert "1 undone, 1 not undone" in done.text
+    assert "Nothing left to undo." in done.text
     ticket = cast.ada.get(path).json
     assert (ticket["priority"], ticket["assignee"]) == ("medium", None)
     assert ada.get(HERE).text.count('class="deed undone"') == 2

@@ -103,8 +103,8 @@ def test_replacing_a_state_that_cannot_be_is_refused_and_changes_nothing(
         return answer.text
 
     assert "Choose a state for the tickets." in refusal()
-    assert "Choose another state" in refusal(into_state_id=todo)
-    assert "not a state of this project" in refusal(into_state_id=foreign)
+    assert "Select a different state" in refusal(into_state_id=todo)
+    assert "must be a state of this project" in refusal(into_state_id=foreign)
     refusal(404, state=foreign, into_state_id=todo)
     monkeypatch.setattr(workflow, "MOST_MOVED", 0)
     text = refusal(into_state_id=states["Done"])
@@ -175,11 +175,11 @@ def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
         return answer.text
 
     assert "Choose a label." in refusal(label_id=fault)
-    assert "Choose another label" in refusal(label_id=fault, into_label_id=fault)
+    assert "Select a different label" in refusal(label_id=fault, into_label_id=fault)
     assert "labels of this project" in refusal(label_id=fault, into_label_id=foreign)
     refusal(404, label_id=foreign, into_label_id=bug)
     monkeypatch.setattr(bulk, "MOST_RELABELLED", 0)
-    assert "More than 0 tickets carry fault" in refusal(label_id=fault, into_label_id=bug)
+    assert "More than 0 tickets have fault" in refusal(label_id=fault, into_label_id=bug)
 
 
 # Rows as text, and limits.
@@ -208,7 +208,7 @@ def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, ord
     form = {"name": "Done", "category": "done", "wip_limit": "4"}
     refused = ada.post(f"{STATES}/{states['To do']}", htmx=True, **form)
     assert refused.status_code == 422
-    assert "A state named Done exists." in refused.text
+    assert "A state named Done already exists." in refused.text
     assert 'value="Done"' in refused.text
     assert 'name="wip_limit" value="4"' in refused.text
     for limit in ("0", "1000", "many"):

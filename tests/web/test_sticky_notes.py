@@ -127,7 +127,7 @@ def test_converting_proposes_the_first_line(ada, cast, note):
     assert (ticket["title"], ticket["priority"]) == ("Call the bank", "high")
     assert ticket["body"] == note["body"]
     wall = ada.get(WALL).text
-    assert 'Became <a href="/tickets/OPEN-1">OPEN-1</a>' in wall
+    assert 'Converted to <a href="/tickets/OPEN-1">OPEN-1</a>' in wall
     assert ada.get(address).location == "/tickets/OPEN-1"
 
 
@@ -152,9 +152,9 @@ def test_a_conversion_is_undone_out_of_its_toast(ada, cast, note):
     assert ada.get("/tickets/OPEN-1").status_code == 410
     wall = ada.get(WALL).text
     assert "Became" not in wall
-    assert "Make a ticket" in wall
+    assert 'Convert<span class="said"> to ticket' in wall
     # Again there is nothing to lead back from, and the page says so.
-    assert "Nothing of it was left." in ada.post(undo, back=back, straight="yes").text
+    assert "Nothing left to undo." in ada.post(undo, back=back, straight="yes").text
 
 
 def test_a_personal_note_needs_a_project(ada, cast):
@@ -176,7 +176,7 @@ def test_a_subtask_needs_a_story(ada, cast, note, ticket):
     lonely = ada.post(address, title="Part", type="subtask")
     assert lonely.status_code == 422
     unknown = ada.post(address, title="Part", type="subtask", parent_ticket_id="OPEN-99")
-    assert "There is no ticket OPEN-99." in unescape(unknown.text)
+    assert "Ticket OPEN-99 not found." in unescape(unknown.text)
     made = ada.post(address, title="Part", type="subtask", parent_ticket_id="open-1")
     assert made.status_code == 303
 

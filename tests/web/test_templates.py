@@ -80,7 +80,7 @@ def test_saving_without_a_change_records_nothing(app, ada, add):
         ({"name": "  "}, "must not be blank"),
         ({"name": "x" * 81}, "at most 80"),
         # Quick add reads both as one name.
-        ({"name": "BUG-report"}, "A template named BUG-report exists."),
+        ({"name": "BUG-report"}, "A template named BUG-report already exists."),
         ({"name": "Other", "title": "x" * 201}, "at most 200"),
         ({"name": "Other", "type": "task"}, "must be one of"),
         ({"name": "Other", "label_ids": "0198c0de-0000-7000-8000-000000000000"}, "labels of this"),

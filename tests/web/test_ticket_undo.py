@@ -32,8 +32,8 @@ def test_undo_asks_where_someone_changed_the_same_since(ada, cast, path, htmx):
     answer = undo(ada, event, htmx=htmx)
     assert answer.status_code == 409
     text = " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
-    assert "Assignee now Bo" in text
-    assert "Undo puts back nothing" in text
+    assert "Assignee (current) Bo" in text
+    assert "After undo nothing" in text
     assert ("HX-Retarget" in answer.headers) == htmx
     assert cast.ada.get(path).json["assignee"]["username"] == "bo"
     undo(ada, event, htmx=htmx, force="yes")
@@ -77,7 +77,7 @@ def test_an_undo_that_a_rule_forbids_says_why(ada, cast, path, htmx):
     event = events(cast, "comment.updated")[0]["id"]
     answer = undo(ada, event, htmx=htmx)
     assert answer.status_code == 409
-    assert "Only its author may change a comment" in answer.text
+    assert "Only the author can change this comment" in answer.text
     assert undo(ada, events(cast, "project.created")[0]["id"], htmx=htmx).status_code == 409
     assert undo(ada, "none", htmx=htmx).status_code == 404
 
@@ -88,8 +88,8 @@ def test_a_whole_request_is_undone_and_what_was_left_is_said(ada, cast, path):
     cast.bo.patch(path, {"priority": "high"})
     page = ada.post(f"/audit/requests/{request}/undo", back=REF)
     assert page.status_code == 200
-    assert "1 undone, 1 left as it is" in page.text
-    assert "Someone changed it since." in page.text
+    assert "1 undone, 1 not undone" in page.text
+    assert "Someone has changed this since." in page.text
     ticket = cast.ada.get(path).json
     assert (ticket["assignee"], ticket["priority"]) == (None, "high")
     assert ada.post(f"/audit/requests/{ticket['id']}/undo").status_code == 404

@@ -75,7 +75,7 @@ def test_what_cannot_be_undone_is_said_where_it_was_asked_for(ada, cast):
     path = f"/audit/events/{event_of(cast, 'label.updated')}/undo"
     answer = ada.client.post(path, headers=HX)
     assert answer.status_code == 409
-    assert "Not undone. There is no such label." in answer.text
+    assert "Could not undo. Label not found." in answer.text
     assert ada.client.post("/audit/events/unknown/undo", headers=HX).status_code == 404
 
 

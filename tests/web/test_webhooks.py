@@ -64,8 +64,8 @@ def test_a_secret_of_ones_own(ada):
     ("form", "said"),
     [
         ({"url": "http://example.org", "event_types": "*"}, "must start with https://"),
-        ({"url": URL}, "Choose at least one kind of event."),
-        ({"url": URL, "event_types": "ticket.exploded"}, "no event type"),
+        ({"url": URL}, "Select at least one event."),
+        ({"url": URL, "event_types": "ticket.exploded"}, "Unknown event type"),
         ({"url": URL, "event_types": "*", "secret": "short"}, "16 bytes"),
         ({"event_types": "*"}, "url-problem"),
     ],
@@ -96,7 +96,7 @@ def test_changing_switching_rotating_deleting(ada, cast, subscribe):
     assert ada.post(path, action="deactivate").location == path
     shown = ok(cast.ada.get(path))
     assert (shown["url"], shown["event_types"], shown["is_active"]) == (URL, ["wiki.*"], False)
-    assert "switched off" in ada.get(path).text
+    assert "is disabled" in ada.get(path).text
     ada.post(path, action="activate")
     made = secret_in(ada.post(path, action="rotate").text)
     assert made != SECRET
@@ -154,7 +154,7 @@ def test_filters_and_pages_of_the_log(ada, cast, trusting, receiver, subscribe, 
     assert rows("?event_type=ticket.deleted") == 1
     assert rows("?attempt_min=2") == 0
     assert rows("?status=nonsense&since=x&attempt_min=x") == 4
-    assert "No delivery matches" in ada.get(f"{path}?attempt_min=2").text
+    assert "No deliveries match" in ada.get(f"{path}?attempt_min=2").text
     assert ada.get(f"{path}?cursor=nonsense").location == path
 
 
@@ -169,10 +169,10 @@ def test_sending_once_more(app, ada, cast, trusting, receiver, subscribe, delive
     answer = ada.post(f"{first}/retry")
     second = receiver.received[1].body["id"]
     assert answer.location == f"/webhooks/{webhook['id']}/deliveries/{second}"
-    assert "Attempt 2, this one" in ada.get(answer.location).text
+    assert "Attempt 2 (this one)" in ada.get(answer.location).text
     refused = ada.post(f"{answer.location}/retry")
     assert refused.status_code == 409
-    assert "This delivery has arrived." in refused.text
+    assert "This delivery already succeeded." in refused.text
     assert len(receiver.received) == 2
 
 
@@ -186,14 +186,14 @@ def test_the_strip_says_how_it_goes(app, ada, cast, subscribe):
             outcome = DeliveryOutcome(200, 1) if arrived else DeliveryOutcome(404, 1, "HTTP 404")
             run_write(lambda one=claimed, how=outcome: outbox.complete(one, how))
     for text in (ada.get("/webhooks").text, ada.get(f"/webhooks/{webhook['id']}").text):
-        assert "Last 50 attempts: 39 arrived, 11 did not" in text
+        assert "Last 50 attempts: 39 delivered, 11 failed" in text
         assert text.count('class="bar succeeded"') == 39
         assert text.count('class="bar failed"') == 11
         # The newest stand at the end.
         assert re.search(r'(<i class="bar failed"></i>){11}\s*</span>', text)
         assert "78 %" in text
     assert "Failing" in ada.get("/webhooks").text
-    assert "None of the last ten attempts arrived" in ada.get(f"/webhooks/{webhook['id']}").text
+    assert "The last ten attempts all failed" in ada.get(f"/webhooks/{webhook['id']}").text
 
 
 def test_what_is_not_there(ada, subscribe):

@@ -83,7 +83,7 @@ def test_a_page_that_is_not_there_can_be_written(ada, guide):
     assert 'value="Release notes"' in form
     other = ada.get("/wiki/set-up")
     assert other.status_code == 404
-    assert "In Open project there is one" in other.text
+    assert "Found in Open project" in other.text
 
 
 def test_what_is_no_name_of_a_page_is_just_not_there(ada, guide):
@@ -111,7 +111,7 @@ def test_deleting_says_how_many_links_break(ada, cast, guide):
             "/wiki/pages",
             {"title": title, "body": "[[set-up]]", "project_id": cast.open_project},
         )
-    assert "2 pages link here" in ada.get(f"{WIKI}/set-up/delete").text
+    assert "2 pages link to it" in ada.get(f"{WIKI}/set-up/delete").text
 
 
 def test_a_page_that_changed_meanwhile_is_not_deleted(ada, cast, guide):
@@ -122,7 +122,7 @@ def test_a_page_that_changed_meanwhile_is_not_deleted(ada, cast, guide):
 
 
 def test_broken_links_name_their_pages(ada, cast, guide):
-    assert "Every link leads somewhere" in ada.get("/wiki/broken-links").text
+    assert "No broken links" in ada.get("/wiki/broken-links").text
     cast.ada.post("/wiki/pages", {"title": "A", "body": "[[gone]] [[new]]"})
     cast.ada.post(
         "/wiki/pages", {"title": "B", "body": "[[gone]]", "project_id": cast.open_project}
@@ -155,7 +155,7 @@ def test_an_open_editor_learns_that_someone_saved(ada, cast, guide):
     assert "diff?from=3&amp;to=5" in ada.get(again, htmx=True).text
     cast.bo.delete(f"/wiki/pages/{guide['id']}")
     gone = ada.get(again, htmx=True).text
-    assert "was deleted meanwhile" in gone
+    assert "This page was deleted" in gone
     assert "hx-get" not in gone
     assert "base=x" not in ada.get(f"{WIKI}/set-up/saved?base=x&since=x", htmx=True).text
 
@@ -172,7 +172,7 @@ def test_a_slip_in_a_name_is_met_with_the_page_that_was_meant(ada, cast, guide):
     assert common in missing
     assert own not in missing
     text = ada.get("/wiki/broken-links").text
-    assert (text.count(own), text.count("Meant:")) == (1, 3)
+    assert (text.count(own), text.count("Did you mean")) == (1, 3)
     assert "Did you mean" not in ada.get(f"{WIKI}/entirely-else").text
     assert "Did you mean" not in ada.get(f"{WIKI}/new").text
 

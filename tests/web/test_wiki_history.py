@@ -59,6 +59,6 @@ def test_restoring_is_a_new_revision(ada, cast, guide):
     assert (page["title"], page["revision_number"]) == ("Set up", 4)
     assert "[[nowhere]]" in page["body"]
     newest = cast.ada.get(f"/wiki/pages/{guide['id']}/revisions").json["data"][0]
-    assert newest["summary"] == "restore of r1"
+    assert newest["summary"] == "Restored r1"
     stale = ada.post(f"{WIKI}/set-up/history/2/restore", etag=field(old, "etag"))
     assert stale.status_code == 409

@@ -20,7 +20,7 @@ def test_a_refused_page_keeps_what_was_typed(ada, cast):
     cast.ada.post("/wiki/pages", {"title": "Taken"})
     answer = ada.post("/wiki/new", title="Mine", slug="taken", body="A long text")
     assert answer.status_code == 422
-    assert "The slug taken is taken." in answer.text
+    assert "The slug taken is already taken." in answer.text
     assert area(answer.text, "body").strip() == "A long text"
 
 

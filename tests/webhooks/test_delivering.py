@@ -265,7 +265,7 @@ def test_a_webhook_switched_off_or_deleted_gets_nothing_more(
     ok(cast.ada.delete(f"/webhooks/{other['id']}"), 204)
     (row,) = deliveries(webhook)
     assert (row["status"], row["next_retry_at"]) == ("failed", None)
-    assert row["error_message"] == "webhook was switched off"
+    assert row["error_message"] == "webhook was disabled"
     # What a third has sent again was due after what the two had to send again.
     third = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)

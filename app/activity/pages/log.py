@@ -47,8 +47,8 @@ NO_ID = "00000000-0000-0000-0000-000000000000"
 
 AUDIT_FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
 CATEGORIES = [
-    (Category.ACTIVITY.value, "Shown in feeds"),
-    (Category.AUDIT_ONLY.value, "Audit only"),
+    (Category.ACTIVITY.value, "Activity"),
+    (Category.AUDIT_ONLY.value, "Audit log only"),
 ]
 # New events are counted up to this number.
 COUNTED = 100

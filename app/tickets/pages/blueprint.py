@@ -63,7 +63,7 @@ def id_of_number(present: Actor, number: str, field: str) -> str:
     """The id of the ticket with a display id that was typed; raises InvalidField for the field."""
     ticket = loaders.named_in_body(present, number.strip().upper())
     if ticket is None:
-        raise InvalidField(field, "not_found", f"There is no ticket {number.strip()}.")
+        raise InvalidField(field, "not_found", f"Ticket {number.strip()} not found.")
     return ticket.id
 
 

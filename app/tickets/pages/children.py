@@ -100,7 +100,7 @@ def add_relation(reference: str) -> Response:
             relations.create_relation(present, reference, type=kind, target_ticket_id=other)
         elif loaders.named_in_body(present, other) is None:
             # As the source, a missing ticket would answer 404 instead of a message at the field.
-            raise InvalidField("target_ticket_id", "not_found", "There is no such ticket.")
+            raise InvalidField("target_ticket_id", "not_found", "Ticket not found.")
         else:
             relations.create_relation(present, other, type=kind, target_ticket_id=reference)
 

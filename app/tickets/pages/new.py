@@ -172,7 +172,7 @@ def _load() -> Form:
         with reading():
             parent = loaders.named_in_body(actor(), number)
         if parent is None:
-            refused.append(("parent_ticket_id", f"There is no ticket {number}."))
+            refused.append(("parent_ticket_id", f"Ticket {number} not found."))
         else:
             fields["parent_ticket_id"] = parent.id
     try:

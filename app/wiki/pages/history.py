@@ -90,7 +90,7 @@ def restore(reference: str, number: int, key: str | None = None) -> Response:
             if_match=request.form.get("etag"),
             title=row["title"],
             body=row["body"],
-            summary=f"restore of r{number}",
+            summary=f"Restored r{number}",
         )
 
     write(work)

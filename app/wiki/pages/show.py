@@ -145,7 +145,7 @@ def _elsewhere(other: dict[str, str]) -> dict[str, str]:
     return {
         "title": other["title"],
         "address": address_of(other["key"], other["slug"], other["id"]),
-        "scope": other["name"] or "the workspace's wiki",
+        "scope": other["name"] or "the workspace wiki",
     }
 
 
