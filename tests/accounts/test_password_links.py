@@ -101,10 +101,10 @@ def test_the_username_is_made_of_the_name(app, admin, name, username):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"display_name": "小野"}, "Choose a username"),
+        ({"display_name": "小野"}, "Enter a username"),
         ({"display_name": "Me"}, "reserved"),
-        ({"display_name": "Ada"}, "is in use"),
-        ({"display_name": "Ada L", "username": "ada"}, "is in use"),
+        ({"display_name": "Ada"}, "is already taken"),
+        ({"display_name": "Ada L", "username": "ada"}, "is already taken"),
         ({"display_name": "Ada L", "username": "A B"}, "a-z"),
         ({"display_name": ""}, "problem"),
     ],
