@@ -239,7 +239,7 @@ def test_rows_of_lists_are_summaries(app, smith):
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [
-        ({"limit": 0}, "validation.invalid_field", "limit"),
+        ({"limit": -1}, "validation.invalid_field", "limit"),
         ({"limit": 101}, "validation.invalid_field", "limit"),
         ({"cursor": "garbage"}, "validation.invalid_field", "cursor"),
     ],

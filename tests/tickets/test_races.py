@@ -15,7 +15,7 @@ from app.database import session as units
 from app.database.session import reading, run_write, session
 from app.projects import states
 from app.sticky_notes.models import StickyNote
-from app.tickets import board_sidebar, bulk, service, stalled_bots
+from app.tickets import bulk, saved_views, service, stalled_bots
 from app.tickets.models import SavedView
 from app.undo.service import undo_event
 from tests.support.story import events, make_label, make_ticket, ok
@@ -51,7 +51,7 @@ def count(app, model):
 
 def test_saves_of_a_view_at_once_make_one(app, ada, write):
     for number in range(ROUNDS):
-        save = partial(write, board_sidebar.save_view, ada, None, name=f"View {number}")
+        save = partial(write, saved_views.save_view, ada, None, name=f"View {number}")
         at_once(8, lambda n, save=save: save(query=f"q={n}"))
     assert count(app, SavedView) == ROUNDS
 

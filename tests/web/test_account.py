@@ -69,7 +69,9 @@ def test_the_columns_of_lists_are_chosen_for_all_browsers_of_a_person(app, cast)
     for reader in (first, browser(app)):
         for path in ("/tickets", "/projects/OPEN/tickets?view=tree"):
             text = reader.get(path).text
-            assert table.search(text).group(1) == " no-labels no-assignee no-parent"
+            assert table.search(text).group(1) == (
+                " no-labels no-assignee no-parent no-created no-updated"
+            )
             assert re.search(r'value="due" checked', text)
             assert re.search(r'value="parent">', text)
     elsewhere = first.post("/tickets/columns", shown="state", back="//evil.example/")

@@ -20,7 +20,7 @@ def test_a_mention_waits_until_it_is_answered(ada, cast, ticket):
     text = text_of(ada.get(HERE))
     assert "Needs you 1" in text
     assert "Smith bot mentioned you" in text
-    assert "Which one, @ada? The first." in text
+    assert "Which one, @ada ? The first." in text
     assert "Reply and hand back" not in text
     say(cast.ada, ticket, "The second.")
     assert "Needs you" not in text_of(ada.get(HERE))
@@ -74,7 +74,7 @@ def test_a_hand_over_shows_the_question(ada, cast, ticket):
     # A mention that came since is the question; the ticket is handed back all the same.
     say(cast.smith, ticket, "@ada, the <i>second</i>?")
     text = text_of(ada.get(HERE))
-    assert "@ada, the &lt;i&gt;second&lt;/i&gt;?" in text
+    assert "@ada , the &lt;i&gt;second&lt;/i&gt;?" in text
     assert "Smith bot handed this to you" in text
     assert "Reply and hand back" in text
     assert "Show all" not in text

@@ -27,7 +27,7 @@ def things(cast):
 @pytest.mark.parametrize(
     ("kind", "mark"),
     [
-        ("label", 'Save<span class="said"> bug'),
+        ("label", 'title="Edit bug"'),
         ("state", "Move Blocked up"),
         ("note", "On the wall"),
     ],
