@@ -34,7 +34,7 @@ def test_a_ticket_is_laid_out_with_its_links(ada, cast, ticket, home):
     text = ada.get(TICKETS).text
     assert "<strong>Bold</strong>" in text
     assert '<h2 id="h-why">Why</h2>' in text
-    assert '<a class="wikilink" href="/projects/OPEN/wiki/home" title="Home">home</a>' in text
+    assert '<a class="wikilink" href="/projects/OPEN/wiki/home" title="Home">Home</a>' in text
     assert 'class="wikilink is-broken" href="/projects/OPEN/wiki/missing/edit"' in text
     done = 'class="ticket-link is-done" href="/tickets/OPEN-2" title="A part · Done"'
     assert done in text
