@@ -61,7 +61,7 @@ def test_filters(cast, browser):
     assert "Hers" not in browser("/audit?event_type=wiki.*")
     assert "Hers" not in browser("/audit?category=audit_only")
     for nothing in ("actor=nobody", "ticket=OPEN-99", "ticket=x", "project=NOPE", "request_id=x"):
-        assert "Nothing happened that fits" in browser(f"/audit?{nothing}")
+        assert "No events match these filters" in browser(f"/audit?{nothing}")
     assert "Hers" in browser("/audit?span=1h")
     assert "Hers" in browser("/audit?span=nonsense&category=nonsense")
     assert browser("/audit?cursor=garbage", status=303) is not None
@@ -105,7 +105,7 @@ def test_tool_calls(cast, browser):
     assert "resource.not_found" in shown
     assert "1 (100 %)" in shown
     assert "OPEN-9" not in browser("/audit/tools?status=ok")
-    assert "No bot called anything" in browser("/audit/tools?bot=scout")
+    assert "No tool calls match these filters" in browser("/audit/tools?bot=scout")
     assert "OPEN-9" in browser("/audit/tools?bot=smith&tool_name=get_ticket")
     assert "OPEN-9" not in browser("/audit/tools?request_id=x")
 

@@ -161,7 +161,7 @@ def test_what_is_in_it(app, filled, flask, tmp_path):
 def test_the_pages_of_an_export_are_a_wiki_to_import(filled, flask, tmp_path):
     flask("export", str(tmp_path / "out"))
     into = ("--project", "FENCED", "--as", "ada")
-    assert "1 page made" in flask("import-wiki", str(tmp_path / "out/wiki/global"), *into)
+    assert "1 page created" in flask("import-wiki", str(tmp_path / "out/wiki/global"), *into)
     fenced = filled.fenced_project
     page = ok(filled.ada.get(f"/wiki/pages/lantern?project_id={fenced}"))
     assert (page["title"], page["body"]) == ('The "Lantern"', "[[other]]")
@@ -207,9 +207,13 @@ def test_a_half_import_leaves_nothing(app, database, filled, flask, tmp_path):
     database.empty()
     table = "data/preferences.jsonl"
     cases = {
-        "is no export": lambda at: (at / "manifest.json").unlink(),
-        "lacks tickets/OPEN/OPEN-1.md": lambda at: (at / "tickets/OPEN/OPEN-1.md").unlink(),
-        "data/users.jsonl is not as it was": lambda at: (at / "data/users.jsonl").write_text(""),
+        "is not a Docket export": lambda at: (at / "manifest.json").unlink(),
+        "tickets/OPEN/OPEN-1.md is missing from the export": lambda at: (
+            at / "tickets/OPEN/OPEN-1.md"
+        ).unlink(),
+        "data/users.jsonl was changed after the export": lambda at: (
+            at / "data/users.jsonl"
+        ).write_text(""),
         "webhook_deliveries.jsonl, line 1": lambda at: spoiled(
             at, "data/webhook_deliveries.jsonl", lambda content: content + b"{}\n"
         ),
@@ -230,4 +234,4 @@ def test_a_half_import_leaves_nothing(app, database, filled, flask, tmp_path):
         shutil.rmtree(bad)
     newer = json.loads((good / "manifest.json").read_text()) | {"schema": "9999"}
     (good / "manifest.json").write_text(json.dumps(newer))
-    assert "of a newer Docket" in flask("import-export", str(good), code=1)
+    assert "from a newer Docket" in flask("import-export", str(good), code=1)

@@ -8,6 +8,8 @@ PASSWORD = "correct horse battery"
 
 
 def test_users(app, cast, client, flask):
+    # Somebody who can log in must stay.
+    flask("users", "reset-password", "ada", "--password", "a third calm sentence")
     made = flask("users", "create", "cleo", text=f"{PASSWORD}\n{PASSWORD}\n")
     assert made.endswith("Created cleo.\n")
     assert PASSWORD not in made
@@ -27,12 +29,13 @@ def test_users(app, cast, client, flask):
 
 
 def test_refusals_of_users(cast, flask):
+    flask("users", "reset-password", "ada", "--password", "a third calm sentence")
     assert "at least 12" in flask("users", "create", "x1", "--password", "short", code=1)
-    assert "in use" in flask("users", "create", "ada", "--password", PASSWORD, code=1)
+    assert "already taken" in flask("users", "create", "ada", "--password", PASSWORD, code=1)
     assert "no human nobody" in flask("users", "deactivate", "nobody", code=1)
     assert "no human smith" in flask("users", "deactivate", "smith", code=1)
     flask("users", "deactivate", "bo")
-    assert "One human must stay" in flask("users", "deactivate", "ada", code=1)
+    assert "At least one person must stay" in flask("users", "deactivate", "ada", code=1)
 
 
 def test_bots(app, cast, client, flask):
@@ -55,7 +58,7 @@ def test_bots(app, cast, client, flask):
     rows = [json.loads(line) for line in flask("bots", "list", "--json").splitlines()]
     assert "plaintext_token" not in str(rows)
     assert json.loads(flask("bots", "show", "bot-new-1"))["active_token"] is None
-    assert "several humans" in flask("bots", "revoke", "smith", code=1)
+    assert "several people" in flask("bots", "revoke", "smith", code=1)
     assert "no bot ada" in flask("bots", "rotate", "ada", "--as", "ada", code=1)
 
 
@@ -84,6 +87,6 @@ def test_projects(app, cast, flask):
         one for one in events(app, event_type="project.created") if one.payload["key"] == "OPS"
     ]
     assert event.actor_user_id == cast.ada.user_id
-    assert "in use" in flask("projects", "create", "OPS", "Again", "--as", "ada", code=1)
+    assert "already taken" in flask("projects", "create", "OPS", "Again", "--as", "ada", code=1)
     assert "2 to 10" in flask("projects", "create", "ops", "Small", "--as", "ada", code=1)
-    assert "several humans" in flask("projects", "create", "NEW", "New", code=1)
+    assert "several people" in flask("projects", "create", "NEW", "New", code=1)

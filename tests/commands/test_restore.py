@@ -17,7 +17,7 @@ def test_a_ticket_comes_back_whole(app, cast, flask):
     (event,) = events(app, event_type="ticket.restored")
     assert (event.actor_kind, event.category) == ("system", "activity")
     assert "is not deleted" in flask("restore", "ticket", "OPEN-1", code=1)
-    assert "no such ticket" in flask("restore", "ticket", "OPEN-9", code=1)
+    assert "Ticket not found" in flask("restore", "ticket", "OPEN-9", code=1)
 
 
 def test_a_ticket_whose_state_is_gone_goes_into_the_first(cast, flask):
@@ -36,7 +36,7 @@ def test_who_restores_is_named(app, cast, flask):
     flask("restore", "ticket", "OPEN-1", "--as", "bo")
     (event,) = events(app, event_type="ticket.restored")
     assert event.actor_user_id == cast.bo.user_id
-    assert "no such active human" in flask("restore", "ticket", "OPEN-1", "--as", "x", code=1)
+    assert "No active user found" in flask("restore", "ticket", "OPEN-1", "--as", "x", code=1)
 
 
 def test_comments_pages_and_projects(app, cast, flask):
@@ -69,7 +69,7 @@ def test_a_slug_in_the_way(cast, flask):
     new = ok(ada.post("/wiki/pages", {"title": "Rules"}), 201)
     assert new["slug"] == "rules"
     for reference in ("rules", old["id"]):
-        assert "live page has the slug rules" in flask("restore", "wiki-page", reference, code=1)
+        assert "Another page has the slug rules" in flask("restore", "wiki-page", reference, code=1)
     ok(ada.delete(f"/wiki/pages/{new['id']}"), 204)
     flask("restore", "wiki-page", old["id"])
     assert ok(ada.get("/wiki/pages/rules"))["id"] == old["id"]
