@@ -25,8 +25,8 @@ def issues(tmp_path):
 def test_a_file_is_tried_mapped_and_imported(wide, issues):
     page = wide.page
     wide.go("/projects")
-    page.click(".header .face")
-    page.click(".menu-item:has-text('Import issues')")
+    page.click(".header .admin-menu summary")
+    page.click(".header .admin-menu .menu-item:has-text('Import')")
     page.select_option("#project", "DEMO")
     page.set_input_files("#files", issues)
     press(page, "Preview")

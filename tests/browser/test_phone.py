@@ -37,7 +37,7 @@ def test_the_bar_below_leads_everywhere(phone_visitor):
     phone_visitor.go("/projects/DEMO/board")
     expect(bar.locator(".bar-item")).to_have_text(["Home", "Board", "", "Search", "Menu"])
     menu = bar.locator("summary")
-    for name, title in (("Wiki", "Demo project wiki"), ("Settings", "Project settings")):
+    for name, title in (("Wiki", "Demo project wiki"), ("Settings of DEMO", "Project settings")):
         menu.tap()
         bar.get_by_role("link", name=name).tap()
         expect(page.locator("h1")).to_have_text(title)

@@ -25,7 +25,7 @@ def test_a_project_is_made_from_the_list_and_is_there(wide):
     expect(wide.page.locator("#key")).to_have_value("GOTO")
     wide.page.locator("#key").fill("DEMO")
     wide.page.get_by_role("button", name="Create project").click()
-    expect(wide.page.locator("main")).to_contain_text("in use")
+    expect(wide.page.locator("main")).to_contain_text("The key DEMO is already taken.")
     expect(wide.page.locator("#name")).to_have_value("Garden of the office")
     wide.page.locator("#key").fill("YARD")
     wide.page.get_by_role("button", name="Create project").click()
@@ -117,7 +117,7 @@ def test_a_session_that_one_does_not_know_is_ended(wide, plain, seeded, way):
         here.press("Enter")
     else:
         end.click()
-    expect(here.page.locator(".notice")).to_contain_text("Ended")
+    expect(here.page.locator(".notice")).to_contain_text("Session ended.")
     expect(end).to_have_count(0)
     assert not is_in(seeded, cookie)
 

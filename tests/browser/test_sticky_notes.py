@@ -102,7 +102,7 @@ def test_a_note_becomes_a_ticket_in_a_dialog(wide, seeded):
     dialog.get_by_role("button", name="Create ticket").click()
     expect(dialog).to_be_hidden()
     note = wide.page.locator(f"#note-{made['id']}")
-    expect(note).to_contain_text("Became DEMO-")
+    expect(note).to_contain_text("Converted to DEMO-")
     wide.toast().get_by_role("button", name="Undo").click()
     first = wide.page.locator(".notes > .note").first
     expect(first.get_by_role("link", name="Convert to ticket")).to_be_visible()

@@ -60,7 +60,7 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(wide, receiver, seeded):
     wide.page.click("summary:has-text('Tickets')")
     wide.page.check('input[value="ticket.*"]')
     assert findings(wide.page) == []
-    wide.page.click("text=Make webhook")
+    wide.page.click("text=Create webhook")
     # The form has an empty field of that name.
     expect(wide.page.locator("#secret")).to_have_value(re.compile(".{32}"))
     secret = wide.page.input_value("#secret")
@@ -74,14 +74,15 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(wide, receiver, seeded):
     (made,) = seeded.call("GET", "/webhooks")["data"]
     path = f"/webhooks/{made['id']}/deliveries"
     until(lambda: len(seeded.call("GET", path)["data"]) == 2)
-    wide.page.click("nav >> text=Webhooks")
+    wide.page.click(".admin-menu summary")
+    wide.page.click(".admin-menu .menu-item:has-text('Webhooks')")
     assert findings(wide.page) == []
     wide.page.click(".hook-row a")
     expect(wide.page.locator(".delivery-row")).to_have_count(2)
     expect(wide.page.locator("#secret")).to_have_count(0)
     assert wide.overflow() <= 0
     wide.page.select_option("#filter-status", "failed")
-    expect(wide.page.locator("#results")).to_contain_text("No delivery matches")
+    expect(wide.page.locator("#results")).to_contain_text("No deliveries match these filters.")
     assert "status=failed" in wide.page.url
     wide.page.click("a[data-dialog]:has-text('Delete')")
     expect(wide.page.locator("#dialog-title")).to_be_visible()
@@ -103,7 +104,7 @@ def test_a_log_of_failures_is_accessible_and_leads_to_what_was_sent(wide, hook, 
     assert findings_in_both(wide.page) == []
     receiver.answer = 200
     wide.page.click("text=Redeliver")
-    expect(wide.page.locator("text=Attempt 2, this one")).to_be_visible()
+    expect(wide.page.locator("text=Attempt 2 (this one)")).to_be_visible()
     expect(wide.page.locator(".badge.good").first).to_be_visible()
     assert findings_in_both(wide.page) == []
     wide.go(f"/webhooks/{hook}")
@@ -130,7 +131,7 @@ def test_two_clicks_send_once(wide, hook, receiver, seeded):
     receiver.answer = after_both_clicks
     wide.page.dblclick("text=Redeliver")
     clicked.set()
-    expect(wide.page.locator("text=Attempt 2, this one")).to_be_visible()
+    expect(wide.page.locator("text=Attempt 2 (this one)")).to_be_visible()
     assert len(receiver.received) == 2
 
 
@@ -151,7 +152,7 @@ def test_a_phone_shows_it_all(phone, hook, receiver, seeded):
 def test_without_a_script(plain, hook, receiver, seeded):
     plain.go("/webhooks/new")
     plain.page.fill("#url", receiver.url)
-    plain.page.click("text=Make webhook")
+    plain.page.click("text=Create webhook")
     assert plain.page.locator("#secret").input_value()
     plain.page.click("text=Rotate secret")
     assert plain.page.locator("#secret").input_value()
@@ -160,7 +161,7 @@ def test_without_a_script(plain, hook, receiver, seeded):
     plain.page.click("main a:has-text('localhost')")
     plain.page.select_option("#filter-status", "failed")
     plain.page.click("text=Apply")
-    expect(plain.page.locator("#results")).to_contain_text("No delivery matches")
+    expect(plain.page.locator("#results")).to_contain_text("No deliveries match these filters.")
     plain.page.click("main >> text=Delete")
     plain.page.click("button.danger")
     expect(plain.page.locator("h1")).to_have_text("Webhooks")
