@@ -1,5 +1,7 @@
 """Finding things: the palette on every page, and the page of results."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -52,12 +54,18 @@ def test_the_palette_opens_on_every_page(wide, gates, chosen, path):
 
 def test_it_opens_while_something_is_written_and_gives_the_focus_back(wide, gates):
     wide.go("/tickets/DEMO-2")
-    wide.page.fill("#comment-body", "half a sentence")
+    wide.page.fill("#child-title", "half a sentence")
     wide.press("Control+k")
     expect(wide.page.locator("#palette-q")).to_be_focused()
     wide.press("Escape")
+    expect(wide.page.locator("#child-title")).to_be_focused()
+    expect(wide.page.locator("#child-title")).to_have_value("half a sentence")
+    # Where Markdown is written, the same keys make a link.
+    wide.page.fill("#comment-body", "")
+    wide.press("Control+k")
     expect(wide.page.locator("#comment-body")).to_be_focused()
-    expect(wide.page.locator("#comment-body")).to_have_value("half a sentence")
+    expect(wide.page.locator("#comment-body")).to_have_value(re.compile(r"^\[.*\]\(.*\)$"))
+    expect(wide.page.locator("#palette")).not_to_be_visible()
 
 
 def test_a_slash_opens_it_unless_it_is_typed(wide, gates):
@@ -79,7 +87,7 @@ def test_a_slash_opens_it_unless_it_is_typed(wide, gates):
         ("demo 2", "/tickets/DEMO-2"),
         ("all gat", "/wiki/all-gates"),
         ("gates of d", "/projects/DEMO/wiki/gates-of-demo"),
-        ("board of demo", "/projects/DEMO/board"),
+        ("board in demo", "/projects/DEMO/board"),
         ("new ticket", "/tickets/new?project=DEMO"),
         ("settings demo", "/projects/DEMO/settings/general"),
         ("zebra", "/search?q=zebra"),

@@ -57,13 +57,13 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
 def test_undo_by_key_takes_a_bots_change_back(ticket, seeded):
     wide, reference = ticket
     change(seeded, reference, priority="low")
-    button = undo_button(wide, "from medium to low")
+    button = undo_button(wide, "lowered the priority to low")
     expect(button).to_be_visible()
     button.focus()
     wide.press("Enter")
     expect(wide.page.locator("#edit-priority")).to_contain_text("Medium")
     expect(wide.toast()).to_contain_text("Undone")
-    expect(wide.page.locator("#thread")).to_contain_text("from low to medium")
+    expect(wide.page.locator("#thread")).to_contain_text("raised the priority to medium")
     assert wide.focused() == "undone"
 
 
@@ -71,10 +71,10 @@ def test_undo_asks_where_a_person_changed_it_since(ticket, seeded):
     wide, reference = ticket
     change(seeded, reference, priority="low")
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "high"})
-    button = undo_button(wide, "from medium to low")
+    button = undo_button(wide, "lowered the priority to low")
     button.click()
     dialog = wide.page.locator("#dialog")
-    expect(dialog).to_contain_text("Priority now")
+    expect(dialog).to_contain_text("Priority (current)")
     expect(dialog).to_contain_text("high")
     wide.press("Escape")
     expect(dialog).not_to_be_visible()
@@ -252,7 +252,7 @@ def test_without_a_script_the_stream_reads_and_undoes(plain, seeded):
     change(seeded, reference, priority="low")
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "high"})
     plain.page.reload()
-    plain.page.locator(".event:has-text('from medium to low') form.undo button").click()
+    plain.page.locator(".event:has-text('lowered the priority to low') form.undo button").click()
     expect(plain.page.locator("h1")).to_have_text("Undo anyway?")
     plain.page.click("text=Undo anyway >> nth=-1")
     expect(plain.page.locator("#edit-priority")).to_contain_text("Medium")

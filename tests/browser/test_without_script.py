@@ -12,7 +12,7 @@ def test_login_and_logout(plain):
     plain.page.fill("#username", "ada")
     plain.page.fill("#password", "not this one")
     plain.page.click("button.primary")
-    expect(plain.page.locator("[role=alert]")).to_contain_text("wrong")
+    expect(plain.page.locator("[role=alert]")).to_have_text("Incorrect username or password.")
     expect(plain.page.locator("#username")).to_have_value("ada")
     plain.page.fill("#password", PASSWORD)
     plain.page.click("button.primary")
@@ -41,6 +41,7 @@ def test_a_ticket_is_created_commented_moved_and_edited(plain):
 
     plain.go("/projects/DEMO/board")
     plain.card(reference).locator(".card-more").click(force=True)
+    expect(plain.page.locator("h1")).to_have_text(f"Move {reference} to…")
     plain.page.check("text=In review")
     plain.page.click("button:has-text('Move')")
     expect(plain.page).to_have_url(f"{plain.base}/projects/DEMO/board")
