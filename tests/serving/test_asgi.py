@@ -13,7 +13,6 @@ from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
 from app.serving import asgi, client_limits, uploads
 from app.serving.asgi import Application
-from app.serving.wsgi import environ_of
 
 pytestmark = pytest.mark.one_database
 
@@ -317,28 +316,6 @@ def test_no_piece_is_made_for_who_left(application):
     ask(application(Wsgi(lambda: pieces, stream)), client, method="GET")
     assert pieces.given <= 1
     assert pieces.is_closed
-
-
-def test_the_environment_is_that_of_pep_3333():
-    environ = environ_of(scope(path=b"/a%20b%ff%2Fc", headers=[(b"content-type", b"text/plain")]))
-    assert environ["PATH_INFO"] == "/a b\xff/c"
-    assert environ["QUERY_STRING"] == "a=%zz"
-    assert environ["CONTENT_TYPE"] == "text/plain"
-    assert environ["HTTP_HOST"] == "localhost"
-    assert environ["REMOTE_ADDR"] == "192.0.2.7"
-    assert environ["SERVER_PROTOCOL"] == "HTTP/1.1"
-
-
-def test_headers_that_are_sent_twice_are_joined():
-    sent = [(b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"x-a", b"1"), (b"x-a", b"\xe9")]
-    environ = environ_of(scope(headers=sent))
-    assert environ["HTTP_COOKIE"] == "a=1; b=2"
-    assert environ["HTTP_X_A"] == "1,\xe9"
-
-
-def test_a_header_with_an_underscore_is_left_out():
-    environ = environ_of(scope(headers=[(b"x_forwarded_for", b"192.0.2.1")]))
-    assert "HTTP_X_FORWARDED_FOR" not in environ
 
 
 def test_a_body_that_failed_says_why_however_it_is_read():
