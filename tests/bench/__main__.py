@@ -29,8 +29,8 @@ from tests.support.serving import ROOT, Served, serving, until, unused_port
 
 # How long the yardstick is asked for between two operations.
 YARDSTICK_SECONDS = 1
-# How long each operation is asked for before the first round.
-WARM_UP_SECONDS = 1
+# How long each operation is asked for before the first round: until both workers cached the pages.
+WARM_UP_SECONDS = 4
 
 
 def main() -> None:
