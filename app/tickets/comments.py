@@ -16,6 +16,7 @@ from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import touch
 from app.tickets import loaders, reactions
+from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 
 
@@ -121,6 +122,7 @@ def add(actor: Actor, ticket: Ticket, body: str, written_at: int | None = None) 
     )
     session.add(comment)
     session.flush()
+    discussed(ticket.id, created_at)
     record(actor, "comment.created", loaders.target(ticket), comment_id=comment.id, body=body)
     return comment
 
@@ -141,6 +143,7 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
     comment.body = body
     touch(comment)
     session.flush()
+    discussed(ticket.id, comment.updated_at)
     record(
         actor,
         "comment.updated",
@@ -160,6 +163,7 @@ def delete_comment(actor: Actor, comment_id: str) -> None:
         raise Forbidden("not_author")
     comment.deleted_at = comment.updated_at = next_version(comment.updated_at)
     session.flush()
+    discussed(ticket.id, comment.updated_at)
     record(
         actor,
         "comment.deleted",

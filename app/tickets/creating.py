@@ -127,6 +127,7 @@ def create_ticket(
             created_at=created_at,
             updated_at=updated_at,
             deleted_at=None,
+            discussed_at=0,
         )
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)

@@ -27,6 +27,7 @@ from app.core.ids import UUID_PATTERN
 from app.database.columns import Id
 from app.projects.models import Label, StateCategory, WorkflowState
 from app.tickets import cards
+from app.tickets.discussion import LAST_ACTIVITY_AT
 from app.tickets.models import Ticket, TicketLabel, TicketType
 
 CURSOR_LENGTH = 2000
@@ -155,6 +156,12 @@ _UPDATED = Sort(
     OrderKey(Ticket.updated_at, is_ascending=False),
     is_indexed=True,
 )
+_ACTIVE = Sort(
+    "active",
+    "active",
+    "Recently active",
+    OrderKey(LAST_ACTIVITY_AT, is_ascending=False),
+)
 _RANK = Sort(
     "rank",
     "rank",
@@ -187,6 +194,7 @@ SORTS = {
     for pair in (
         _both(_CREATED, back="oldest", text="Oldest"),
         _both(_UPDATED, back="stale", text="Least recently updated"),
+        _both(_ACTIVE, back="quiet", text="Least recently active"),
         _both(_RANK, back="-rank", text="Manual order, reversed"),
         _both(_PRIORITY, back="-priority", text="Priority, low first"),
         (_DUE, _LATEST_DUE),
@@ -200,7 +208,18 @@ SORTS = {
 }
 NEWEST = SORTS["created"]
 # What the menu offers; the other orders are in the heads of columns.
-IN_MENU = ("created", "oldest", "updated", "stale", "rank", "priority", "due", "state", "assignee")
+IN_MENU = (
+    "created",
+    "oldest",
+    "updated",
+    "stale",
+    "active",
+    "rank",
+    "priority",
+    "due",
+    "state",
+    "assignee",
+)
 
 # Groups by name: the parts of the order that come first.
 GROUPS: dict[str, tuple[OrderKey, ...]] = {

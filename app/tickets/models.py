@@ -128,6 +128,8 @@ class Ticket(Base):
     rank: Mapped[str] = mapped_column(
         Text().with_variant(Text(collation="C"), "postgresql"), server_default=text("''")
     )
+    # The latest change of its comments and relations, 0 for none (discussion.py).
+    discussed_at: Mapped[int] = mapped_column(Moment, server_default=text("0"))
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

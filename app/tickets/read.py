@@ -91,6 +91,7 @@ _COLUMNS = (
     Ticket.rank,
     Ticket.created_at,
     Ticket.updated_at,
+    Ticket.discussed_at,
     Ticket.deleted_at,
     Ticket.state_id,
     Ticket.assignee_user_id,
@@ -196,6 +197,7 @@ def ticket_json(row: AnyRow) -> dict[str, Any]:
         "rank": row.rank,
         "created_at": iso(row.created_at),
         "updated_at": iso(row.updated_at),
+        "last_activity_at": iso(max(row.updated_at, row.discussed_at)),
         "deleted_at": iso_or_none(row.deleted_at),
     }
 
@@ -214,6 +216,7 @@ def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
 _CHANGED = Prepared(
     _joined(
         Ticket.updated_at,
+        Ticket.discussed_at,
         WorkflowState.updated_at.label("state"),
         _Assignee.updated_at.label("assignee"),
         _Reporter.updated_at.label("reporter"),

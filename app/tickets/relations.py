@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
-from app.core.clock import iso
+from app.core.clock import iso, now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.columns import Id
@@ -19,6 +19,7 @@ from app.database.session import AnySelect, Prepared, session
 from app.database.versions import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
 from app.tickets import loaders
+from app.tickets.discussion import discussed
 from app.tickets.models import RelationType, Ticket, TicketRelation
 from app.tickets.read import state_summary
 
@@ -150,6 +151,7 @@ def create_relation(
     session.add(relation)
     with duplicate_is_conflict(TARGET_FIELD, "This relation already exists."):
         session.flush()
+    _discussed(source, target, relation.created_at)
     _record(actor, "ticket.relation_added", source, relation, source, target)
     statement = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
     row = session.execute(statement, _values(actor, source.id)).one()
@@ -203,7 +205,13 @@ def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
         raise NotFound("relation", relation_id)
     session.delete(relation)
     session.flush()
+    _discussed(source, target, now_ms())
     _record(actor, "ticket.relation_removed", ticket, relation, source, target)
+
+
+def _discussed(source: Ticket, target: Ticket, moment: int) -> None:
+    for end_id in sorted((source.id, target.id)):
+        discussed(end_id, moment)
 
 
 def _record(

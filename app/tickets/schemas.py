@@ -77,6 +77,7 @@ class TicketOut(Schema):
     rank = Text(required=True, metadata=like("60000000012V"))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
+    last_activity_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
 
 
@@ -123,6 +124,7 @@ class TicketPatch(StrictSchema):
         "rank",
         "created_at",
         "updated_at",
+        "last_activity_at",
         "deleted_at",
     )
 

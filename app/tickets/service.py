@@ -14,6 +14,7 @@ from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import Project, WorkflowState
 from app.tickets import comments, creating, loaders, rank, searching
+from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 from app.tickets.rank import Placement
 from app.tickets.ticket_labels import label_ids_of, replace_labels
@@ -62,6 +63,7 @@ def restore_comment(actor: Actor, comment_id: str) -> Comment:
     comment.deleted_at = None
     touch(comment)
     session.flush()
+    discussed(ticket.id, comment.updated_at)
     record(actor, "comment.restored", loaders.target(ticket), comment_id=comment.id)
     return comment
 

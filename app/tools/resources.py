@@ -95,6 +95,7 @@ def _facts(ticket: dict[str, Any]) -> str:
         "Due": ticket["due_date"] or "",
         "Created": ticket["created_at"],
         "Updated": ticket["updated_at"],
+        "Last activity": ticket["last_activity_at"],
     }
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 

@@ -47,6 +47,7 @@ def test_a_ticket_has_every_documented_field(cast: Cast) -> None:
         "rank": "60000000001V",
         "created_at": ticket["created_at"],
         "updated_at": ticket["created_at"],
+        "last_activity_at": ticket["created_at"],
         "deleted_at": None,
     }
     assert answer.headers["Location"].endswith(f"/api/v1/tickets/{ticket['id']}")

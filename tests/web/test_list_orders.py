@@ -122,6 +122,8 @@ def test_an_empty_list_leads_to_all_tickets(ada, make, states):
         ("rank", "2 5 3 4 1"),
         ("-rank", "1 4 3 5 2"),
         ("oldest", "1 2 3 4 5"),
+        ("active", "5 4 3 2 1"),
+        ("quiet", "1 2 3 4 5"),
         ("nonsense", "5 4 3 2 1"),
     ],
 )

@@ -44,6 +44,7 @@ FIELDS = (
     "rank",
     "created_at",
     "updated_at",
+    "last_activity_at",
 )
 TYPES = {"csv": "text/csv", "json": "application/json"}
 Address = Callable[..., str]
@@ -308,6 +309,7 @@ def _flat(row: Row) -> dict[str, Any]:
         "parent": row["parent"]["display_id"] if row["parent"] else None,
         "created_at": row["created_at"],
         "updated_at": row["updated_at"],
+        "last_activity_at": row["last_activity_at"],
     }
 
 
