@@ -13,7 +13,7 @@ from typing import Any
 from flask import Request
 from sqlalchemy import bindparam, select
 
-from app.accounts import credential_lock, failure_windows, throttle, tokens
+from app.accounts import credentials, failure_windows, throttle
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS, Actor, ActorKind
@@ -167,12 +167,12 @@ def resolve(request: Request) -> Actor:
 
 def resolve_token(token: str) -> Actor:
     """The bot of this token; raises InvalidCredentials, audited as ``auth.bot.failure``."""
-    prefix = tokens.lookup_prefix(token)
+    prefix = credentials.lookup_prefix(token)
     row: Any = None
     if prefix is not None:
-        credential_lock.lock_shared(_OWNERS_OF_TOKEN, prefix=prefix)
+        credentials.lock_shared(_OWNERS_OF_TOKEN, prefix=prefix)
         rows = _BY_TOKEN.all(prefix=prefix)
-        row = next((row for row in rows if tokens.is_hash_of(row.token_hash, token)), None)
+        row = next((row for row in rows if credentials.is_hash_of(row.token_hash, token)), None)
     if row is None or not row.token_active or not row.user_active:
         raise _refusal(prefix, row)
     actor = _bot(row)
@@ -216,8 +216,8 @@ def _refusal(prefix: str | None, row: Any) -> InvalidCredentials:
 
 def resolve_session(cookie: str) -> Actor:
     """The human of this session; otherwise anonymous, and the response clears the cookie."""
-    hashed = tokens.hashed(cookie)
-    credential_lock.lock_shared(_OWNERS_OF_SESSION, hash=hashed)
+    hashed = credentials.hashed(cookie)
+    credentials.lock_shared(_OWNERS_OF_SESSION, hash=hashed)
     row = _BY_SESSION.first(hash=hashed)
     if row is None or not row.is_active:
         current_g().dead_cookie = True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from app.accounts import (
-    credential_lock,
+    credentials,
     login,
     names,
     password_links,
@@ -69,7 +69,7 @@ def issue_link(actor: Actor, /, user_id: str) -> IssuedLink:
     Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself and the deactivated.
     """
     user = users.human(user_id)
-    credential_lock.lock_exclusive(user.id)
+    credentials.lock_exclusive(user.id)
     session.refresh(user)
     if user.id == actor.user_id:
         raise Conflict("invariant_violation", "Change your own password in your profile.")
@@ -134,7 +134,7 @@ def use_link(
     hashed = passwords.hash_new(password, passwords.cost_of(settings))
 
     def work() -> OpenedSession:
-        credential_lock.lock_exclusive(owner.id)
+        credentials.lock_exclusive(owner.id)
         # Another use, a newer link or a deactivation may have come meanwhile.
         if password_links.owner_of(token) is None:
             raise _no_such_link()

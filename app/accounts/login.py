@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import select, update
 
-from app.accounts import credential_lock, names, passwords, sessions, throttle
+from app.accounts import credentials, names, passwords, sessions, throttle
 from app.accounts.models import User, UserType
 from app.accounts.sessions import OpenedSession, Peer
 from app.audit.service import Target, record, record_separately
@@ -125,7 +125,7 @@ def _record_failure(name: str, verdict: _Verdict) -> None:
 
 @operation(Access.HUMAN)
 def log_out(actor: Actor) -> None:
-    credential_lock.lock_exclusive(actor.id)
+    credentials.lock_exclusive(actor.id)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
     sessions.record_logout(actor)

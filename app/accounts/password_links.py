@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
-from app.accounts import tokens
+from app.accounts import credentials
 from app.accounts.models import PasswordLink, User
 from app.core.clock import HOUR_MS, now_ms
 from app.database.session import session
@@ -34,10 +34,10 @@ class LinkOwner:
 def make(user: User) -> IssuedLink:
     """Make the person's link; the one before ends."""
     end(user.id)
-    token, created_at = tokens.new_secret(), now_ms()
+    token, created_at = credentials.new_secret(), now_ms()
     link = PasswordLink(
         user_id=user.id,
-        token_hash=tokens.hashed(token),
+        token_hash=credentials.hashed(token),
         created_at=created_at,
         expires_at=created_at + LIFETIME_MS,
     )
@@ -62,7 +62,7 @@ def owner_of(token: str) -> LinkOwner | None:
         )
         .join(PasswordLink, PasswordLink.user_id == User.id)
         .where(
-            PasswordLink.token_hash == tokens.hashed(token),
+            PasswordLink.token_hash == credentials.hashed(token),
             PasswordLink.expires_at > now_ms(),
             User.is_active,
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from app.accounts import credential_lock, tokens
+from app.accounts import credentials
 from app.accounts.models import User, UserSession
 from app.audit.service import Target, record
 from app.core import ids
@@ -61,7 +61,7 @@ def list_own(actor: Actor) -> Sequence[UserSession]:
 def end_own(actor: Actor, session_id: str) -> None:
     """End one of one's own sessions, recorded as a logout; raises NotFound."""
     identifier = as_uuid(session_id)
-    credential_lock.lock_exclusive(actor.id)
+    credentials.lock_exclusive(actor.id)
     ended = session.scalars(
         delete(UserSession)
         .where(UserSession.id == identifier, UserSession.user_id == actor.id)
@@ -75,7 +75,7 @@ def end_own(actor: Actor, session_id: str) -> None:
 @operation(Access.HUMAN)
 def end_others(actor: Actor) -> int:
     """End all of one's own sessions but this one; returns their number."""
-    credential_lock.lock_exclusive(actor.id)
+    credentials.lock_exclusive(actor.id)
     ended = end_all(actor.id, but=actor.session_id)
     for _ in range(ended):
         record_logout(actor)
@@ -90,13 +90,13 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
     """Open a session under a new token; the browser's old token is never reused (no fixation)."""
     identifier = ids.new_id()
     created_at = now_ms()
-    token = tokens.new_secret()
+    token = credentials.new_secret()
     opened = OpenedSession(user, identifier, token, created_at, created_at + absolute_days * DAY_MS)
     session.execute(
         insert(UserSession).values(
             id=identifier,
             user_id=user.id,
-            token_hash=tokens.hashed(token),
+            token_hash=credentials.hashed(token),
             user_agent=user_agent.replace("\x00", "")[:USER_AGENT_LENGTH],
             created_at=created_at,
             last_seen_at=created_at,
@@ -127,7 +127,7 @@ def confirm(actor: Actor) -> None:
     if actor.kind is ActorKind.SYSTEM:
         # A command of the operator, who needs no credential.
         return
-    credential_lock.lock_shared(_USER, user_id=actor.user_id)
+    credentials.lock_shared(_USER, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)
     if actor.session_id is not None:
         statement = statement.join(UserSession, UserSession.user_id == User.id).where(

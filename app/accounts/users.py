@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import exists, or_, select
 
 from app.accounts import (
-    credential_lock,
+    credentials,
     names,
     password_links,
     passwords,
@@ -168,7 +168,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
         # Two humans who deactivate each other take turns.
         acquire(Lock.LAST_ACTIVE_HUMAN)
     user = human(user_id)
-    credential_lock.lock_exclusive(user.id)
+    credentials.lock_exclusive(user.id)
     session.refresh(user)
     sessions.confirm(actor)
     if deactivates and not _another_is_active(actor, user.id):
@@ -246,7 +246,7 @@ def change_password(
 
 
 def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
-    credential_lock.lock_exclusive(actor.id)
+    credentials.lock_exclusive(actor.id)
     sessions.confirm(actor)
     user = session.get_one(User, actor.id)
     if user.password_hash != stored:

@@ -1,7 +1,7 @@
 """Verbs of bots: their rights, their allowlists, their tokens, and pausing all of them.
 
 A change of a bot or its token waits for the bot's current writes; later writes resolve the
-changed credential (``accounts/credential_lock.py``).
+changed credential (``accounts/credentials.py``).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.accounts import credential_lock, names, tokens, user_refs
+from app.accounts import credentials, names, user_refs
 from app.accounts.builders import UserSummary
 from app.accounts.models import BotToken, User, UserType, Workspace
 from app.accounts.users import insert_user, with_tokens
@@ -81,7 +81,7 @@ def _set_pause(actor: Actor, since: int | None, event: str) -> None:
     for bot_id in session.scalars(
         select(User.id).where(User.type == UserType.BOT.value).order_by(User.id)
     ):
-        credential_lock.lock_exclusive(bot_id)
+        credentials.lock_exclusive(bot_id)
     workspace = session.get(Workspace, WORKSPACE_ID, with_for_update=True)
     if workspace is None:
         workspace = Workspace(id=WORKSPACE_ID)
@@ -283,19 +283,19 @@ def _find(bot_id: str) -> User:
 def _lock(bot_id: str) -> User:
     """The bot, once its current writes are done; new ones wait for this transaction."""
     user = _find(bot_id)
-    credential_lock.lock_exclusive(user.id)
+    credentials.lock_exclusive(user.id)
     session.refresh(user)
     return user
 
 
 def _issue(user: User) -> tuple[BotToken, str]:
-    plaintext = tokens.new_bot_token()
+    plaintext = credentials.new_bot_token()
     identifier = ids.new_id()
     token = BotToken(
         id=identifier,
         bot_user_id=user.id,
-        prefix=tokens.lookup_prefix(plaintext),
-        token_hash=tokens.hashed(plaintext),
+        prefix=credentials.lookup_prefix(plaintext),
+        token_hash=credentials.hashed(plaintext),
         is_active=True,
         issued_at=ids.created_ms(identifier),
     )

@@ -21,7 +21,7 @@ class Lock(IntEnum):
     FIRST_SETUP = 7001
     RELATIONS = 7002
     LAST_ACTIVE_HUMAN = 7003
-    # Together with a key of the user (accounts/credential_lock.py).
+    # Together with a key of the user (accounts/credentials.py).
     CREDENTIALS = 7004
     WIKI_SLUGS = 7005
     OUTBOX = 7006

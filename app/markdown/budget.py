@@ -5,28 +5,23 @@ A thread cannot be stopped from outside, so the steps of rendering check the tim
 
 import time
 from contextvars import ContextVar
+from typing import Any
+
+from flask import has_request_context
+
+from app.http.current import current_request
 
 TEXT_SECONDS = 0.3
 REQUEST_SECONDS = 1.0
 
-# Seconds spent on texts of the current request; None outside of requests, where only the limit of
-# each text applies.
-_spent: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+# Where the WSGI environment keeps the seconds spent on texts of the request.
+_SPENT = "docket.rendering_seconds"
 # The deadline of the current text, in processor time of this thread.
 _ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)
 
 
 class TooSlow(Exception):
     """A text takes too long to render."""
-
-
-def begin_request() -> None:
-    """Start to count the time of this request."""
-    _spent.set([0.0])
-
-
-def end_request() -> None:
-    _spent.set(None)
 
 
 class RenderBudget:
@@ -36,8 +31,8 @@ class RenderBudget:
     is_its_own = False
 
     def __enter__(self) -> "RenderBudget":
-        spent = _spent.get()
-        left = REQUEST_SECONDS - spent[0] if spent is not None else TEXT_SECONDS
+        environ = _environ()
+        left = REQUEST_SECONDS - environ.get(_SPENT, 0.0)
         if left <= 0:
             raise TooSlow
         self.is_its_own = left >= TEXT_SECONDS
@@ -47,9 +42,8 @@ class RenderBudget:
 
     def __exit__(self, *_: object) -> None:
         _ends_at.reset(self._token)
-        spent = _spent.get()
-        if spent is not None:
-            spent[0] += time.thread_time() - self._began
+        environ = _environ()
+        environ[_SPENT] = environ.get(_SPENT, 0.0) + time.thread_time() - self._began
 
 
 def check() -> None:
@@ -57,3 +51,8 @@ def check() -> None:
     ends_at = _ends_at.get()
     if ends_at is not None and time.thread_time() > ends_at:
         raise TooSlow
+
+
+def _environ() -> dict[str, Any]:
+    """The WSGI environment; empty outside of requests, where only each text has a limit."""
+    return current_request().environ if has_request_context() else {}

@@ -17,7 +17,6 @@ from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unau
 from app.database.session import reading, run_write
 from app.http.current import PUBLIC_BYTES, current_g, current_request
 from app.http.flask_app import add_missing
-from app.markdown import budget
 from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")
@@ -76,8 +75,6 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         request, state = current_request(), current_g()
         if request.blueprint not in pages:
             return None
-        # Only pages render Markdown.
-        budget.begin_request()
         state.operation_id = request.endpoint
         view = app.view_functions[request.endpoint or ""]
         is_public = getattr(view, "is_public", False)
@@ -98,8 +95,6 @@ def install(app: Flask, who: Who, pages: Set[str]) -> None:
         if not state.actor.is_human and not is_public:
             raise Unauthenticated
         return None
-
-    app.teardown_request(lambda _error: budget.end_request())
 
     @app.after_request
     def headers(response: Response) -> Response:

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from app.accounts import failure_windows, tokens
+from app.accounts import credentials, failure_windows
 from app.core import lanes
 from app.core.clock import MINUTE_MS, now_ms
 from app.database.session import run_write
@@ -76,7 +76,7 @@ def test_a_window_that_nobody_told_of_is_told_of_by_the_next_failure(app, client
 
 
 def test_addresses_and_prefixes_have_windows_of_their_own(app, client):
-    token = tokens.new_bot_token()
+    token = credentials.new_bot_token()
     for _ in range(2):
         fail(client)
         fail(client, token)
@@ -87,13 +87,13 @@ def test_addresses_and_prefixes_have_windows_of_their_own(app, client):
     assert len(written(app)) == 4
     assert {payload["token_prefix"] for payload in written(app)} == {
         None,
-        tokens.lookup_prefix(token),
+        credentials.lookup_prefix(token),
     }
 
 
 def test_however_many_prefixes_are_tried_few_rows_are_written(app, client, monkeypatch):
     for _ in range(50):
-        fail(client, tokens.new_bot_token())
+        fail(client, credentials.new_bot_token())
     assert len(written(app)) == failure_windows.MOST_PREFIXES + 1
     a_minute_later(app, monkeypatch)
     assert written(app)[-1]["count"] == 50 - failure_windows.MOST_PREFIXES - 1

@@ -1,7 +1,7 @@
 import pytest
 from sqlalchemy import update
 
-from app.accounts import identity, tokens
+from app.accounts import credentials, identity
 from app.accounts import last_used as traces
 from app.accounts.models import BotToken
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
@@ -33,7 +33,7 @@ def revoke(admin, bot):
 
 def test_two_tokens_with_one_prefix_are_told_apart(app, admin, monkeypatch):
     made = iter(["app_" + "a" * 8 + letter * 24 for letter in "bc"])
-    monkeypatch.setattr(tokens, "new_bot_token", lambda: next(made))
+    monkeypatch.setattr(credentials, "new_bot_token", lambda: next(made))
     (first, one), (second, two) = new_bot(admin, "bot-1"), new_bot(admin, "bot-2")
     assert me_by_key(app, one).json["id"] == first["id"]
     assert me_by_key(app, two).json["id"] == second["id"]

@@ -5,7 +5,7 @@ import pytest
 from flask import request
 from sqlalchemy import select
 
-from app.accounts import identity, tokens
+from app.accounts import credentials, identity
 from app.accounts.models import BotToken
 from app.database.session import reading, session, transaction
 from tests.accounts.helpers import (
@@ -39,7 +39,7 @@ def revoke(admin, bot):
 
 
 def test_token_has_the_specified_form():
-    made = {tokens.new_bot_token() for _ in range(200)}
+    made = {credentials.new_bot_token() for _ in range(200)}
     assert len(made) == 200
     assert all(re.fullmatch("app_[a-z2-7]{32}", token) for token in made)
 
@@ -49,7 +49,7 @@ def test_token_has_the_specified_form():
              "app_" + "1" * 32, "app_" + "a" * 32 + "\n", "xapp_" + "a" * 32]
 )  # fmt: skip
 def test_malformed_token_has_no_prefix(text):
-    assert tokens.lookup_prefix(text) is None
+    assert credentials.lookup_prefix(text) is None
 
 
 def test_rotate_issues_a_new_token_and_the_old_is_dead_at_once(app, admin):

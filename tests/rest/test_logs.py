@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.accounts import tokens
+from app.accounts import credentials
 from app.core import logs
 from app.core.context import on_behalf_of
 from app.core.logs import JsonFormatter, Lines
@@ -34,7 +34,7 @@ def _lines():
 def speak_of_secrets(cast):
     """Use every kind of secret, rightly and wrongly; gives all of them."""
     made = ok(cast.ada.post("/bots", {"username": "bot-canary-1", "mode": "write"}), 201)
-    token, dead = made["plaintext_token"], tokens.new_bot_token()
+    token, dead = made["plaintext_token"], credentials.new_bot_token()
     key = {"X-API-Key": token}
     ok(cast.nobody.get("/auth/me", headers=key))
     ok(cast.nobody.get("/auth/me", headers={"X-API-Key": dead}), 401)
@@ -98,7 +98,7 @@ def test_no_event_holds_a_secret(app, cast):
 
 
 def test_an_mcp_address_is_known_by_no_token(client):
-    response = client.get(f"/mcp/bot/{tokens.new_bot_token()}/more")
+    response = client.get(f"/mcp/bot/{credentials.new_bot_token()}/more")
     assert response.get_json()["error"]["details"]["id"] == "/mcp/bot/<redacted>/more"
 
 

@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app.accounts import tokens
+from app.accounts import credentials
 from app.accounts.models import BotMode, BotToken, User, UserSession, UserType
 from app.core import ids
 from app.core.actor import Actor, ActorKind
@@ -73,7 +73,7 @@ class Cast:
 
 
 def _human(username: str) -> tuple[str, str]:
-    identifier, token = ids.new_id(), tokens.new_secret()
+    identifier, token = ids.new_id(), credentials.new_secret()
     moment = now_ms()
     session.add(
         User(
@@ -91,7 +91,7 @@ def _human(username: str) -> tuple[str, str]:
         UserSession(
             id=ids.new_id(),
             user_id=identifier,
-            token_hash=tokens.hashed(token),
+            token_hash=credentials.hashed(token),
             user_agent="test",
             created_at=moment,
             last_seen_at=moment,
@@ -102,7 +102,7 @@ def _human(username: str) -> tuple[str, str]:
 
 
 def _bot(username: str, mode: BotMode, project_ids: list[str], creator: str) -> tuple[str, str]:
-    identifier, token = ids.new_id(), tokens.new_bot_token()
+    identifier, token = ids.new_id(), credentials.new_bot_token()
     moment = now_ms()
     session.add(
         User(
@@ -125,8 +125,8 @@ def _bot(username: str, mode: BotMode, project_ids: list[str], creator: str) -> 
         BotToken(
             id=ids.new_id(),
             bot_user_id=identifier,
-            prefix=tokens.lookup_prefix(token),
-            token_hash=tokens.hashed(token),
+            prefix=credentials.lookup_prefix(token),
+            token_hash=credentials.hashed(token),
             is_active=True,
             issued_at=moment,
             last_used_at=moment,
