@@ -102,6 +102,15 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str | None 
     return label
 
 
+def named(actor: Actor, project_id: str, name: str) -> Label:
+    """The label of this name, created if there is none; raises InvalidField."""
+    key = text.same_name(text.line(name, "name"))
+    found = session.scalars(
+        select(Label).where(Label.project_id == project_id, Label.name_key == key)
+    ).first()
+    return found or create_label(actor, project_id, name=name)
+
+
 @operation(Access.HUMAN)
 def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any) -> Label:
     """Rename or recolor a label; raises InvalidField, and Conflict ``duplicate_key``."""

@@ -1,18 +1,12 @@
-// Serves [data-editor], [data-fact], [data-return], [data-options] with [data-option], and [data-narrow].
-// Writing: editors that open in place, lists of options.
+// Serves [data-editor], [data-fact] with [data-saves], and [data-return].
+// Writing: editors that open in place.
 
-import { speak, step } from "./page.js";
+import { speak } from "./page.js";
 
-const OPTION = "button[data-option], [data-option] input";
 // Where writing begins in an editor: the first of these that it has.
-const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", OPTION];
+const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", "button[data-option], [data-option] input"];
 
 export function watchEditing() {
-  watchEditors();
-  watchOptions();
-}
-
-function watchEditors() {
   document.addEventListener("keydown", (event) => {
     const cancel = event.key === "Escape" && event.target.closest?.("form")?.querySelector("[data-cancel]");
     if (!cancel) return;
@@ -32,7 +26,7 @@ function watchEditors() {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
       // What is suggested takes the place of what was there.
-      if (start?.list) start.select();
+      if (start?.closest("[data-picker]")) start.select?.();
     } else if (place.matches("[data-fact]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
@@ -46,24 +40,7 @@ function saved(place) {
   const mark = document.createElement("span");
   mark.className = "saved-mark";
   mark.textContent = "Saved";
-  place.append(mark);
+  (place.querySelector("[data-saves]") ?? place).append(mark);
   speak("Saved");
   setTimeout(() => mark.remove(), 2000);
-}
-
-function watchOptions() {
-  document.addEventListener("keydown", (event) => {
-    const form = event.target.closest?.("form[data-editor]");
-    if (!form || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
-    if (!event.target.closest("[data-options]") && !event.target.matches("[data-narrow]")) return;
-    event.preventDefault();
-    step([...form.querySelectorAll(OPTION)], event.key === "ArrowDown" ? 1 : -1);
-  });
-  document.addEventListener("input", (event) => {
-    if (!event.target.matches("[data-narrow]")) return;
-    const wanted = event.target.value.trim().toLowerCase();
-    for (const one of event.target.form.querySelectorAll("[data-option]")) {
-      one.hidden = !one.textContent.toLowerCase().includes(wanted);
-    }
-  });
 }

@@ -22,10 +22,13 @@ const HERE = {
   h: "history",
   n: "note",
   m: "state",
+  s: "state",
   a: "assignee",
   i: "me",
   p: "priority",
   l: "labels",
+  d: "due_date",
+  P: "parent",
   w: "watch",
   u: "up",
   c: "new",
@@ -34,7 +37,7 @@ const HERE = {
 /** Whether a key press is typing, or meant for something else than us. */
 export function isTaken(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
-  return Boolean(event.target.closest?.("input, textarea, select, [contenteditable], dialog[open]"));
+  return Boolean(event.target.closest?.("input, textarea, select, [contenteditable], dialog[open], [data-picker]"));
 }
 
 export function singleKeys() {

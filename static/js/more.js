@@ -4,7 +4,9 @@
 import { watchDrafts } from "./drafts.js";
 import { watchEditing } from "./editing.js";
 import { watchForms } from "./forms.js";
+import { watchPicking } from "./picking.js";
 
 watchEditing();
+watchPicking();
 watchDrafts();
 watchForms();

@@ -54,6 +54,6 @@ function tell(editor, fresh) {
   take.textContent = "Use theirs";
   take.addEventListener("click", () => editor.querySelector("[data-cancel]").click());
   note.append(take);
-  editor.prepend(note);
+  (editor.querySelector("[data-picker]") ?? editor).prepend(note);
   speak(text);
 }

@@ -94,6 +94,7 @@ OPENED = (
     ("/tickets/DEMO-2", "#edit-assignee"),
     ("/tickets/DEMO-2", "#edit-labels"),
     ("/tickets/DEMO-2", "#edit-due_date"),
+    ("/tickets/DEMO-2", "#edit-parent"),
     ("/tickets/DEMO-2", "#relations summary"),
     ("/tickets/DEMO-2", "#watchers summary"),
     ("/tickets/DEMO-2", "a[data-dialog] >> nth=0"),

@@ -155,6 +155,9 @@ def test_the_keys_of_a_ticket(wide, seeded):
     for key, opens in (
         ("e", "#fact-title"),
         ("m", "#fact-state"),
+        ("s", "#fact-state"),
+        ("d", "#fact-due_date"),
+        ("Shift+P", "#fact-parent"),
         ("a", "#fact-assignee"),
         ("l", "#fact-labels"),
         ("p", "#fact-priority"),

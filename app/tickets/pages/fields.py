@@ -14,7 +14,7 @@ from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.core.text import unified
 from app.database.session import reading
-from app.projects import states
+from app.projects import labels, states
 from app.rest.fields import load
 from app.text.diff import Diff, compare
 from app.text.merge3 import Merged, merge
@@ -34,6 +34,8 @@ from app.web.render import go, html, is_htmx
 
 # Most suggestions for a parent.
 PARENTS = 100
+# Suggestions for a due date.
+DAYS = ("today", "tomorrow", "friday", "next week", "in 2 weeks", "end of month")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _options(subject: TicketPageData, name: str) -> list[Any]:
     if name == "parent":
         is_story = subject.ticket["type"] == TicketType.STORY
         kind = TicketType.EPIC if is_story else TicketType.STORY
-        return listing.list_tickets(
+        found = listing.list_tickets(
             actor(),
             limit=PARENTS,
             cursor=None,
@@ -83,12 +85,27 @@ def _options(subject: TicketPageData, name: str) -> list[Any]:
             project_id=project_id,
             ticket_type=kind.value,
         ).data
+        return _parents(subject.ticket["parent"], found)
     if name in ("assignee", "reporter"):
         users = [
             {"value": row.id, "user": row._asdict()} for row in assignable(all_users(), project_id)
         ]
         return users if name == "reporter" else [{"value": "", "user": None}, *users]
     return []
+
+
+def _parents(current: dict[str, Any] | None, found: list[Any]) -> list[Any]:
+    """The current parent, then open tickets, then done ones."""
+    others = [one for one in found if not current or one["id"] != current["id"]]
+    others.sort(key=lambda one: bool(one["state"] and one["state"]["category"] == "done"))
+    return [current, *others] if current else others
+
+
+def _days() -> list[tuple[str, str]]:
+    """(words, date) of the suggestions for a due date; no date removes it."""
+    today = due_dates.today()
+    days = [(words.capitalize(), str(due_dates.day_meant(words, today))) for words in DAYS]
+    return [*days, ("No due date", "")]
 
 
 def _editor(
@@ -104,6 +121,7 @@ def _editor(
         name=name,
         facts=FACTS,
         options=options,
+        days=_days(),
         value=current,
         seen=current,
         chosen=form.values("value", current.split(",")),
@@ -132,6 +150,9 @@ def save_field(reference: str, name: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
     if form.value("take") == "mine":
         form.raw["value"] = form.value("mine")
+    if "pick" in form.raw:
+        # A suggestion, instead of what was typed.
+        form.raw["value"] = form.value("pick")
     overtaken: list[TicketPageData] = []
 
     def work(present: Actor) -> None:
@@ -142,7 +163,11 @@ def save_field(reference: str, name: str) -> Response:
         current = value_of(subject.ticket, name)
         expected = (_as_sent(form.value("seen", current)), _as_sent(form.value("value")))
         if name == "labels":
-            form.data["label_ids"] = _merged_labels(form, current)
+            label_ids = _merged_labels(form, current)
+            created = next(filter(str.strip, form.values("create")), "")
+            if created:
+                label_ids.append(labels.named(present, subject.project["id"], created).id)
+            form.data["label_ids"] = label_ids
         elif _as_sent(current) not in expected:
             overtaken.append(subject)
             return
@@ -208,7 +233,8 @@ def _new_value(subject: TicketPageData, name: str) -> str:
 
 def _submit_field(form: Form, work: Callable[[Actor], None]) -> None:
     """Run ``work``, and move messages about any field of the API to the one field of the form."""
-    names = frozenset(field.name for field in FIELDS)
+    # Of labels, also the name of a new one.
+    names = frozenset(field.name for field in FIELDS) | {"name"}
     form.shown |= names
     submit(form, work)
     for name in names & form.errors.keys():

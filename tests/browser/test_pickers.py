@@ -1,0 +1,143 @@
+"""Choosing the fields of a ticket: popovers by mouse, by keys and on a phone."""
+
+import pytest
+from playwright.sync_api import expect
+
+PICKERS = {
+    "s": "state",
+    "a": "assignee",
+    "p": "priority",
+    "l": "labels",
+    "d": "due_date",
+    "Shift+P": "parent",
+}
+
+
+@pytest.fixture
+def ticket(wide, seeded):
+    reference = seeded.ticket("To be picked for")
+    wide.go(f"/tickets/{reference}")
+    return wide
+
+
+def places(page) -> list[float]:
+    """Where every field and the description stand."""
+    return page.evaluate(
+        "[...document.querySelectorAll('.fact, .fact-value, .ticket-main')]"
+        ".flatMap(one => { const box = one.getBoundingClientRect();"
+        " return [box.x, box.y] })"
+    )
+
+
+def test_each_key_opens_a_popover_that_moves_nothing_and_gives_the_focus_back(ticket):
+    before = places(ticket.page)
+    for key, name in PICKERS.items():
+        ticket.press(key)
+        expect(ticket.page.locator(f"#fact-{name} .picker :focus")).to_have_count(1)
+        assert places(ticket.page) == before, name
+        ticket.press("Escape")
+        expect(ticket.page.locator(".picker")).to_have_count(0)
+        expect(ticket.page.locator(f"#edit-{name}")).to_be_focused()
+    assert places(ticket.page) == before
+
+
+def test_typing_narrows_the_options_and_enter_takes_the_first(ticket):
+    ticket.press("s")
+    expect(ticket.page.locator(".picker .option[data-start]")).to_be_focused()
+    ticket.page.keyboard.type("rev")
+    expect(ticket.page.locator("#narrow")).to_have_value("rev")
+    expect(ticket.page.locator(".picker .option:visible")).to_have_text(["In review"])
+    ticket.press("Enter")
+    expect(ticket.page.locator("#edit-state")).to_contain_text("In review")
+    expect(ticket.page.locator("#edit-state")).to_be_focused()
+
+
+def test_saved_stands_in_the_place_of_the_name(ticket):
+    before = places(ticket.page)
+    ticket.press("p")
+    expect(ticket.page.locator(".picker :focus")).to_have_count(1)
+    ticket.press("ArrowDown", "Enter")
+    expect(ticket.page.locator("#fact-priority .fact-name > .saved-mark")).to_have_text("Saved")
+    assert places(ticket.page)[:12] == before[:12]
+    expect(ticket.page.locator(".saved-mark")).to_have_count(0)
+
+
+def test_several_labels_and_a_new_one_at_once(ticket):
+    ticket.press("l")
+    expect(ticket.page.locator(".picker :focus")).to_have_count(1)
+    ticket.press("Space")
+    ticket.page.keyboard.type("Made here")
+    create = ticket.page.locator("[data-create]")
+    expect(create).to_have_text('Create label "Made here"')
+    expect(ticket.page.locator(".picker .option[data-option]:visible")).to_have_count(0)
+    ticket.press("Enter")
+    expect(ticket.page.locator("#edit-labels .label")).to_have_count(2)
+    expect(ticket.page.locator("#edit-labels")).to_contain_text("Made here")
+    ticket.press("l")
+    expect(ticket.page.locator(".picker :focus")).to_have_count(1)
+    ticket.page.keyboard.type("made here")
+    expect(create).to_be_hidden()
+    ticket.press("Enter")
+    expect(ticket.page.locator("#narrow")).to_have_value("")
+    ticket.press("Enter")
+    expect(ticket.page.locator("#edit-labels .label")).to_have_count(1)
+
+
+def test_a_click_elsewhere_saves_chosen_labels_and_leaves_the_others(ticket):
+    ticket.page.click("#edit-labels")
+    ticket.page.check("#fact-labels [type=checkbox] >> nth=0")
+    ticket.page.click("h1")
+    expect(ticket.page.locator("#edit-labels .label")).to_have_count(1)
+    ticket.page.click("#edit-state")
+    expect(ticket.page.locator(".picker")).to_have_count(1)
+    ticket.page.click("#edit-state")
+    expect(ticket.page.locator(".picker")).to_have_count(0)
+
+
+@pytest.mark.parametrize("typed", ["tomorrow", "fri", "in 2 weeks"])
+def test_a_due_date_in_words(ticket, typed):
+    ticket.press("d")
+    expect(ticket.page.locator("#value")).to_be_focused()
+    ticket.page.keyboard.type(typed)
+    expect(ticket.page.locator("#value-hint")).not_to_have_text("Empty for none")
+    day = ticket.page.inner_text("#value-hint").split(", ")[1].rsplit(" ", 2)[0]
+    ticket.press("Enter")
+    expect(ticket.page.locator("#edit-due_date")).to_contain_text(f"{day} ")
+
+
+def test_a_suggested_due_date_is_one_click_and_so_is_none(ticket):
+    ticket.page.click("#edit-due_date")
+    ticket.page.click(".picker .option:has-text('In 2 weeks')")
+    expect(ticket.page.locator("#edit-due_date")).not_to_contain_text("None")
+    ticket.page.click("#edit-due_date")
+    ticket.page.click(".picker .option:has-text('No due date')")
+    expect(ticket.page.locator("#edit-due_date")).to_contain_text("None")
+
+
+def test_a_parent_is_found_by_its_title_and_taken_away(ticket):
+    ticket.press("Shift+P")
+    expect(ticket.page.locator(".picker :focus")).to_have_count(1)
+    ticket.page.keyboard.type("epic above")
+    ticket.press("Enter")
+    expect(ticket.page.locator("#edit-parent")).to_contain_text("The epic above")
+    ticket.press("Shift+P")
+    expect(ticket.page.locator(".picker [data-start]")).to_be_focused()
+    ticket.page.click(".picker .option:has-text('No parent')")
+    expect(ticket.page.locator("#edit-parent")).to_contain_text("None")
+
+
+@pytest.mark.parametrize("name", PICKERS.values())
+def test_on_a_phone_a_picker_is_a_sheet_at_the_bottom(phone, seeded, name):
+    reference = seeded.ticket("Picked for on a phone")
+    phone.go(f"/tickets/{reference}")
+    before = places(phone.page)
+    phone.page.tap(f"#edit-{name}")
+    picker = phone.page.locator(".picker")
+    expect(picker).to_be_visible()
+    box = picker.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, 390, 844)
+    assert places(phone.page) == before
+    assert phone.overflow() == 0
+    phone.page.tap("h1")
+    expect(picker).to_have_count(0)
