@@ -12,10 +12,10 @@ pytestmark = pytest.mark.slow
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 
 
-@pytest.fixture
-def server(tmp_path):
-    """A server on a database of its own, and the address of its first bot."""
-    with serving(tmp_path / "instance") as served:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server, and the address of its first bot."""
+    with serving(tmp_path_factory.mktemp("sdk") / "instance") as served:
         bot = first_bot(served)
         yield f"{served.url}/mcp/bot/{bot.token}/mcp"
 

@@ -153,10 +153,10 @@ def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):
             env=environment(tmp_path, 8000, **settings),
             stderr=subprocess.PIPE,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     output = b"".join(process.communicate(timeout=60)[1] for process in started)
-    assert [process.returncode for process in started] == [0, 0, 0], output.decode()
+    assert [process.returncode for process in started] == [0, 0], output.decode()
     # All of it by one of them, which says so once.
     assert output.count(b'"message":"schema upgraded"') == 1
     count = len(list(Path(ROOT).glob("migrations/versions/[0-9]*.py")))

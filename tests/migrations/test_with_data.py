@@ -1,4 +1,4 @@
-"""From every revision that ever landed, with data in it: nothing is lost, and the API reads it.
+"""From the newest revisions and some older ones, with data in it: nothing is lost, and the API reads it.
 
 One of everything is made by today's verbs; what of it fits an old schema is put there by plain SQL.
 """
@@ -20,12 +20,15 @@ from tests.migrations.test_migrations import config
 from tests.support.databases import settings_for
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT
+from tests.support.sizes import every
 from tests.support.story import walk
 
 pytestmark = pytest.mark.slow
 
 VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
+# A revision that landed is never edited: an old one can only be broken by the newest.
+STARTS = [*every(4, REVISIONS[:-6]), *REVISIONS[-6:]]
 # What each revision can have data of, as ada reads it.
 READ_FROM = {
     "0002": ("/projects", "/tickets", "/tickets/FENCED-1/comments", "/tickets/FENCED-1/watchers"),
@@ -91,12 +94,12 @@ def _fresh(database, tmp_path, request):
         cluster.drop_database(name)
 
 
-def test_data_of_every_revision_comes_through(app, fresh, tmp_path):
+def test_data_of_older_revisions_comes_through(app, fresh, tmp_path):
     ada = build(app).callers["ada"]
     with app.app_context():
         rows = everything(db.engine)
     expected = {path: walk(ada, path, 200) for found in READ_FROM.values() for path in found}
-    for revision in REVISIONS:
+    for revision in STARTS:
         upgraded = create_app(settings_for(fresh(), tmp_path))
         with upgraded.app_context():
             command.upgrade(config(upgraded), revision)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from app.database.session import is_postgresql
+from tests.support.sizes import IS_LONG
 from tests.support.story import make_ticket, ok
 
 pytestmark = pytest.mark.slow
@@ -151,17 +152,19 @@ PLAIN, FRAGMENT = {"Accept": "text/html"}, {"Accept": "text/html", "HX-Request":
 
 
 def test_garbage_is_never_a_500(app, cast):
-    """Asked for as a page on one database and as a fragment on the other, in turn."""
+    """Pages and fragments in turn. SQLite takes more than PostgreSQL, and meets a part in turn."""
     make_ticket(cast.ada, cast.open_project)
     with app.app_context():
-        ways = itertools.cycle([FRAGMENT, PLAIN] if is_postgresql() else [PLAIN, FRAGMENT])
+        step = 1 if IS_LONG or is_postgresql() else 3
+    parts = itertools.cycle(GARBAGE[first::step] for first in range(step))
+    ways = itertools.cycle([FRAGMENT, PLAIN])
     failed, turns = [], itertools.cycle(GARBAGE)
     for method, path in addresses(app):
         if method == "POST" and any(word in path for word in FINAL):
             continue
         place = "query_string" if method == "GET" else "data"
         # What is not there takes the garbage in turn.
-        values = [next(turns)] if "x" in path.split("/") or "%00" in path else GARBAGE
+        values = [next(turns)] if "x" in path.split("/") or "%00" in path else next(parts)
         for value, headers in zip(values, ways, strict=False):
             sent = {place: dict.fromkeys(NAMES, value), "headers": headers}
             answer = cast.ada.client.open(path, method=method, **sent)
