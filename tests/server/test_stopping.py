@@ -44,6 +44,7 @@ def in_flight(served, answers):
 
 
 def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
+    (tmp_path / "instance").mkdir()
     with serving(tmp_path / "instance") as served:
         assert f"Docket is ready. Set it up at {served.url}/setup\n" in served.output()
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
@@ -54,6 +55,7 @@ def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
 
 def test_what_is_stored_is_for_its_owner_alone_and_one_file_at_rest(tmp_path):
     instance = tmp_path / "instance"
+    instance.mkdir()
     with serving(instance) as served:
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
         modes = {path.name: path.stat().st_mode & 0o077 for path in instance.iterdir()}

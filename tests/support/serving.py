@@ -17,6 +17,8 @@ from typing import Any
 import orjson
 import psutil
 
+from tests.support.instances import prepare
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY = re.compile(r"^\S.* is ready\b.*$", re.MULTILINE)
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
@@ -112,8 +114,12 @@ def start(
     command: tuple[str, ...] = COMMAND,
     **settings: Any,
 ) -> Served:
-    """Start a server on its own instance directory, and wait until it says that it is ready."""
-    instance.mkdir(parents=True, exist_ok=True)
+    """Start a server on its own instance directory, and wait until it says that it is ready.
+
+    A directory that exists is used as it is: an empty one for a first start from nothing.
+    """
+    if not instance.exists():
+        prepare(instance, with_database="DATABASE_URL" not in settings)
     port = port or unused_port()
     log = instance.with_name(f"{instance.name}-{port}.log")
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

@@ -1,0 +1,37 @@
+"""Instances that need neither migrations nor compiled templates: copies of one made before."""
+
+import atexit
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from app import create_app
+from app.database import schema
+from app.database.session import db
+from app.web.render import warm
+from tests.support.databases import settings_for
+
+
+def prepare(instance: Path, *, with_database: bool) -> None:
+    """Make the directory of a server as its first start leaves it, before anyone set it up."""
+    instance.mkdir(parents=True)
+    made = _made()
+    shutil.copytree(made / "templates", instance / "templates")
+    if with_database:
+        shutil.copy(made / "docket.db", instance)
+
+
+@cache
+def _made() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="docket-test-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    database = directory / "docket.db"
+    app = create_app(settings_for(f"sqlite:///{database}", directory))
+    warm(app)
+    with app.app_context():
+        schema.upgrade()
+        db.session.remove()
+        db.engine.dispose()
+    database.chmod(0o600)
+    return directory
