@@ -1,4 +1,4 @@
-"""From the newest revisions and some older ones, with data in it: nothing is lost, and the API reads it.
+"""From new revisions and some older ones, with data in it: nothing is lost, and the API reads it.
 
 One of everything is made by today's verbs; what of it fits an old schema is put there by plain SQL.
 """
