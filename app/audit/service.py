@@ -1,7 +1,9 @@
 """Recording events, in the transaction of the change or, for refusals, in one of their own."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -54,6 +56,20 @@ class Recorded:
 # Compiled once: every write runs it, and compiling costs more than running.
 _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 
+_collected: ContextVar[list[Recorded] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[Recorded]]:
+    """Collect the events that are recorded meanwhile."""
+    collected: list[Recorded] = []
+    token = _collected.set(collected)
+    try:
+        yield collected
+    finally:
+        _collected.reset(token)
+
+
 Listener = Callable[[Recorded], None]
 _listeners: list[Listener] = []
 
@@ -94,8 +110,12 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         tool_invocation_log_id=target.tool_invocation_log_id,
         created_at=ids.created_ms(event_id),
     )
+    recorded = Recorded(event_id, event_type, target)
     for listener in _listeners:
-        listener(Recorded(event_id, event_type, target))
+        listener(recorded)
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(recorded)
     return event_id
 
 

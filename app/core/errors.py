@@ -65,6 +65,8 @@ FORBIDDEN_MESSAGES = {
     "cross_site_request": "The request came from another site.",
     "missing_requested_by": "Send the header X-Requested-By: web.",
     "not_author": "Only the author can change this comment.",
+    "not_own_change": "A bot can only undo its own changes.",
+    "not_own_deletion": "A bot can only restore what it deleted. A person can restore this.",
     "setup_code_required": "Send the setup code that the server printed when it started.",
 }
 

@@ -30,6 +30,7 @@ _FIND = {
     "comment": "list_comments shows a ticket's comments.",
     "sticky_note": "list_sticky_notes shows a project's notes.",
     "relation": "get_ticket shows a ticket's relations.",
+    "audit_event": "An event's id is in the answer of the change, as event_ids.",
     "watcher": "get_ticket shows who watches a ticket.",
 }
 # The fields that a list leaves out unless they are requested.

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from app.audit.service import Target, or_orphaned, record_refusal, record_separately
+from app.audit.service import Target, collecting, or_orphaned, record_refusal, record_separately
 from app.core import text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
@@ -292,7 +292,7 @@ class Invocation:
         key = arguments.pop(IDEMPOTENCY_KEY.name, None)
         call = ToolCall(actor, arguments)
         if key is None:
-            return _with_echo(tool.view(call), echo)
+            return _with_echo(_answer(tool, call), echo)
         claimed = idempotency.claim(
             actor.id,
             idempotency.check_key(key),
@@ -303,9 +303,19 @@ class Invocation:
             idempotency.judge_replay(lambda: tool.view(call))
             replayed: dict[str, Any] = orjson.loads(claimed.body)
             return replayed
-        content = _with_echo(tool.view(call), echo)
+        content = _with_echo(_answer(tool, call), echo)
         idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(content), {}))
         return content
+
+
+def _answer(tool: Tool, call: ToolCall) -> dict[str, Any]:
+    """What the tool answers, with the ids of the events that ``undo`` takes."""
+    if not tool.events_of:
+        return tool.view(call)
+    with collecting() as events:
+        content = tool.view(call)
+    event_ids = [event.id for event in events if event.event_type.startswith(f"{tool.events_of}.")]
+    return {**content, "event_ids": event_ids} if event_ids else content
 
 
 def _with_echo(content: dict[str, Any], echo: str | None) -> dict[str, Any]:

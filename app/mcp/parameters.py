@@ -190,7 +190,7 @@ def load(
     for name in arguments.pop(CLEAR_FIELDS, None) or ():
         arguments[name] = None
     problems += [
-        _problem(name, "This argument is required.", "missing")
+        _missing(name)
         for name, parameter in known.items()
         if parameter.required and name not in arguments and not _was_sent(parameter, sent)
     ]
@@ -208,6 +208,15 @@ def _was_sent(parameter: Parameter, sent: Mapping[str, Any]) -> bool:
 
 def _problem(name: str, text: str, kind: str) -> Details:
     return {"loc": ["arguments", name], "msg": text, "type": kind}
+
+
+def _missing(name: str) -> Details:
+    return _problem(name, "This argument is required.", "missing")
+
+
+def raise_missing(name: str) -> None:
+    """Raise RequestInvalid for an argument that only some calls can do without."""
+    raise RequestInvalid([_missing(name)])
 
 
 def _unknown(name: str, known: Mapping[str, Parameter], elsewhere: Mapping[str, str]) -> Details:

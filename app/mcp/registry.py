@@ -71,6 +71,8 @@ class Tool:
     hints: Hints = READS
     # Arguments that an agent may expect here, and the tool that takes them.
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    # The first word of the types of events that ``undo`` takes: the answer names those it caused.
+    events_of: str = ""
 
     @property
     def writes(self) -> bool:

@@ -50,7 +50,7 @@ def visible(actor: Actor, reference: str, *, include_deleted: bool = False) -> T
     return ticket
 
 
-def writable(actor: Actor, reference: str | Ticket) -> Ticket:
+def writable(actor: Actor, reference: str | Ticket, *, include_deleted: bool = False) -> Ticket:
     """The ticket, locked, for a change of it or its comments, relations and watchers.
 
     A ``Ticket`` that the same unit of work has already locked is not read again. Raises NotFound,
@@ -64,7 +64,7 @@ def writable(actor: Actor, reference: str | Ticket) -> Ticket:
             raise NotFound("ticket", reference)
         ticket = found
     projects.writable(actor, ticket.project_id)
-    if ticket.is_deleted:
+    if ticket.is_deleted and not include_deleted:
         raise Gone("ticket", reference)
     return ticket
 
@@ -90,7 +90,9 @@ def visible_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
     return comment, ticket
 
 
-def writable_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
+def writable_comment(
+    actor: Actor, comment_id: str, *, include_deleted: bool = False
+) -> tuple[Comment, Ticket]:
     """The comment and its ticket, both locked; raises NotFound, OutsideAllowlist or Gone."""
     canonical = as_uuid(comment_id)
     comment = None
@@ -100,7 +102,7 @@ def writable_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
     if comment is None:
         raise NotFound("comment", comment_id)
     ticket = writable(actor, comment.ticket_id)
-    if comment.is_deleted:
+    if comment.is_deleted and not include_deleted:
         raise Gone("comment", comment_id)
     return comment, ticket
 

@@ -3,16 +3,17 @@
 from typing import Any, Literal
 
 from app.accounts import user_refs
+from app.audit import deletions
 from app.audit.service import record
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.errors import Conflict, Forbidden, Gone, InvalidField, NotFound
+from app.core.errors import Conflict, Forbidden, InvalidField
 from app.core.etag import check_if_match
-from app.database.session import by_id, session
+from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
-from app.projects.models import Project, WorkflowState
+from app.projects.models import WorkflowState
 from app.tickets import comments, creating, loaders, rank, searching
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
@@ -20,20 +21,17 @@ from app.tickets.rank import Placement
 from app.tickets.ticket_labels import label_ids_of, replace_labels
 
 
-@operation(Access.HUMAN)
+@operation(Access.WRITE)
 def restore_ticket(actor: Actor, reference: str) -> Ticket:
     """Restore a deleted ticket with its comments, relations and number.
 
     If its state is deleted, the ticket gets the project's first state. Raises NotFound, Gone
-    for a deleted project, and Conflict if the ticket is not deleted.
+    for a deleted project, Conflict if the ticket is not deleted, and Forbidden.
     """
-    ticket = loaders.find(reference, lock=True)
-    if ticket is None:
-        raise NotFound("ticket", reference)
-    if session.get_one(Project, ticket.project_id).is_deleted:
-        raise Gone("project", ticket.project_id)
+    ticket = loaders.writable(actor, reference, include_deleted=True)
     if not ticket.is_deleted:
         raise Conflict("invariant_violation", f"{ticket.display_id} is not deleted.")
+    deletions.check_own(actor, "ticket.deleted", ticket_id=ticket.id)
     ticket.deleted_at = None
     if ticket.state_id is None or not states.keep(ticket.state_id):
         ticket.state_id = states.first_id(ticket.project_id)
@@ -51,15 +49,16 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
     return ticket
 
 
-@operation(Access.HUMAN)
+@operation(Access.WRITE)
 def restore_comment(actor: Actor, comment_id: str) -> Comment:
-    """Restore a deleted comment; raises NotFound, Gone for a deleted ticket, Conflict."""
-    comment = by_id(Comment, comment_id)
-    if comment is None:
-        raise NotFound("comment", comment_id)
-    ticket = loaders.writable(actor, comment.ticket_id)
+    """Restore a deleted comment.
+
+    Raises NotFound, Gone for a deleted ticket, Conflict if it is not deleted, and Forbidden.
+    """
+    comment, ticket = loaders.writable_comment(actor, comment_id, include_deleted=True)
     if not comment.is_deleted:
         raise Conflict("invariant_violation", "This comment is not deleted.")
+    deletions.check_own(actor, "comment.deleted", ticket_id=ticket.id, comment_id=comment.id)
     comment.deleted_at = None
     touch(comment)
     session.flush()

@@ -10,7 +10,8 @@ from app.sticky_notes.service import note_json
 from app.tickets.models import Priority, TicketType
 from app.tools import naming
 from app.tools.naming import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
-from app.tools.tickets import ticket_fields, ticket_json
+from app.tools.ticket_answers import ticket_json
+from app.tools.tickets import ticket_fields
 
 toolbox = Toolbox()
 

@@ -10,17 +10,20 @@ from app.mcp.parameters import (
     PAGE,
     body,
     choice,
+    needed,
+    raise_missing,
     text,
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
-from app.tickets import comments, relations, watchers
+from app.tickets import comments, loaders, relations, watchers
 from app.tickets.models import RelationType
 from app.tools import naming
 from app.tools.naming import COMMENT, TICKET
+from app.tools.undoing import UNDO, undo
 
 toolbox = Toolbox()
 
-TEXT = body("body", "Markdown, 1 to 65,536 characters.", required=True)
+TEXT = body("body", "Markdown, 1 to 65,536 characters.")
 USER = text("user", "Username, UUID or me. Bots name themselves alone.", alias="user_id")
 
 
@@ -116,7 +119,7 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     "Add comment",
     calls=comments.create_comment,
     hints=ADDS,
-    parameters=(TICKET, TEXT, *CREATE_ONCE),
+    parameters=(TICKET, needed(TEXT), *CREATE_ONCE),
 )
 def add_comment(call: ToolCall) -> dict[str, Any]:
     """Comment on a ticket: findings, questions, results. With a change of state, give the comment
@@ -132,10 +135,17 @@ def add_comment(call: ToolCall) -> dict[str, Any]:
     "Edit comment",
     calls=comments.update_comment,
     hints=REPLACES,
-    parameters=(COMMENT, TEXT),
+    parameters=(COMMENT, TEXT, UNDO),
+    events_of="comment",
 )
 def update_comment(call: ToolCall) -> dict[str, Any]:
     """Replace the text of a comment of your own; the old text stays in its edit_history."""
+    if call["undo"] is not None:
+        comment, _ = loaders.writable_comment(call.actor, call["comment"], include_deleted=True)
+        undone = undo(call, "comment", comment.id)
+        return {**comments.described(comment), "undone": undone}
+    if call["body"] is None:
+        raise_missing("body")
     comment = comments.update_comment(call.actor, call["comment"], body=call["body"])
     return comments.described(comment)
 
@@ -146,8 +156,9 @@ def update_comment(call: ToolCall) -> dict[str, Any]:
     calls=comments.delete_comment,
     hints=REPLACES,
     parameters=(COMMENT,),
+    events_of="comment",
 )
 def delete_comment(call: ToolCall) -> dict[str, Any]:
-    """Delete a comment of your own."""
+    """Delete a comment of your own; update_comment with undo takes it back."""
     comments.delete_comment(call.actor, call["comment"])
     return {"deleted": True, "id": call["comment"]}

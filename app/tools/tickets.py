@@ -30,8 +30,6 @@ from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.search import service as search
 from app.tickets import (
-    claiming,
-    comments,
     counting,
     creating,
     listing,
@@ -43,7 +41,6 @@ from app.tickets import (
     watchers,
 )
 from app.tickets.counting import CountBy
-from app.tickets.creating import CreatedTicket
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import label_ids_of
 from app.tools import naming, resources
@@ -58,7 +55,10 @@ from app.tools.naming import (
     TEMPLATE,
     TICKET,
 )
+from app.tools.next_ticket import ELSEWHERE, NEXT, NEXT_ONLY, claim_next, refuse_next_only
 from app.tools.texts import changed_body
+from app.tools.ticket_answers import ticket_json
+from app.tools.undoing import UNDO, undo
 
 toolbox = Toolbox()
 
@@ -66,22 +66,6 @@ TITLE = line("title", "1 to 200 characters.")
 PRIORITY = choice("priority", Priority, "Priority.")
 DUE_DATE = day("due_date", "Date such as 2026-11-20.", clearable=True)
 ALL_WATCHERS = 200
-# As ``ticket`` of update_ticket: the best ready ticket, narrowed down by the rest.
-NEXT = "next"
-NEXT_ONLY = (
-    PROJECT,
-    choice("type", (TicketType.STORY, TicketType.SUBTASK), "With next: only of this type."),
-    text("label", "With next: only with this label.", alias="label_id"),
-    replace(STATE, description="With next: the state to move it to."),
-)
-ELSEWHERE = {
-    "state": "transition_ticket",
-    "comment": "add_comment",
-    "type": "create_ticket (a type cannot change)",
-}
-# When to ask again after nothing was ready.
-RETRY_SECONDS = 60
-COMMENTS_SHOWN = 5
 
 
 @toolbox.tool(
@@ -218,8 +202,10 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         DUE_DATE,
         clear_fields("assignee", "parent", "due_date", "labels"),
         IF_MATCH,
+        UNDO,
         *NEXT_ONLY,
     ),
+    events_of="ticket",
 )
 def update_ticket(call: ToolCall) -> dict[str, Any]:
     """Change fields of a ticket; what you leave out stays. Its state changes with
@@ -228,8 +214,12 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
     """
     actor = call.actor
     if call["ticket"].lower() == NEXT:
-        return _claim_next(call)
-    _refuse_next_only(call)
+        return claim_next(call)
+    refuse_next_only(call)
+    if call["undo"] is not None:
+        ticket = loaders.writable(actor, call["ticket"], include_deleted=True)
+        undone = undo(call, "ticket", ticket.id)
+        return {**ticket_json(ticket), "undone": undone}
     ticket = loaders.writable(actor, call["ticket"])
     fields = ticket_fields(actor, ticket.project_id, call.arguments)
     fields.pop("body", None)
@@ -255,6 +245,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
         replace(ASSIGNEE, description="Hand over with the move: username, UUID, me or none."),
         EXPECTED_ASSIGNEE,
     ),
+    events_of="ticket",
 )
 def transition_ticket(call: ToolCall) -> dict[str, Any]:
     """Move a ticket to any state of its project, best with a comment that says what was done. The
@@ -279,20 +270,21 @@ def transition_ticket(call: ToolCall) -> dict[str, Any]:
     "Delete ticket",
     calls=service.delete_ticket,
     hints=REPLACES,
-    parameters=(TICKET, IF_MATCH),
+    parameters=(
+        TICKET,
+        IF_MATCH,
+        flag("restore", "Instead: restore a ticket that you deleted."),
+    ),
 )
 def delete_ticket(call: ToolCall) -> dict[str, Any]:
-    """Delete a ticket; its children stay. Only people can restore it. To finish work, use
-    transition_ticket instead.
-    """
+    """Delete a ticket; its children stay. To finish work, use transition_ticket instead."""
+    if call["restore"]:
+        if call["if_match"] is not None:
+            raise_unknown({"if_match": "restore alone"})
+        return ticket_json(service.restore_ticket(call.actor, call["ticket"]))
     ticket = loaders.writable(call.actor, call["ticket"])
     service.delete_ticket(call.actor, ticket, if_match=call["if_match"])
     return {"deleted": True, "id": ticket.id}
-
-
-def ticket_json(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
-    """The JSON that REST answers, and the etag."""
-    return {**read.ticket_by_id(ticket.id), "etag": ticket.etag}
 
 
 def ticket_fields(actor: Actor, project_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,51 +318,6 @@ def _parent(actor: Actor, reference: str | None) -> str | None:
 
 def _summary(ticket: dict[str, Any]) -> dict[str, Any]:
     return {name: ticket[name] for name in ("id", "display_id", "title", "type", "state")}
-
-
-def _refuse_next_only(call: ToolCall) -> None:
-    """Raise RequestInvalid for arguments that only go with ``next``."""
-    raise_unknown(
-        {
-            parameter.name: ELSEWHERE.get(parameter.name, "this only with ticket next")
-            for parameter in NEXT_ONLY
-            if parameter.name in call.arguments
-        }
-    )
-
-
-def _claim_next(call: ToolCall) -> dict[str, Any]:
-    actor = call.actor
-    given = {name: value for name, value in call.arguments.items() if value is not None}
-    surplus = given.keys() - {"ticket", "project", "type", "label", "priority", "assignee", "state"}
-    raise_unknown(dict.fromkeys(sorted(surplus), "another call once you have the ticket"))
-    project_id = None
-    if "project" in given:
-        project_id = naming.project(actor, given["project"], writing=True).id
-    narrowed: dict[str, Any] = {"project_id": project_id} if project_id else {}
-    narrowed |= {
-        name: given[argument]
-        for argument, name in (("type", "ticket_type"), ("priority", "priority"))
-        if argument in given
-    }
-    if "label" in given:
-        narrowed["label_id"] = naming.labels_named(actor, given["label"], project_id)
-    assignee = naming.user_id(actor, given.get("assignee", naming.ME), "assignee")
-    ticket = claiming.claim_next(actor, assignee_user_id=assignee, **narrowed)
-    if ticket is None:
-        return {
-            "ticket": None,
-            "message": "Nothing is ready. Ask again later, or look at what is blocked.",
-            "retry_after_seconds": RETRY_SECONDS,
-        }
-    if "state" in given:
-        state_id = naming.state_id(ticket.project_id, given["state"])
-        service.transition_ticket(actor, ticket, state_id=state_id)
-    return {
-        **ticket_json(ticket),
-        "comments": comments.newest(ticket.id, COMMENTS_SHOWN),
-        **resources.guide_of(ticket.project_id),
-    }
 
 
 def _labels_changed(call: ToolCall, ticket: Ticket) -> dict[str, list[str]]:

@@ -24,6 +24,7 @@ from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.tools import naming
 from app.tools.naming import APPEND, PAGE_NAME, SCOPE
 from app.tools.texts import changed_body, windowed
+from app.tools.undoing import UNDO, undo
 from app.wiki import links, loaders, service
 from app.wiki.builders import page_json
 from app.wiki.models import WikiPage, WikiRevision
@@ -55,7 +56,8 @@ def _page_id(call: ToolCall) -> str:
     if reference is not None and reference.lower() not in (GLOBAL, "global"):
         naming.project(call.actor, reference, writing=True)
     scope = _scope(call.actor, reference)
-    return loaders.visible(call.actor, call["page"], project_id=scope).id
+    is_undo = call["undo"] is not None
+    return loaders.visible(call.actor, call["page"], project_id=scope, include_deleted=is_undo).id
 
 
 @toolbox.tool(
@@ -157,12 +159,19 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
         EDITS,
         text("summary", "What changed, for the history; at most 200 characters."),
         IF_MATCH,
+        UNDO,
     ),
+    events_of="wiki",
     elsewhere={"slug": "create_wiki_page (a slug cannot change)"},
 )
 def update_wiki_page(call: ToolCall) -> dict[str, Any]:
     """Save a page as a new revision. Every old revision is kept. Returns the page and its etag."""
-    page = loaders.writable(call.actor, _page_id(call))
+    page_id = _page_id(call)
+    if call["undo"] is not None:
+        page = loaders.writable(call.actor, page_id, include_deleted=True)
+        undone = undo(call, "wiki", page.id)
+        return {**_json(page), "undone": undone}
+    page = loaders.writable(call.actor, page_id)
     fields = {name: call[name] for name in ("title", "summary") if call[name] is not None}
     new_body = changed_body(call.arguments, page.body)
     if new_body is not None:
@@ -177,9 +186,10 @@ def update_wiki_page(call: ToolCall) -> dict[str, Any]:
     calls=service.delete_page,
     hints=REPLACES,
     parameters=(PAGE_NAME, SCOPE, IF_MATCH),
+    events_of="wiki",
 )
 def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
-    """Delete a page; links to it break. Only people can restore it."""
+    """Delete a page; links to it break. update_wiki_page with undo takes it back."""
     page_id = _page_id(call)
     service.delete_page(call.actor, page_id, if_match=call["if_match"])
     return {"deleted": True, "id": page_id}

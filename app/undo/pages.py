@@ -1,58 +1,26 @@
 """The pages of undo: one click, or a confirmation if something changed since."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response, request
-from sqlalchemy import select
 
 from app.activity.sentences import as_mapping, in_words
 from app.core.errors import Conflict, DomainError, Forbidden, Gone, InvalidField, NotFound
-from app.core.ids import as_uuid
-from app.database.session import reading, session
-from app.projects.models import WorkflowState
-from app.text.diff import Diff, compare
-from app.tickets import stream_queries
-from app.tickets.fields import FIELDS
-from app.undo import service
-from app.undo.plans import SINCE, Difference
+from app.database.session import reading
+from app.undo import service, wording
+from app.undo.plans import SINCE
 from app.undo.service import Ending, RequestOutcome, UndoOutcome
-from app.web.filters import day
 from app.web.guard import safe_next, write
 from app.web.render import go, html, is_htmx, oob, page, render
 
 pages = Blueprint("undo_pages", __name__)
 
 
-LABELS = {field.name: field.label for field in FIELDS} | {
-    "body": "Text",
-    "name": "Name",
-    "description": "Description",
-    "owner_user_id": "Owner",
-    "type": "Type",
-    "wip_limit": "Limit",
-    "color": "Colour",
-    "category": "Category",
-    "tickets": "Tickets",
-    "state_ids": "Order",
-    "query": "Filters",
-}
-NOTHING = "nothing"
 WHY = {
     Ending.NOTHING_LEFT: "Nothing left to undo.",
     Ending.CHANGED_SINCE: "Someone has changed this since.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class UndoChoice:
-    """A value that changed since, in words; of texts the diff that undo would apply."""
-
-    name: str
-    now: str
-    back: str
-    diff: Diff | None = None
 
 
 @pages.post("/audit/events/<event_id>/undo")
@@ -92,7 +60,7 @@ def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
     event = outcome.event
     with reading():
         (said,) = in_words([as_mapping(event)])
-        choices = _choices(outcome.differences)
+        choices = wording.choices(outcome.differences)
     response = page(
         "audit/undo.html",
         block="sheet",
@@ -107,41 +75,6 @@ def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
         response.headers["HX-Retarget"] = "#dialog-body"
         response.headers["HX-Reswap"] = "innerHTML"
     return response
-
-
-def _choices(differences: tuple[Difference, ...]) -> list[UndoChoice]:
-    """The differences in words; needs a unit of work."""
-    shown = [one for one in differences if one.field in LABELS]
-    ids = {
-        value
-        for one in shown
-        for side in (one.back, one.now)
-        for value in (side if isinstance(side, list) else [side])
-        if isinstance(value, str) and as_uuid(value)
-    }
-    names = stream_queries.names_of(ids)
-    rows = session.execute(
-        select(WorkflowState.id, WorkflowState.name).where(WorkflowState.id.in_(ids))
-    )
-    names |= {row.id: row.name for row in rows}
-    return [_choice(one, names) for one in shown]
-
-
-def _choice(difference: Difference, names: dict[str, str]) -> UndoChoice:
-    field, now, back = difference.field, difference.now, difference.back
-    if field == "body":
-        return UndoChoice(LABELS[field], "", "", compare(now or "", back or ""))
-    return UndoChoice(LABELS[field], _in_words(field, now, names), _in_words(field, back, names))
-
-
-def _in_words(field: str, value: Any, names: dict[str, str]) -> str:
-    if value is None:
-        return NOTHING
-    if field == "due_date":
-        return day(value)
-    if isinstance(value, list):
-        return ", ".join(names.get(one) or one for one in value)
-    return names.get(value, str(value))
 
 
 @pages.post("/audit/requests/<request_id>/undo")

@@ -1,11 +1,13 @@
-"""Undo: a person reverts what anyone did, bots included.
+"""Undo: a person reverts what anyone did, a bot what it did itself.
 
-Undo is an ordinary write by the person. Its events carry ``undo_of``, the id of the undone event,
-and can be undone too. If a value changed since the event, nothing is written without ``force``.
+Undo is an ordinary write by whoever undoes. Its events carry ``undo_of``, the id of the undone
+event, and can be undone too. If a value changed since the event, nothing is written without
+``force``.
 """
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Literal
 
 from sqlalchemy import select
 
@@ -13,7 +15,7 @@ from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.context import undo_of
-from app.core.errors import DomainError, NotFound
+from app.core.errors import DomainError, Forbidden, NotFound
 from app.core.ids import as_uuid
 from app.database.session import by_id, savepoint, session
 from app.undo import projects, texts, tickets
@@ -55,6 +57,10 @@ REVERSALS: dict[str, Reversal] = {
 CREATES_A_TICKET = ("ticket.created", "sticky_note.converted")
 # Events of one request that one call undoes.
 MOST_EVENTS = UNDONE_AT_ONCE
+
+
+# The first word of an event's type: what the event is about.
+Subject = Literal["ticket", "comment", "wiki"]
 
 
 class Ending(StrEnum):
@@ -107,6 +113,31 @@ def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> UndoOutco
     if event is None:
         raise NotFound("audit_event", event_id)
     return _undo(actor, event, force=force)
+
+
+@operation(Access.WRITE)
+def undo_own_event(
+    actor: Actor, event_id: str, *, subject: Subject, subject_id: str
+) -> UndoOutcome:
+    """Undo an event that the actor caused on this ticket, comment or page.
+
+    Raises NotFound for an event of something else, Forbidden ``not_own_change``, and the errors of
+    ``undo_event``.
+    """
+    event = by_id(AuditEvent, event_id)
+    if event is None or not _is_about(event, subject, subject_id):
+        raise NotFound("audit_event", event_id)
+    if event.actor_user_id != actor.id:
+        raise Forbidden("not_own_change")
+    return _undo(actor, event, force=False)
+
+
+def _is_about(event: AuditEvent, subject: Subject, subject_id: str) -> bool:
+    if not event.event_type.startswith(f"{subject}."):
+        return False
+    if subject == "comment":
+        return bool(event.payload.get("comment_id") == subject_id)
+    return event.target_id == subject_id
 
 
 def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:

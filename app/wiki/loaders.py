@@ -140,7 +140,7 @@ def _of_deleted_project(
     return page
 
 
-def writable(actor: Actor, page_id: str) -> WikiPage:
+def writable(actor: Actor, page_id: str, *, include_deleted: bool = False) -> WikiPage:
     """The page, locked, if the actor may change it.
 
     Raises NotFound, OutsideAllowlist, Forbidden ``bot_cannot_edit_global_wiki`` or Gone.
@@ -156,7 +156,7 @@ def writable(actor: Actor, page_id: str) -> WikiPage:
         check_global(actor)
     else:
         projects.writable(actor, page.project_id)
-    if page.is_deleted:
+    if page.is_deleted and not include_deleted:
         raise Gone("wiki_page", page_id)
     return page
 

@@ -5,11 +5,12 @@ from typing import Any
 from sqlalchemy import select
 
 from app.accounts import user_refs
+from app.audit import deletions
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
-from app.core.errors import Conflict, Gone, InvalidField, NotFound
+from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.etag import check_if_match
 from app.core.ids import as_uuid
 from app.database.locks import Lock, acquire
@@ -18,7 +19,6 @@ from app.database.pagination import page as paginate
 from app.database.session import by_id, session
 from app.database.versions import apply_changes, duplicate_is_conflict, touch
 from app.projects import loaders as projects
-from app.projects.models import Project
 from app.wiki import links, loaders, searching, slugs
 from app.wiki.builders import revision_json, revision_row_json, row_json
 from app.wiki.models import WikiPage, WikiRevision, in_scope
@@ -186,18 +186,17 @@ def delete_page(actor: Actor, page_id: str, *, if_match: str | None = None) -> N
     )
 
 
-@operation(Access.HUMAN)
+@operation(Access.WRITE)
 def restore_page(actor: Actor, reference: str, *, project_id: str | None = None) -> WikiPage:
     """Restore a deleted page with its revisions; links to it work again.
 
     ``reference`` is its id, or its slug within ``project_id`` (None: the global pages). If several
     deleted pages have the slug, the one deleted last is restored. Raises NotFound, Gone for a
-    deleted project, and Conflict for a page that is not deleted or whose slug is taken.
+    deleted project, Conflict for a page that is not deleted or whose slug is taken, and Forbidden.
     """
     acquire(Lock.WIKI_SLUGS)
-    page = _deleted(reference, project_id)
-    if page.project_id is not None and session.get_one(Project, page.project_id).is_deleted:
-        raise Gone("project", page.project_id)
+    page = loaders.writable(actor, _deleted(reference, project_id).id, include_deleted=True)
+    deletions.check_own(actor, "wiki.deleted", page_id=page.id)
     if _is_taken(page.slug, page.project_id):
         raise Conflict("duplicate_key", f"Another page has the slug {page.slug}.", field="slug")
     page.deleted_at = None

@@ -1,0 +1,75 @@
+"""Getting work: ``update_ticket`` with the ticket ``next``."""
+
+from dataclasses import replace
+from typing import Any
+
+from app.mcp.parameters import choice, raise_unknown, text
+from app.mcp.registry import ToolCall
+from app.tickets import claiming, comments, service
+from app.tickets.models import TicketType
+from app.tools import naming, resources
+from app.tools.naming import PROJECT, STATE
+from app.tools.ticket_answers import ticket_json
+
+# As ``ticket`` of update_ticket: the best ready ticket, narrowed down by the rest.
+NEXT = "next"
+NEXT_ONLY = (
+    PROJECT,
+    choice("type", (TicketType.STORY, TicketType.SUBTASK), "With next: only of this type."),
+    text("label", "With next: only with this label.", alias="label_id"),
+    replace(STATE, description="With next: the state to move it to."),
+)
+ELSEWHERE = {
+    "state": "transition_ticket",
+    "comment": "add_comment",
+    "type": "create_ticket (a type cannot change)",
+}
+# When to ask again after nothing was ready.
+RETRY_SECONDS = 60
+COMMENTS_SHOWN = 5
+
+
+def refuse_next_only(call: ToolCall) -> None:
+    """Raise RequestInvalid for arguments that only go with ``next``."""
+    raise_unknown(
+        {
+            parameter.name: ELSEWHERE.get(parameter.name, "this only with ticket next")
+            for parameter in NEXT_ONLY
+            if parameter.name in call.arguments
+        }
+    )
+
+
+def claim_next(call: ToolCall) -> dict[str, Any]:
+    """Claim the best ready ticket, and move it if ``state`` is given."""
+    actor = call.actor
+    given = {name: value for name, value in call.arguments.items() if value is not None}
+    surplus = given.keys() - {"ticket", "project", "type", "label", "priority", "assignee", "state"}
+    raise_unknown(dict.fromkeys(sorted(surplus), "another call once you have the ticket"))
+    project_id = None
+    if "project" in given:
+        project_id = naming.project(actor, given["project"], writing=True).id
+    narrowed: dict[str, Any] = {"project_id": project_id} if project_id else {}
+    narrowed |= {
+        name: given[argument]
+        for argument, name in (("type", "ticket_type"), ("priority", "priority"))
+        if argument in given
+    }
+    if "label" in given:
+        narrowed["label_id"] = naming.labels_named(actor, given["label"], project_id)
+    assignee = naming.user_id(actor, given.get("assignee", naming.ME), "assignee")
+    ticket = claiming.claim_next(actor, assignee_user_id=assignee, **narrowed)
+    if ticket is None:
+        return {
+            "ticket": None,
+            "message": "Nothing is ready. Ask again later, or look at what is blocked.",
+            "retry_after_seconds": RETRY_SECONDS,
+        }
+    if "state" in given:
+        state_id = naming.state_id(ticket.project_id, given["state"])
+        service.transition_ticket(actor, ticket, state_id=state_id)
+    return {
+        **ticket_json(ticket),
+        "comments": comments.newest(ticket.id, COMMENTS_SHOWN),
+        **resources.guide_of(ticket.project_id),
+    }

@@ -1,0 +1,111 @@
+"""The values that changed since an event, in words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.core.ids import as_uuid
+from app.database.session import session
+from app.projects.models import WorkflowState
+from app.text.diff import Diff, compare
+from app.tickets import stream_queries
+from app.tickets.fields import FIELDS
+from app.undo.plans import Difference
+from app.web.filters import day
+
+LABELS = {field.name: field.label for field in FIELDS} | {
+    "body": "Text",
+    "name": "Name",
+    "description": "Description",
+    "owner_user_id": "Owner",
+    "type": "Type",
+    "wip_limit": "Limit",
+    "color": "Colour",
+    "category": "Category",
+    "tickets": "Tickets",
+    "state_ids": "Order",
+    "query": "Filters",
+}
+NOTHING = "nothing"
+# The most characters that a tool shows of a text.
+SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class UndoChoice:
+    """A value that changed since, in words; of texts the diff that undo would apply."""
+
+    name: str
+    now: str
+    back: str
+    diff: Diff | None = None
+
+
+def choices(differences: Iterable[Difference]) -> list[UndoChoice]:
+    """The differences for a page; needs a unit of work."""
+    shown = [one for one in differences if one.field in LABELS]
+    names = _names(shown)
+    return [_choice(one, names) for one in shown]
+
+
+def values(differences: Iterable[Difference]) -> list[dict[str, Any]]:
+    """The differences for a tool: the field, its value ``now`` and the one ``before`` the event.
+
+    Ids are replaced by names (of users: usernames), and long texts are cut. Needs a unit of work.
+    """
+    listed = list(differences)
+    names = _names(listed)
+    usernames = select(User.id, User.username).where(User.id.in_(names))
+    names |= {row.id: row.username for row in session.execute(usernames)}
+    return [
+        {
+            "field": one.field,
+            "now": _named(one.now, names),
+            "before": _named(one.back, names),
+        }
+        for one in listed
+    ]
+
+
+def _names(differences: Iterable[Difference]) -> dict[str, str]:
+    """The names of the users, labels, tickets and states among the values, by id."""
+    ids = {
+        value
+        for one in differences
+        for side in (one.back, one.now)
+        for value in (side if isinstance(side, list) else [side])
+        if isinstance(value, str) and as_uuid(value)
+    }
+    names = stream_queries.names_of(ids)
+    rows = session.execute(
+        select(WorkflowState.id, WorkflowState.name).where(WorkflowState.id.in_(ids))
+    )
+    return names | {row.id: row.name for row in rows}
+
+
+def _named(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_named(one, names) for one in value]
+    if not isinstance(value, str):
+        return value
+    return names.get(value, value if len(value) <= SHOWN else f"{value[:SHOWN]}…")
+
+
+def _choice(difference: Difference, names: dict[str, str]) -> UndoChoice:
+    field, now, back = difference.field, difference.now, difference.back
+    if field == "body":
+        return UndoChoice(LABELS[field], "", "", compare(now or "", back or ""))
+    return UndoChoice(LABELS[field], _in_words(field, now, names), _in_words(field, back, names))
+
+
+def _in_words(field: str, value: Any, names: dict[str, str]) -> str:
+    if value is None:
+        return NOTHING
+    if field == "due_date":
+        return day(value)
+    if isinstance(value, list):
+        return ", ".join(names.get(one) or one for one in value)
+    return names.get(value, str(value))
