@@ -41,18 +41,20 @@ def _target(label: Label) -> Target:
     return Target("label", label.id, project_id=label.project_id)
 
 
-def named_in_body(project_id: str, label_ids: list[str]) -> list[Label]:
+def named_in_body(
+    project_id: str, label_ids: Sequence[str], field: str = "label_ids"
+) -> list[Label]:
     """The labels of this project that a request names, each once; raises InvalidField."""
     unique = text.unique(label_ids)
     if len(unique) > MOST_CARRIED:
-        raise InvalidField("label_ids", "too_many", f"Use at most {MOST_CARRIED} labels.")
+        raise InvalidField(field, "too_many", f"Use at most {MOST_CARRIED} labels.")
     if not unique:
         return []
     canonical = [label_id for label_id in unique if as_uuid(label_id) == label_id]
     statement = select(Label).where(Label.id.in_(canonical), Label.project_id == project_id)
     labels = {label.id: label for label in session.scalars(statement)}
     if len(labels) != len(unique):
-        raise InvalidField("label_ids", "not_found", "label_ids must be labels of this project.")
+        raise InvalidField(field, "not_found", f"{field} must be labels of this project.")
     return [labels[label_id] for label_id in unique]
 
 

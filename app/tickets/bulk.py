@@ -16,7 +16,6 @@ from app.database.session import savepoint, session
 from app.projects import labels, states, ticket_rows
 from app.tickets import board_moves, loaders, service, templates
 from app.tickets.models import Ticket
-from app.tickets.ticket_labels import label_ids_of
 
 # Each ticket, each template and the deletion write an event; a request can be undone only up to
 # this many.
@@ -47,7 +46,7 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
     for ticket_id in ticket_ids:
         ticket = loaders.find(ticket_id, lock=True)
         if ticket is not None and not ticket.is_deleted:
-            service.update_ticket(actor, ticket.id, label_ids=[*label_ids_of(ticket), into.id])
+            service.update_ticket(actor, ticket.id, add_label_ids=[into.id])
             changed += 1
     templates.replace_label(actor, label.project_id, label.id, into.id)
     labels.delete_label(actor, project_id, label.id)
@@ -185,11 +184,10 @@ def _change(actor: Actor, ticket: Ticket, changes: Changes, placed: Sequence[str
     fields = dict(changes.fields)
     if changes.end:
         fields |= _place(ticket, changes.end, placed)
-    if changes.add_label or changes.remove_label:
-        label_ids = [item for item in label_ids_of(ticket) if item != changes.remove_label]
-        if changes.add_label and changes.add_label not in label_ids:
-            label_ids.append(changes.add_label)
-        fields["label_ids"] = label_ids
+    if changes.add_label:
+        fields["add_label_ids"] = [changes.add_label]
+    if changes.remove_label:
+        fields["remove_label_ids"] = [changes.remove_label]
     if fields:
         service.update_ticket(actor, ticket.id, **fields)
     if changes.place:

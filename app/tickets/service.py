@@ -83,6 +83,7 @@ def update_ticket(
 ) -> Ticket:
     """Change fields of a ticket; a field that keeps its value is not recorded.
 
+    ``add_label_ids`` and ``remove_label_ids`` change some labels, ``label_ids`` replaces all.
     Raises Conflict ``etag_mismatch`` or ``assignee_mismatch``, Forbidden, InvalidField.
     """
     ticket = loaders.writable(actor, reference)
@@ -147,9 +148,24 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
     if "parent_ticket_id" in fields and fields["parent_ticket_id"] != ticket.parent_ticket_id:
         parent = creating.checked_parent(ticket.project_id, ticket.type, fields["parent_ticket_id"])
         fields["parent_ticket_id"] = parent.id if parent else None
-    if "label_ids" in fields:
+    if fields.keys() & {"add_label_ids", "remove_label_ids"}:
+        fields["label_ids"] = _label_ids(ticket, fields)
+    elif "label_ids" in fields:
         chosen = labels.named_in_body(ticket.project_id, fields["label_ids"])
         fields["label_ids"] = [label.id for label in chosen]
+
+
+def _label_ids(ticket: Ticket, fields: dict[str, Any]) -> list[str]:
+    """The labels after adding and removing some, taken from the fields; raises InvalidField."""
+    if "label_ids" in fields:
+        message = "Send label_ids, or add_label_ids and remove_label_ids."
+        raise InvalidField("label_ids", "conflict", message)
+    project_id, name = ticket.project_id, "remove_label_ids"
+    removed = {label.id for label in labels.named_in_body(project_id, fields.pop(name, ()), name)}
+    kept = [label_id for label_id in label_ids_of(ticket) if label_id not in removed]
+    name = "add_label_ids"
+    chosen = labels.named_in_body(project_id, [*kept, *fields.pop(name, ())], name)
+    return [label.id for label in chosen]
 
 
 def _rank(actor: Actor, ticket: Ticket, places: dict[str, str | None]) -> str:

@@ -21,7 +21,6 @@ from app.projects.loaders import writable
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets import loaders, saved_views, service, templates
 from app.tickets.models import SavedView, TicketTemplate
-from app.tickets.ticket_labels import label_ids_of
 from app.undo.plans import (
     NOTHING_LEFT,
     Difference,
@@ -147,8 +146,7 @@ def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
         for ticket_id in ticket_ids:
             ticket = loaders.find(ticket_id, lock=True)
             if ticket is not None and not ticket.is_deleted:
-                label_ids = [*label_ids_of(ticket), label_id]
-                service.update_ticket(actor, ticket.id, label_ids=label_ids)
+                service.update_ticket(actor, ticket.id, add_label_ids=[label_id])
 
     return Plan(act)
 
