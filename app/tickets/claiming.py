@@ -8,7 +8,9 @@ from app.core.actor import Access, Actor, operation
 from app.database.session import session
 from app.projects.models import WorkflowState
 from app.tickets import filters, read, service
+from app.tickets.list_orders import order_by
 from app.tickets.models import Ticket
+from app.tickets.sorting import KEYS, TicketSort
 
 
 @operation(Access.WRITE)
@@ -26,7 +28,7 @@ def claim_next(actor: Actor, /, *, assignee_user_id: str, **narrowed: Any) -> Ti
             read.in_live_projects(),
             *filters.conditions(narrowed.items()),
         )
-        .order_by(Ticket.rank, Ticket.created_at, Ticket.id)
+        .order_by(*order_by(KEYS[TicketSort.RANK]))
         .limit(1)
         .with_for_update(of=Ticket, skip_locked=True, key_share=True)
     )

@@ -1,16 +1,17 @@
 """Counts of tickets by filter, for who wants no rows."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
 from app.core.lanes import Lane, require
 from app.database.session import session
 from app.projects.models import Label, WorkflowState
-from app.tickets import filters, read
+from app.tickets import filters, list_pages, read
 from app.tickets.models import Ticket, TicketLabel
 
 # The name of tickets without an assignee or label.
@@ -34,38 +35,67 @@ _COLUMNS: dict[CountBy, Any] = {
 }
 
 
-def _matching(actor: Actor, given: dict[str, Any], *columns: Any) -> Any:
-    """A query over the live tickets that the actor sees and the filters match."""
-    present = [(name, value) for name, value in given.items() if value not in (None, False)]
-    statement = (
-        select(*columns)
-        .select_from(Ticket)
+# Filters that are checked ticket by ticket; an index can find what the others leave.
+_CHECKED = ("ticket_type", "priority", "updated_since")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The numbers of tickets by name, the largest first."""
+
+    numbers: dict[str, int]
+    # Whether only the newest ``list_pages.COUNTED`` tickets that other filters leave were counted.
+    is_partial: bool
+
+
+def _matching(actor: Actor, given: dict[str, Any]) -> tuple[list[ColumnElement[bool]], bool]:
+    """The conditions of what is counted, and whether it is a part.
+
+    Covers the live tickets that the actor sees and the filters match.
+    """
+    present = filters.given(given)
+    checked = {name: present.pop(name) for name in _CHECKED if name in present}
+    candidates = (
+        select(Ticket.id)
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(Ticket.deleted_at.is_(None), read.in_live_projects(), *filters.conditions(present))
+        .where(
+            Ticket.deleted_at.is_(None),
+            read.in_live_projects(),
+            *filters.conditions(present.items()),
+        )
     )
     if actor.allowlist:
-        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
-    return statement
+        candidates = candidates.where(Ticket.project_id.in_(actor.allowlist))
+    is_partial = not list_pages.are_few(candidates)
+    newest = candidates.order_by(Ticket.created_at.desc(), Ticket.id.desc())
+    counted = newest.limit(list_pages.COUNTED).subquery()
+    conditions = filters.conditions(checked.items())
+    return [Ticket.id.in_(select(counted.c.id)), *conditions], is_partial
 
 
 @operation(Access.READ)
-def count_tickets(actor: Actor, /, **given: Any) -> int:
-    """The number of tickets that match these values of ``FILTERS``."""
+def count_tickets(actor: Actor, /, **given: Any) -> Counted:
+    """The number of tickets that match these values of ``FILTERS``, as ``total``."""
     require(Lane.POOL)
-    return int(session.scalar(_matching(actor, given, func.count())) or 0)
+    conditions, is_partial = _matching(actor, given)
+    number = session.scalar(select(func.count(Ticket.id)).where(*conditions))
+    return Counted({"total": int(number or 0)}, is_partial)
 
 
 @operation(Access.READ)
-def count_tickets_by(actor: Actor, by: CountBy, /, **given: Any) -> dict[str, int]:
-    """The same for each name, the largest number first; a ticket counts for each of its labels."""
+def count_tickets_by(actor: Actor, by: CountBy, /, **given: Any) -> Counted:
+    """The same by each name; a ticket counts for each of its labels."""
     require(Lane.POOL)
+    conditions, is_partial = _matching(actor, given)
     column = _COLUMNS[by]
     number = func.count().label("number")
-    statement = _matching(actor, given, column.label("name"), number).group_by(column)
+    statement = select(column.label("name"), number).select_from(Ticket).where(*conditions)
+    if by is CountBy.STATE:
+        statement = statement.join(WorkflowState, WorkflowState.id == Ticket.state_id)
     if by is CountBy.ASSIGNEE:
         statement = statement.outerjoin(User, User.id == Ticket.assignee_user_id)
     if by is CountBy.LABEL:
         statement = statement.outerjoin(TicketLabel, TicketLabel.ticket_id == Ticket.id)
         statement = statement.outerjoin(Label, Label.id == TicketLabel.label_id)
-    rows = session.execute(statement.order_by(number.desc(), column)).all()
-    return {row.name or NONE: row.number for row in rows}
+    rows = session.execute(statement.group_by(column).order_by(number.desc(), column)).all()
+    return Counted({row.name or NONE: row.number for row in rows}, is_partial)

@@ -3,7 +3,7 @@
 Their input is parsed in ``schemas.py`` (REST), ``tools/tickets.py`` and ``pages/filters.py``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -155,6 +155,8 @@ class Filter:
 PRIORITIES = tuple(str(level) for level in reversed(Priority))
 KINDS = (TicketType.STORY.value, TicketType.SUBTASK.value, TicketType.EPIC.value)
 CATEGORIES = tuple(str(category) for category in StateCategory)
+# As a value of ``state_category``: every category but done.
+OPEN = "open"
 
 FILTERS = {
     "project_id": Filter(_is(Ticket.project_id), "Project"),
@@ -175,6 +177,16 @@ FILTERS = {
     # A list of ids, or a query for ids.
     "among": Filter(Ticket.id.in_),
 }
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters with a value; None and False are none. ``open`` becomes its categories."""
+    present = {
+        name: value for name, value in values.items() if value is not None and value is not False
+    }
+    if present.get("state_category") == OPEN:
+        present["state_category"] = [word for word in CATEGORIES if word != StateCategory.DONE]
+    return present
 
 
 def conditions(given: Iterable[tuple[str, Any]]) -> list[ColumnElement[bool]]:

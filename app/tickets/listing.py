@@ -1,15 +1,18 @@
 """Filtered lists of tickets: keyset pages along an index, whose cost does not grow with the table.
 
-REST and tools list newest first. ``list_pages.py`` sorts and groups the lists of pages.
+``sorting.py`` has the orders of REST and tools. ``list_pages.py`` sorts and groups the lists of
+pages.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
+    Integer,
     Select,
     bindparam,
     exists,
@@ -24,9 +27,12 @@ from app.database.session import AnySelect, Prepared, is_postgresql, session
 from app.database.sql_functions import Unindexed
 from app.projects import loaders as projects
 from app.projects.models import StateCategory, WorkflowState
+from app.tickets import filters as ticket_filters
 from app.tickets.filters import FILTERS
+from app.tickets.list_orders import after, decode, encode, order_by, selected
 from app.tickets.models import Ticket, TicketLabel, TicketType
 from app.tickets.read import BODILESS, TICKETS, in_live_projects, tickets_json
+from app.tickets.sorting import KEYS, TicketSort
 
 # -- REST and tools: one cached statement per set of filters -------------------------------------
 
@@ -64,12 +70,23 @@ _INDEXED = {
 # The tickets of a label on fewer tickets than this are looked up first. Those of any other label
 # are frequent enough to be found along the list.
 _COMMON = 2000
-_LAST_OF_FEW = Prepared(
-    select(TicketLabel.label_id)
-    .where(TicketLabel.label_id == bindparam("label_id"))
-    .limit(1)
-    .offset(_COMMON - 1)
-)
+_LAST_OF_FEW = {
+    "label_id": Prepared(
+        select(TicketLabel.label_id)
+        .where(TicketLabel.label_id == bindparam("value"))
+        .limit(1)
+        .offset(_COMMON - 1)
+    ),
+    **{
+        name: Prepared(
+            select(Ticket.id)
+            .where(column == bindparam("value"), Ticket.deleted_at.is_(None))
+            .limit(1)
+            .offset(_COMMON - 1)
+        )
+        for name, column in _INDEXED.items()
+    },
+}
 
 
 @operation(Access.READ)
@@ -79,15 +96,19 @@ def list_tickets(
     *,
     limit: int,
     cursor: str | None,
+    sort: str = TicketSort.CREATED,
     include_deleted: bool = False,
     with_body: bool = True,
     **filters: Any,
 ) -> Page:
-    """Tickets of all projects that the actor sees, newest first; their body can be None."""
+    """Tickets of all projects that the actor sees, newest first; their body can be None.
+
+    A cursor belongs to its ``sort``; raises InvalidField for another.
+    """
     bounds: dict[str, Any] = {"allowlist": list(actor.allowlist)} if actor.allowlist else {}
     if not include_deleted:
         bounds |= {"live": True, "in_live_projects": True}
-    return ticket_page(filters, bounds, limit=limit, cursor=cursor, with_body=with_body)
+    return ticket_page(filters, bounds, sort=sort, limit=limit, cursor=cursor, with_body=with_body)
 
 
 @operation(Access.READ)
@@ -98,13 +119,15 @@ def list_project_tickets(
     *,
     limit: int,
     cursor: str | None,
+    sort: str = TicketSort.CREATED,
     include_deleted: bool = False,
     **filters: Any,
 ) -> Page:
-    """Tickets of one project, newest first."""
+    """Tickets of one project, newest first; ``sort`` as in ``list_tickets``."""
     project = projects.visible(actor, project_id, include_deleted=include_deleted)
     bounds = {} if include_deleted else {"live": True}
-    return ticket_page({**filters, "project_id": project.id}, bounds, limit=limit, cursor=cursor)
+    filters["project_id"] = project.id
+    return ticket_page(filters, bounds, sort=sort, limit=limit, cursor=cursor)
 
 
 def ticket_page(
@@ -113,21 +136,28 @@ def ticket_page(
     *,
     limit: int,
     cursor: str | None,
+    sort: str = TicketSort.CREATED,
     with_body: bool = True,
 ) -> Page:
     """A page of tickets, newest first, by values of ``FILTERS``; a list matches any of its values.
 
     None and False are no filters. With a query as a value, the statement cannot be cached.
     """
-    values = {
-        name: value for name, value in filters.items() if value is not None and value is not False
-    }
+    values = ticket_filters.given(filters)
     queries = {name: value for name, value in values.items() if isinstance(value, Select)}
     values = {name: value for name, value in values.items() if name not in queries}
     values = _rewritten(values) | bounds
     lists = frozenset(name for name, value in values.items() if isinstance(value, list))
-    statement = _filtered(with_body, frozenset(values), lists)
     special = [FILTERS[name].condition(value) for name, value in queries.items()]
+    source = TICKETS if with_body else BODILESS
+    if sort != TicketSort.CREATED:
+        found = _Found(values, lists, special)
+        return _sorted_page(found, TicketSort(sort), source, limit=limit, cursor=cursor)
+    first = next((name for name in _INDEXED if name in values and name not in lists), None)
+    if values.keys() >= {"epics", "project_id"} and first != "parent_ticket_id":
+        # A project has fewer epics than an assignee has tickets.
+        first = "project_id"
+    statement = _filtered(source, frozenset(values), lists, first)
     return page(
         statement.where(*special).params(values) if special else statement,
         kind="ticket",
@@ -156,7 +186,7 @@ def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
         del values["ticket_type"]
         values["epics"] = True
     label_id = values.get("label_id")
-    if isinstance(label_id, str) and is_common(label_id):
+    if isinstance(label_id, str) and is_common("label_id", label_id):
         values["common_label_id"] = values.pop("label_id")
     if {"state_id", "state_category"} <= values.keys() and is_postgresql():
         # PostgreSQL would check each ticket of the state; SQLite reads the state first.
@@ -164,21 +194,25 @@ def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def is_common(label_id: str) -> bool:
-    """Whether so many tickets carry a label that a list asks them one by one."""
-    return bool(_LAST_OF_FEW.all(label_id=label_id))
+def is_common(name: str, value: str) -> bool:
+    """Whether so many tickets have this value that a list asks them one by one."""
+    return bool(_LAST_OF_FEW[name].all(value=value))
+
+
+def any_is_common(label_ids: Sequence[str]) -> bool:
+    return any(is_common("label_id", label_id) for label_id in label_ids)
 
 
 @lru_cache(maxsize=512)
-def _filtered(with_body: bool, names: frozenset[str], lists: frozenset[str]) -> AnySelect:
-    """The statement of these filters. Cached, because building it costs more than running it."""
-    statement: AnySelect = TICKETS if with_body else BODILESS
+def _filtered(
+    statement: AnySelect, names: frozenset[str], lists: frozenset[str], first: str | None
+) -> AnySelect:
+    """The statement with these filters; of those with an index only ``first`` uses it.
+
+    Cached, because building it costs more than running it.
+    """
     if "nothing" in names:
         return statement.where(false())
-    first = next((name for name in _INDEXED if name in names - lists), None)
-    if names >= {"epics", "project_id"} and first != "parent_ticket_id":
-        # A project has fewer epics than an assignee has tickets.
-        first = "project_id"
     for name in sorted(names):
         if name in _BOUNDS:
             statement = statement.where(_BOUNDS[name])
@@ -190,6 +224,84 @@ def _filtered(with_body: bool, names: frozenset[str], lists: frozenset[str]) -> 
             value: BindParameter[Any] = bindparam(name, expanding=name in lists)
             statement = statement.where(FILTERS[name].condition(value))
     return statement
+
+
+# -- REST and tools: other orders -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The filters of a list: values, the names of those with several, and further conditions."""
+
+    values: dict[str, Any]
+    lists: frozenset[str]
+    special: list[ColumnElement[bool]]
+
+    @property
+    def first(self) -> str | None:
+        """The filter whose index is used: that of a project, or one that few tickets match.
+
+        The others are checked along the order: what many tickets have is found soon.
+        """
+        for name in _INDEXED:
+            if name in self.values and name not in self.lists:
+                value = self.values[name]
+                if name == "project_id" or not is_common(name, value):
+                    return name
+        return None
+
+
+def _sorted_page(
+    found: _Found, sort: TicketSort, source: AnySelect, *, limit: int, cursor: str | None
+) -> Page:
+    """A page in this order. Its ids come first, so that what is sorted is small."""
+    keys = KEYS[sort]
+    kind = f"ticket/{sort}"
+    position = {}
+    if cursor is not None:
+        position = {
+            f"after_{number}": value for number, value in enumerate(decode(cursor, kind, keys))
+        }
+    statement = _sorted(
+        sort, frozenset(found.values), found.lists, found.first, bool(position), limit + 1
+    )
+    if found.special:
+        rows = session.execute(statement.where(*found.special), found.values | position).all()
+    else:
+        rows = _prepared(statement).all(**found.values, **position)
+    next_cursor = encode(kind, rows[limit - 1]) if len(rows) > limit else None
+    ids = [row[-1] for row in rows[:limit]]
+    by_id = {row.id: row for row in _prepared(_among(source)).all(ids=ids)}
+    return Page(tickets_json([by_id[one] for one in ids]), next_cursor)
+
+
+_KEYED = select(Ticket.id).outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+
+
+@lru_cache(maxsize=512)
+def _sorted(
+    sort: TicketSort,
+    names: frozenset[str],
+    lists: frozenset[str],
+    first: str | None,
+    is_continued: bool,
+    limit: int,
+) -> AnySelect:
+    keys = KEYS[sort]
+    statement = _filtered(_KEYED, names, lists, first).with_only_columns(*selected(keys))
+    if is_continued:
+        statement = statement.where(after(keys, [None] * len(keys)))
+    return statement.order_by(*order_by(keys)).limit(literal_column(str(limit), Integer))
+
+
+@lru_cache(maxsize=2)
+def _among(source: AnySelect) -> AnySelect:
+    return source.where(Ticket.id.in_(bindparam("ids", expanding=True)))
+
+
+@lru_cache(maxsize=512)
+def _prepared(statement: AnySelect) -> Prepared:
+    return Prepared(statement)
 
 
 # -- pages ---------------------------------------------------------------------------------------

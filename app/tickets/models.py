@@ -9,6 +9,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Text,
+    TextClause,
     UniqueConstraint,
     false,
     text,
@@ -55,7 +56,16 @@ _LIVE = "deleted_at IS NULL"
 _HAS_PARENT = "parent_ticket_id IS NOT NULL"
 
 
-def _partial_index(name: str | None, where: str, *columns: str, unique: bool = False) -> Index:
+# Written exactly as in the indexes, or no list is read along them.
+DUE_OR_LAST = "coalesce(tickets.due_date, '9999-99-99')"
+PRIORITY_LEVEL = (
+    "CASE tickets.priority WHEN 'urgent' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END"
+)
+
+
+def _partial_index(
+    name: str | None, where: str, *columns: str | TextClause, unique: bool = False
+) -> Index:
     condition = text(where)
     return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
@@ -64,6 +74,11 @@ def _live_index(name: str, *columns: str, only: str = "") -> Index:
     """An index over live tickets in list order, newest first by (created_at, id)."""
     where = f"{_LIVE} AND {only}" if only else _LIVE
     return _partial_index(f"ix_tickets_live_{name}", where, *columns, "created_at", "id")
+
+
+_DUE, _LEVEL = (
+    text(f"({expression.replace('tickets.', '')})") for expression in (DUE_OR_LAST, PRIORITY_LEVEL)
+)
 
 
 class Ticket(Base):
@@ -100,8 +115,14 @@ class Ticket(Base):
         # The order inside a board's column, and of the whole project.
         _partial_index("ix_tickets_board_order", _LIVE, "project_id", "state_id", "rank", "id"),
         _partial_index("ix_tickets_live_rank", _LIVE, "project_id", "rank", "id"),
-        # For the list of a project by latest change.
+        # Lists by latest change, due date and priority, and all these orders across projects.
         _partial_index("ix_tickets_live_updated", _LIVE, "project_id", "updated_at", "id"),
+        _partial_index("ix_tickets_live_due", _LIVE, "project_id", _DUE, "id"),
+        _partial_index("ix_tickets_live_priority", _LIVE, "project_id", _LEVEL, "id"),
+        _partial_index("ix_tickets_live_all_rank", _LIVE, "rank", "id"),
+        _partial_index("ix_tickets_live_all_updated", _LIVE, "updated_at", "id"),
+        _partial_index("ix_tickets_live_all_due", _LIVE, _DUE, "id"),
+        _partial_index("ix_tickets_live_all_priority", _LIVE, _LEVEL, "id"),
         _partial_index(None, _HAS_PARENT, "parent_ticket_id"),
     )
 

@@ -20,7 +20,9 @@ from app.rest.fields import (
     Text,
     Whole,
 )
+from app.tickets.filters import OPEN
 from app.tickets.models import Priority, Reaction, RelationType, TicketType
+from app.tickets.sorting import TicketSort
 
 WORDS = "All certificates end on **30 November**."
 TITLE = like("Rotate the certificates", "On one line.", minLength=1, maxLength=200)
@@ -135,6 +137,10 @@ class TicketPatch(StrictSchema):
     reporter_user_id = Identifier(metadata={"description": "Who reported it. Humans only."})
     parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
     label_ids = Items(Identifier(), metadata=LABELS)
+    add_label_ids = Items(
+        Identifier(), metadata=like([examples.LABEL], "Labels to add; the others stay.")
+    )
+    remove_label_ids = Items(Identifier(), metadata=like([], "Labels to remove; the others stay."))
     due_date = Day(allow_none=True, metadata=DUE)
     rank_after = Identifier(allow_none=True, metadata=RANK_AFTER)
     rank_before = Identifier(allow_none=True, metadata=RANK_BEFORE)
@@ -158,7 +164,17 @@ class TicketFilters(DeletedPageQuery):
 
     state_id = Identifier(metadata={"description": "Only tickets in this state."})
     state_category = Choice(
-        StateCategory, metadata={"description": "Only tickets in states of this category."}
+        (*StateCategory, OPEN),
+        metadata={"description": "Only tickets in states of this category; `open`: all but done."},
+    )
+    sort = Choice(
+        TicketSort,
+        metadata={
+            "description": "`created`: newest first. `updated`: latest change first. `rank`: "
+            "manual order. `due`: earliest first, then those without a date. `priority`: most "
+            "urgent first.",
+            "default": "created",
+        },
     )
     ticket_type = Choice(TicketType, metadata={"description": "Only tickets of this type."})
     assignee_user_id = Identifier(metadata={"description": "Only tickets assigned to this user."})

@@ -28,7 +28,6 @@ from app.mcp.parameters import (
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.projects.models import StateCategory
-from app.search import service as search
 from app.tickets import (
     counting,
     creating,
@@ -41,9 +40,10 @@ from app.tickets import (
     watchers,
 )
 from app.tickets.counting import CountBy
-from app.tickets.models import Priority, Ticket, TicketType
-from app.tickets.ticket_labels import label_ids_of
-from app.tools import naming, resources
+from app.tickets.filters import OPEN
+from app.tickets.models import Priority, TicketType
+from app.tickets.sorting import TicketSort
+from app.tools import naming, resources, ticket_filters
 from app.tools.naming import (
     APPEND,
     ASSIGNEE,
@@ -75,16 +75,18 @@ ALL_WATCHERS = 200
     parameters=(
         PROJECT,
         STATE,
-        choice("state_category", StateCategory, "Kind of state."),
+        choice("state_category", (*StateCategory, OPEN), "Kind of state; open: all but done."),
         choice("ticket_type", TicketType, "Type."),
         ASSIGNEE,
         text("reporter", "Username, UUID or me.", alias="reporter_user_id"),
-        text("label", "Label: name or UUID.", alias="label_id"),
-        choice("priority", Priority, "Priority."),
+        texts("labels", "Any of these: names or UUIDs.", alias="label"),
+        text("label_id", "A label.", hidden=True),
+        texts("priority", "Any of these.", choices=tuple(Priority)),
         text("parent", "Children of this ticket: display id or UUID.", alias="parent_ticket_id"),
         flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
         moment("updated_since", "Time such as 2026-11-20T00:00:00Z."),
         text("q", "Words to search for, as in search."),
+        choice("sort", TicketSort, "Default: created (newest first); with ready, rank."),
         choice("count_by", CountBy, "Answer the numbers of tickets by this, and no rows."),
         replace(LIMIT, description="Rows per page; 0 answers the total alone.", minimum=0),
         CURSOR,
@@ -92,43 +94,23 @@ ALL_WATCHERS = 200
     ),
 )
 def list_tickets(call: ToolCall) -> dict[str, Any]:
-    """Tickets by filter, newest first, without bodies (get_ticket has them). For your next task:
-    update_ticket with ticket next. For words alone, search ranks better. Follow page.next_cursor
-    for more.
+    """Tickets by filter, newest first, without bodies (get_ticket has them). All that is yours:
+    assignee me, state_category open. For your next task: update_ticket with ticket next; ready
+    lists come in its order. For words alone, search ranks better. Follow page.next_cursor for more.
     """
     if call["count_by"] is not None:
         by = CountBy(call["count_by"])
-        return {"counts": counting.count_tickets_by(call.actor, by, **_filters(call))}
+        counted = counting.count_tickets_by(call.actor, by, **ticket_filters.values(call))
+        return {"counts": counted.numbers, **ticket_filters.partly(counted)}
     if call["limit"] == 0:
-        return {"total": counting.count_tickets(call.actor, **_filters(call))}
+        counted = counting.count_tickets(call.actor, **ticket_filters.values(call))
+        return {**counted.numbers, **ticket_filters.partly(counted)}
     with_body = bool(call["include_body"])
-    page = listing.list_tickets(call.actor, with_body=with_body, **call.window, **_filters(call))
+    sort = call["sort"] or (TicketSort.RANK if call["ready"] else TicketSort.CREATED)
+    page = listing.list_tickets(
+        call.actor, sort=sort, with_body=with_body, **call.window, **ticket_filters.values(call)
+    )
     return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
-
-
-def _filters(call: ToolCall) -> dict[str, Any]:
-    actor = call.actor
-    filters: dict[str, Any] = {
-        name: call[name]
-        for name in ("state_category", "ticket_type", "priority", "ready", "updated_since")
-    }
-    project_id = None
-    if call["project"] is not None:
-        project_id = filters["project_id"] = naming.project_id(actor, call["project"])
-    if call["state"] is not None:
-        filters["state_id"] = naming.state_ids(actor, call["state"], project_id)
-    if call["label"] is not None:
-        filters["label_id"] = naming.labels_named(actor, call["label"], project_id)
-    if "assignee" in call.arguments:
-        assignee = naming.user_id_or_none(actor, call["assignee"], "assignee")
-        filters["assignee_user_id"] = [assignee]
-    if call["reporter"] is not None:
-        filters["reporter_user_id"] = naming.user_id(actor, call["reporter"], "reporter")
-    if call["parent"] is not None:
-        filters["parent_ticket_id"] = read.get_ticket(actor, call["parent"]).id
-    if call["q"] is not None:
-        filters["among"] = search.ticket_ids(call["q"])
-    return filters
 
 
 @toolbox.tool("get_ticket", "Get ticket", calls=read.get_ticket, parameters=(TICKET,))
@@ -197,8 +179,8 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         EXPECTED_ASSIGNEE,
         PARENT,
         LABELS,
-        texts("add_labels", "Labels to add; the others stay."),
-        texts("remove_labels", "Labels to take off; the others stay."),
+        texts("add_labels", "Labels to add; the others stay.", alias="add_label_ids"),
+        texts("remove_labels", "Labels to remove; the others stay.", alias="remove_label_ids"),
         DUE_DATE,
         clear_fields("assignee", "parent", "due_date", "labels"),
         IF_MATCH,
@@ -226,7 +208,6 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
     new_body = changed_body(call.arguments, ticket.body)
     if new_body is not None:
         fields["body"] = new_body
-    fields |= _labels_changed(call, ticket)
     changed = service.update_ticket(
         actor, ticket, if_match=call["if_match"], **_expected_assignee(call), **fields
     )
@@ -300,8 +281,10 @@ def ticket_fields(actor: Actor, project_id: str, arguments: Mapping[str, Any]) -
         fields["assignee_user_id"] = naming.user_id_or_none(
             actor, arguments["assignee"], "assignee"
         )
-    if "labels" in arguments:
-        fields["label_ids"] = naming.label_ids(project_id, arguments["labels"] or [])
+    for name in ("labels", "add_labels", "remove_labels"):
+        if name in arguments:
+            label_ids = naming.label_ids(project_id, arguments[name] or [], name)
+            fields[name.replace("labels", "label_ids")] = label_ids
     if "parent" in arguments:
         fields["parent_ticket_id"] = _parent(actor, arguments["parent"])
     return fields
@@ -318,20 +301,6 @@ def _parent(actor: Actor, reference: str | None) -> str | None:
 
 def _summary(ticket: dict[str, Any]) -> dict[str, Any]:
     return {name: ticket[name] for name in ("id", "display_id", "title", "type", "state")}
-
-
-def _labels_changed(call: ToolCall, ticket: Ticket) -> dict[str, list[str]]:
-    """``label_ids`` for ``add_labels`` and ``remove_labels``; raises RequestInvalid."""
-    changes = {name for name in ("add_labels", "remove_labels") if name in call.arguments}
-    if not changes:
-        return {}
-    if "labels" in call.arguments:
-        raise_unknown(dict.fromkeys(sorted(changes), "labels or these, not both"))
-    added, removed = (
-        set(naming.label_ids(ticket.project_id, call.arguments.get(name) or [], name))
-        for name in ("add_labels", "remove_labels")
-    )
-    return {"label_ids": sorted((set(label_ids_of(ticket)) | added) - removed)}
 
 
 def _expected_assignee(call: ToolCall) -> dict[str, Any]:

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from app.tickets import list_pages
 from tests.support.openapi import document_of, same_as_rest
 from tests.support.statements import statements
-from tests.support.story import events, make_label, make_ticket, ok
+from tests.support.story import events, make_label, make_ticket, ok, state_ids
 
 
 def test_create_ticket_by_names(app, smith, cast, ada):
@@ -222,9 +223,9 @@ def test_list_tickets_by_every_filter(smith, cast, ada):
     moment = smith.call("get_ticket", ticket="FENCED-1")["updated_at"]
     assert titles(updated_since=moment) == ["Free"]
     assert smith.refused("list_tickets", state="Doing")["details"]["field"] == "state"
-    assert smith.refused("list_tickets", label="x")["details"]["field"] == "label"
+    assert smith.refused("list_tickets", label="x")["details"]["field"] == "labels"
     error = smith.refused("list_tickets", project="OPEN", label="x")
-    assert error["details"]["field"] == "label"
+    assert error["details"]["field"] == "labels"
 
 
 def test_rows_of_lists_are_summaries(app, smith):
@@ -296,3 +297,62 @@ def test_tickets_are_counted_without_rows(smith, fenced, cast, ada):
     assert smith.call("list_tickets", limit=0, ready=True, priority="high") == {"total": 1}
     assert fenced.call("list_tickets", limit=0) == {"total": 1}
     assert smith.refused("list_tickets", limit=-1)["details"]["field"] == "limit"
+
+
+def test_a_count_reads_a_bounded_number_of_tickets_and_says_so(smith, cast, ada, monkeypatch):
+    for number in range(4):
+        make_ticket(ada, cast.open_project, priority="high" if number % 2 else "low")
+    monkeypatch.setattr(list_pages, "COUNTED", 3)
+    monkeypatch.setattr(list_pages, "_LIMIT", 4)
+    total = smith.call("list_tickets", limit=0)
+    assert (total["total"], "only the newest" in total["note"]) == (3, True)
+    counted = smith.call("list_tickets", count_by="priority")
+    assert counted["counts"] == {"high": 2, "low": 1}
+    assert "Narrow it down" in counted["note"]
+    # Priorities are checked ticket by ticket, so these are the high ones of the newest three.
+    assert smith.call("list_tickets", limit=0, priority="high")["total"] == 2
+    assert smith.call("list_tickets", limit=0, assignee="me") == {"total": 0}
+
+
+def test_a_list_takes_several_priorities_and_labels(smith, cast, ada):
+    labels = [make_label(ada, cast.open_project, name)["id"] for name in ("bug", "ui", "api")]
+    for number, priority in enumerate(("low", "medium", "high", "urgent")):
+        make_ticket(
+            ada, cast.open_project, priority=priority, label_ids=labels[number : number + 1]
+        )
+
+    def found(**filters):
+        rows = smith.call("list_tickets", sort="created", **filters)["data"]
+        return [row["display_id"] for row in rows]
+
+    assert found(priority=["low", "urgent"]) == ["OPEN-4", "OPEN-1"]
+    assert found(priority="high") == ["OPEN-3"]
+    assert found(labels=["bug", "UI"]) == ["OPEN-2", "OPEN-1"]
+    assert found(label="api") == found(label_id="api", project="OPEN") == ["OPEN-3"]
+    assert found(labels=["bug", "ui"], priority=["medium", "high"]) == ["OPEN-2"]
+    assert found(labels=[], priority=[]) == found()
+    assert "bug" in smith.refused("list_tickets", labels=["bug", "no"])["message"]
+    error = smith.refused("list_tickets", priority=["low", "huge"])
+    assert error["code"] == "request.validation_error"
+
+
+def test_all_that_is_mine_is_one_list(smith, cast, ada):
+    done = state_ids(ada, cast.open_project)[-1]
+    mine = {"assignee_user_id": cast.smith.user_id}
+    for fields in ({}, mine, {**mine, "state_id": done}, {**mine, "due_date": "2026-12-01"}):
+        make_ticket(ada, cast.open_project, **fields)
+    make_ticket(ada, cast.fenced_project, due_date="2026-11-30", **mine)
+    rows = smith.call("list_tickets", assignee="me", state_category="open", sort="due")["data"]
+    assert [row["display_id"] for row in rows] == ["FENCED-1", "OPEN-4", "OPEN-2"]
+    open_ones = {"assignee": "me", "state_category": "open"}
+    assert smith.call("list_tickets", limit=0, **open_ones) == {"total": 3}
+    assert smith.call("list_tickets", count_by="state", **open_ones)["counts"] == {"Backlog": 3}
+
+
+def test_a_ready_list_comes_in_the_order_in_which_next_picks(smith, cast, ada):
+    for priority in ("low", "urgent", "medium", "urgent"):
+        make_ticket(ada, cast.open_project, priority=priority)
+    make_ticket(ada, cast.fenced_project, priority="high")
+    listed = [row["display_id"] for row in smith.call("list_tickets", ready=True)["data"]]
+    picked = [smith.call("update_ticket", ticket="next")["display_id"] for _ in range(len(listed))]
+    assert listed == picked == ["OPEN-2", "OPEN-4", "FENCED-1", "OPEN-3", "OPEN-1"]

@@ -10,7 +10,7 @@ from tests.support.story import invalid, make_label, make_ticket, malformed, ok,
 
 def test_unknown_parameters_are_ignored(cast):
     make_ticket(cast.ada, cast.open_project)
-    for query in ("?nonsense=1", "?sort=title", "?q=nothing", "?%00=1", "?=&&", "?limit=1&x[]=2"):
+    for query in ("?nonsense=1", "?order=title", "?q=nothing", "?%00=1", "?=&&", "?limit=1&x[]=2"):
         assert len(ok(cast.ada.get(f"/tickets{query}"))["data"]) == 1, query
 
 

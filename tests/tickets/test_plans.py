@@ -75,6 +75,18 @@ def test_a_list_goes_along_an_index(cast, plans, names):
     assert len(plans) == 2
 
 
+@pytest.mark.parametrize(
+    "given", [{"state_category": "open"}, {"priority": ["low", "high"], "state_category": "open"}]
+)
+def test_a_list_of_any_of_several_goes_along_an_index(cast, plans, given):
+    ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
+    with reading():
+        listing.list_tickets(ada, limit=50, cursor=None, **given)
+        listing.list_project_tickets(ada, cast.open_project, limit=50, cursor=None, **given)
+    for plan in plans:
+        check(plan)
+
+
 def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     """Beyond so many carriers, one ticket after another is asked for its label."""
     label = cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": "often"}).json["id"]
@@ -84,7 +96,7 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
     pages = []
     for is_common in (False, True):
-        monkeypatch.setattr(listing, "is_common", lambda _label, answer=is_common: answer)
+        monkeypatch.setattr(listing, "is_common", lambda _name, _value, answer=is_common: answer)
         with reading():
             pages.append(
                 listing.list_project_tickets(

@@ -124,7 +124,7 @@ def _conditions(chosen: Chosen) -> list[ColumnElement[bool]]:
     conditions = filters.conditions(
         {name: values for name, values in chosen.items() if name != "label_id"}
     )
-    if any(listing.is_common(label_id) for label_id in label_ids):
+    if listing.any_is_common(label_ids):
         # Checked per ticket, as the label's tickets are many.
         carried = (TicketLabel.ticket_id == Ticket.id, TicketLabel.label_id.in_(label_ids))
         conditions.append(exists().where(*carried))
@@ -143,6 +143,6 @@ def _narrow(chosen: Chosen) -> tuple[ColumnElement[bool] | None, bool]:
     for name in ("parent_ticket_id", "label_id", "assignee_user_id"):
         values = chosen.get(name, [])
         is_narrow = values and "none" not in values
-        if is_narrow and not (name == "label_id" and any(map(listing.is_common, values))):
+        if is_narrow and not (name == "label_id" and listing.any_is_common(values)):
             return filters.conditions({name: values})[0], True
     return None, True

@@ -1,0 +1,32 @@
+"""The orders of ticket lists over REST and tools; each has an index, in a project and across all.
+
+``list_orders.py`` holds the orders of pages.
+"""
+
+from enum import StrEnum
+
+from sqlalchemy import Integer, Text, literal_column
+
+from app.tickets.list_orders import OrderKey
+from app.tickets.models import DUE_OR_LAST, PRIORITY_LEVEL, Ticket
+
+
+class TicketSort(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    RANK = "rank"
+    DUE = "due"
+    PRIORITY = "priority"
+
+
+_OLDEST = OrderKey(Ticket.id, "id")
+_NEWEST = OrderKey(Ticket.id, "id", is_ascending=False)
+
+# The order ``created`` is that of ``database/pagination.py``.
+KEYS: dict[TicketSort, tuple[OrderKey, ...]] = {
+    TicketSort.UPDATED: (OrderKey(Ticket.updated_at, is_ascending=False), _NEWEST),
+    TicketSort.RANK: (OrderKey(Ticket.rank, "text"), _OLDEST),
+    # Tickets without a date come last.
+    TicketSort.DUE: (OrderKey(literal_column(DUE_OR_LAST, Text), "text"), _OLDEST),
+    TicketSort.PRIORITY: (OrderKey(literal_column(PRIORITY_LEVEL, Integer)), _OLDEST),
+}
