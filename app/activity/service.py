@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
 from app.accounts import user_refs
 from app.audit.catalogue import Category
@@ -113,17 +113,26 @@ def list_events(
     **equal: str | None,
 ) -> Page:
     """The audit log, newest first, filtered by milliseconds, event types and equal columns."""
-    statement = EVENTS
+    conditions = matching(since, until, event_types, **equal)
+    return _page(actor, EVENTS.where(*conditions), limit=limit, cursor=cursor)
+
+
+def matching(
+    since: int | None = None,
+    until: int | None = None,
+    event_types: Sequence[str] | None = None,
+    **equal: str | None,
+) -> list[ColumnElement[bool]]:
+    """The filters of ``list_events`` as conditions."""
+    conditions: list[ColumnElement[bool]] = []
     if since is not None:
-        statement = statement.where(AuditEvent.created_at >= since)
+        conditions.append(AuditEvent.created_at >= since)
     if until is not None:
-        statement = statement.where(AuditEvent.created_at <= until)
+        conditions.append(AuditEvent.created_at <= until)
     if event_types is not None:
-        statement = statement.where(AuditEvent.event_type.in_(event_types))
-    for name in EQUAL:
-        if equal.get(name) is not None:
-            statement = statement.where(getattr(AuditEvent, name) == equal[name])
-    return _page(actor, statement, limit=limit, cursor=cursor)
+        conditions.append(AuditEvent.event_type.in_(event_types))
+    given = [name for name in EQUAL if equal.get(name) is not None]
+    return [*conditions, *(getattr(AuditEvent, name) == equal[name] for name in given)]
 
 
 @operation(Access.HUMAN)

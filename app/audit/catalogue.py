@@ -132,3 +132,22 @@ OWN_ONLY = frozenset({"comment.updated"})
 
 def may_be_undone(event_type: str, by: str | None, person: str | None) -> bool:
     return event_type in REVERSIBLE and (event_type not in OWN_ONLY or by == person)
+
+
+# The part of an event type before the first dot, in words.
+SUBJECTS = {
+    "ticket": "Tickets",
+    "comment": "Comments",
+    "wiki": "Wiki pages",
+    "sticky_note": "Project notes",
+    "project": "Projects",
+    "workflow_state": "Workflow states",
+    "label": "Labels",
+    "bot": "Bots",
+    "user": "People",
+    "auth": "Logins and tokens",
+    "webhook": "Webhooks",
+    "workspace": "Workspace",
+    "system": "Cleanup jobs",
+    "audit": "Audit failures",
+}

@@ -8,7 +8,7 @@ import orjson
 from flask import Blueprint, Response, request
 
 from app.accounts import personal
-from app.activity.pages.log import address
+from app.activity.pages.audit_filters import address
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid

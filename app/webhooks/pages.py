@@ -8,7 +8,7 @@ import orjson
 from flask import Blueprint, Response, g, request
 from sqlalchemy import select
 
-from app.audit.catalogue import EVENTS
+from app.audit.catalogue import EVENTS, SUBJECTS
 from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
@@ -43,24 +43,6 @@ FILTERS = (
     ("since", "Any time", PERIODS),
     ("attempt_min", "Any attempt", ATTEMPTS),
 )
-
-# The part of an event type before the first dot, in words.
-DOMAINS = {
-    "ticket": "Tickets",
-    "comment": "Comments",
-    "wiki": "Wiki pages",
-    "sticky_note": "Project notes",
-    "project": "Projects",
-    "workflow_state": "Workflow states",
-    "label": "Labels",
-    "bot": "Bots",
-    "user": "People",
-    "auth": "Logins and tokens",
-    "webhook": "Webhooks",
-    "workspace": "Workspace",
-    "system": "Cleanup jobs",
-    "audit": "Audit failures",
-}
 
 PYTHON = '''\
 import hashlib
@@ -177,12 +159,12 @@ def change(webhook_id: str) -> Response:
 
 def _event_tree() -> list[dict[str, Any]]:
     """The event types that webhooks can subscribe to, by domain."""
-    domains: dict[str, list[str]] = {domain: [] for domain in DOMAINS}
+    domains: dict[str, list[str]] = {domain: [] for domain in SUBJECTS}
     for name in EVENTS:
         if not name.startswith(NEVER_FORWARDED):
             domains.setdefault(name.partition(".")[0], []).append(name)
     return [
-        {"name": DOMAINS.get(domain, domain), "prefix": f"{domain}.*", "types": types}
+        {"name": SUBJECTS.get(domain, domain), "prefix": f"{domain}.*", "types": types}
         for domain, types in domains.items()
         if types
     ]

@@ -3,13 +3,34 @@
 import csv
 import html
 import json
+import re
 
 import pytest
+from sqlalchemy import select
 
-from app.activity.sentences import NOTHING_SAID, OF_TICKETS, SENTENCES, sentence
+from app.activity import requests
+from app.activity.sentences import MANY, NOTHING_SAID, OF_TICKETS, SENTENCES, sentence
 from app.audit.catalogue import EVENTS
+from app.audit.models import AuditEvent
+from app.core.clock import DAY_MS, iso, now_ms
+from app.core.ids import new_id
+from app.database.session import session, transaction
+from app.web.filters import day
 from tests.support.agent import Agent
 from tests.support.story import make_ticket, ok
+
+COPIED = (
+    "workspace_id",
+    "category",
+    "actor_user_id",
+    "actor_kind",
+    "target_kind",
+    "target_id",
+    "project_id",
+    "ticket_id",
+    "request_id",
+    "created_at",
+)
 
 
 @pytest.fixture
@@ -39,13 +60,115 @@ def test_every_event_type_has_its_sentence():
         assert "{" not in said, name
 
 
+def test_every_event_type_has_its_sentence_for_many():
+    assert set(MANY) == set(EVENTS)
+    assert all("{count}" in said for said in MANY.values())
+
+
+def rows_of(page):
+    """The rows of the log, each as its text."""
+    rows = re.findall(r'<span class="row-main">(.*?)</span>\n', page, re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]*>", "", row).split()) for row in rows]
+
+
+def test_events_of_one_request_are_one_row(cast, browser):
+    ok(cast.ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
+    page = browser("/audit")
+    (row,) = [row for row in rows_of(page) if "created the project NEW" in row]
+    assert row == "Ada created the project NEW, New; added 5 states"
+    assert "6 events" in page
+    request = re.search(r"request_id=([0-9a-f-]{36})", page[page.index("NEW, New") :])[1]
+    whole = rows_of(browser(f"/audit?span=all&request_id={request}"))
+    assert len(whole) == 6
+    assert whole[-1] == "Ada created the project NEW, New"
+    # A filter narrows the row, and what it unfolds.
+    narrowed = browser("/audit?event_type=workflow_state.*&actor=ada")
+    assert "Ada added 5 states" in rows_of(narrowed)
+    assert f"actor=ada&event_type=workflow_state.*&span=all&request_id={request}" in (
+        narrowed.replace("%2A", "*")
+    )
+
+
+def test_a_row_names_three_kinds_of_events_and_counts_the_rest(cast, browser, app):
+    ticket = make_ticket(cast.ada, cast.open_project)
+    ok(cast.ada.patch(f"/tickets/{ticket['id']}", {"priority": "high"}))
+    with app.app_context(), transaction():
+        event = session.scalars(
+            select(AuditEvent).where(AuditEvent.event_type == "ticket.updated")
+        ).one()
+        for name in ("wiki.created", "label.deleted", "wiki.deleted"):
+            for _ in range(2):
+                copied = {column: getattr(event, column) for column in COPIED}
+                session.add(AuditEvent(**copied, id=new_id(), event_type=name, payload={}))
+    (row,) = [row for row in rows_of(browser("/audit")) if "OPEN-1" in row and "; and " in row]
+    assert row.endswith("to high; wrote 2 pages; deleted 2 labels; and 2 more")
+
+
+def test_pages_of_requests_hold_every_event_once(cast, browser, monkeypatch):
+    for number in range(7):
+        make_ticket(cast.ada, cast.open_project, f"Number {number}")
+    monkeypatch.setattr(requests, "ROWS", 3)
+    monkeypatch.setattr(requests, "MOST_EVENTS", 5)
+    seen, address = [], "/audit"
+    while address:
+        page = browser(address)
+        rows = rows_of(page)
+        assert 0 < len(rows) <= 3
+        seen += [row for row in rows if "Number" in row]
+        following = re.search(r'href="(/audit\?[^"]*cursor=[^"]+)"', page)
+        address = following and following[1]
+    assert [int(row[-1]) for row in seen] == list(reversed(range(7)))
+
+
+def test_a_request_beyond_the_page_says_so(cast, browser, monkeypatch):
+    ok(cast.ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
+    monkeypatch.setattr(requests, "MOST_EVENTS", 4)
+    page = browser("/audit")
+    assert "Ada added 4 states" in rows_of(page)
+    assert "4+ events" in page
+    rest = browser(re.search(r'href="(/audit\?[^"]*cursor=[^"]+)"', page)[1])
+    assert "Ada created the project NEW, New; added the state Backlog" in rows_of(rest)
+    assert "2 events" in rest
+
+
+def test_rows_stand_below_their_day(cast, browser, monkeypatch):
+    make_ticket(cast.ada, cast.open_project)
+    assert re.findall(r'day-head">(.*?)<', browser("/audit")) == ["Today"]
+    at = now_ms()
+    monkeypatch.setattr("app.activity.pages.log.now_ms", lambda: at + DAY_MS)
+    assert re.findall(r'day-head">(.*?)<', browser("/audit")) == ["Yesterday"]
+    monkeypatch.setattr("app.activity.pages.log.now_ms", lambda: at + 2 * DAY_MS)
+    assert re.findall(r'day-head">(.*?)<', browser("/audit")) == [day(iso(at)[:10])]
+
+
+def test_menus_offer_what_there_is_and_keep_the_other_filters(cast, browser):
+    page = browser("/audit?project=OPEN&span=7d")
+    assert 'href="/audit?project=OPEN&span=7d&actor=smith"' in page
+    assert 'href="/audit?project=OPEN&span=7d&event_type=ticket.%2A"' in page
+    assert 'href="/audit?span=7d&project=OPEN"' not in page
+    assert "Project: <strong>" in page
+    assert 'href="/audit?span=7d"' in page
+    assert 'href="/audit?project=OPEN"' in page
+
+
+def test_tickets_are_suggested_by_id_and_title(cast, browser):
+    make_ticket(cast.ada, cast.open_project, "Mend the roof")
+    for typed in ("open-1", "roof"):
+        page = browser(f"/audit/tickets?actor=ada&ticket={typed}")
+        assert 'href="/audit?actor=ada&ticket=OPEN-1"' in page
+        assert "Mend the roof" in page
+    assert "No matches" in browser("/audit/tickets?ticket=zzz")
+    assert "OPEN-1" not in browser("/audit/tickets?ticket=")
+
+
 def test_events_are_sentences(cast, browser):
     ticket = make_ticket(cast.ada, cast.open_project, "Mend <b>it</b>")
     states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
     ok(cast.smith.post(f"/tickets/{ticket['id']}/transition", {"state_id": states[2]["id"]}))
     shown = browser("/audit")
-    assert "moved OPEN-1 from Backlog to In progress" in shown
-    assert "created OPEN-1, Mend <b>it</b>" in shown
+    assert "Smith bot moved OPEN-1 from Backlog to In progress" in rows_of(shown)
+    assert "created <a" in shown
+    assert "Mend <b>it</b>" in shown
     raw = cast.ada.get("//audit", headers={"Accept": "text/html"}).get_data(as_text=True)
     assert "<b>it</b>" not in raw
 

@@ -34,6 +34,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         people_pages.people people_pages.add_person accounts_pages.profile
         accounts_pages.save_name accounts_pages.save_password accounts_pages.save_preferences
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
+        audit_pages.suggested_tickets
         inbox_pages.all_seen bots_pages.index bots_pages.new bots_pages.create bots_pages.wording
         bots_pages.switch finding_pages.palette finding_pages.search
         projects_pages.index projects_pages.new projects_pages.create_project

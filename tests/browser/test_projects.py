@@ -126,8 +126,9 @@ def test_the_log_is_read_filtered_and_undone_on_a_phone(phone, seeded):
     reference = seeded.ticket("By phone")
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "urgent"}, as_bot=True)
     phone.go("/audit")
+    phone.page.locator(".audit-filter summary", has_text="Ticket").tap()
     phone.page.get_by_label("Ticket", exact=True).fill(reference)
-    phone.page.get_by_role("button", name="Apply").tap()
+    phone.press("Enter")
     expect(phone.page.locator(".audit-row")).to_have_count(2)
     assert phone.overflow() <= 0
     phone.page.get_by_role("link", name="Details of ticket.updated").tap()

@@ -34,7 +34,7 @@ def test_a_bot_has_a_page_with_what_it_did_and_holds(ada, cast, ticket):
 def test_what_a_bot_was_refused_is_shown(ada, cast, ticket):
     cast.scout.patch(f"/tickets/{ticket['id']}", {"title": "No"})
     text = text_of(ada.get("/bots/scout"))
-    assert "Was refused tickets.update: it may only read" in text
+    assert "Was denied tickets.update: read-only access" in text
 
 
 @pytest.mark.parametrize(

@@ -1,54 +1,59 @@
-"""The pages of the audit log and of the tool log: filters, rows, single events, an export."""
+"""The pages of the audit log: filters, rows by request, single events, an export."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain, groupby
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 from flask import Blueprint, Response, request
 from sqlalchemy import select
 
-from app.accounts import user_refs
-from app.accounts.models import User
 from app.activity import bot_review, service
+from app.activity.pages.audit_filters import (
+    NO_ID,
+    Menu,
+    Option,
+    address,
+    known_uuid,
+    menu,
+    navigation,
+    people_offered,
+    read_filters,
+    since,
+    time_menu,
+    user_id,
+)
+from app.activity.requests import list_requests
 from app.activity.sentences import in_words
-from app.activity.service import ERROR, OK
-from app.audit.catalogue import EVENTS, Category, may_be_undone
-from app.audit.models import AuditEvent, ToolInvocation
-from app.core.actor import Access, Actor, operation
-from app.core.clock import DAY_MS, HOUR_MS, now_ms
+from app.audit.catalogue import EVENTS, SUBJECTS, Category, may_be_undone
+from app.audit.models import AuditEvent
+from app.core.actor import Actor
+from app.core.clock import DAY_MS, iso, now_ms
 from app.core.errors import InvalidField
-from app.core.ids import as_uuid, is_display_id
+from app.core.ids import is_display_id
 from app.core.lanes import Lane, require
 from app.database.session import reading, session
 from app.projects.models import Project
+from app.projects.pages import offered_projects
+from app.tickets.loaders import tickets_like
 from app.tickets.models import Ticket
 from app.web.downloads import line, streamed
+from app.web.filters import day
 from app.web.guard import actor
-from app.web.render import go, html, page, render
+from app.web.render import go, html, is_htmx, page, render
 
 pages = Blueprint("audit_pages", __name__)
 
+# Events of one request on a page; the log itself counts requests.
 ROWS = 50
-DEFAULT_SPAN = "24h"
-# The length of a span in milliseconds, and its name.
-SPANS: dict[str, tuple[int | None, str]] = {
-    "1h": (HOUR_MS, "Last hour"),
-    "24h": (DAY_MS, "Last 24 hours"),
-    "7d": (7 * DAY_MS, "Last 7 days"),
-    "30d": (30 * DAY_MS, "Last 30 days"),
-    "all": (None, "All time"),
-}
-# The filter value that stands for an unknown name; it matches no row.
-NO_ID = "00000000-0000-0000-0000-000000000000"
-
+PATH = "/audit"
+# Characters of what is typed to find a ticket.
+MOST_TYPED = 100
 AUDIT_FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
 CATEGORIES = [
-    (Category.ACTIVITY.value, "Activity"),
-    (Category.AUDIT_ONLY.value, "Audit log only"),
+    (Category.ACTIVITY.value, "Work", "Tickets, comments, wiki pages and notes"),
+    (Category.AUDIT_ONLY.value, "Administration", "Logins, bots, settings and webhooks"),
 ]
 # New events are counted up to this number.
 COUNTED = 100
@@ -61,37 +66,96 @@ MORE = ("request_id", "payload")
 
 Events = list[dict[str, Any]]
 
-TOOL_LOG = "/audit/tools"
-TOOL_FILTERS = ("bot", "tool_name", "status", "request_id")
-STATUSES = [(OK, "Succeeded"), (ERROR, "Failed")]
-# The figures cover the newest calls up to this number; more would take seconds to read.
-MOST_CALLS = 20_000
 
-
-@pages.get("/audit")
+@pages.get(PATH)
 def index() -> Response:
     filters = read_filters(*AUDIT_FILTERS)
     cursor = request.args.get("cursor") or None
+    is_request = "request_id" in filters
     with reading():
+        arguments = _arguments(filters)
         try:
-            listed = service.list_events(actor(), limit=ROWS, cursor=cursor, **_arguments(filters))
+            if is_request:
+                listed = service.list_events(actor(), limit=ROWS, cursor=cursor, **arguments)
+                rows: list[Any] = in_words(listed.data)
+            else:
+                listed = list_requests(actor(), cursor=cursor, **arguments)
+                rows = listed.data
         except InvalidField:
             # The cursor is broken: start at the first page.
-            return go(address("/audit", filters))
-        events = in_words(listed.data)
+            return go(address(PATH, filters))
+        # A fragment has the rows alone.
+        menus = [] if is_htmx() else _menus(filters)
+    # New events are no news of a request that is over.
+    newest = "" if cursor or is_request or not rows else rows[0].id
     return page(
         "audit/index.html",
         block="results",
-        events=events,
-        categories=CATEGORIES,
-        types=sorted(EVENTS),
+        days=_by_day(rows),
+        is_request=is_request,
+        menus=menus,
+        unfolded=partial(address, PATH, {**filters, "span": "all"}),
         exports=[
             (name, address("/audit/export", filters, format=kind))
             for kind, name in (("jsonl", "JSON lines"), ("csv", "CSV"))
         ],
-        news_url=_news_url(filters, events[0]["id"]) if events and not cursor else "",
-        **navigation("/audit", filters, listed.next_cursor),
+        news_url=_news_url(filters, newest) if newest else "",
+        **navigation(PATH, filters, listed.next_cursor),
     )
+
+
+def _by_day(rows: Iterable[Any]) -> list[tuple[str, list[Any]]]:
+    """The rows of each day (UTC) below its name."""
+    names = {
+        iso(now_ms() - ago * DAY_MS)[:10]: name for ago, name in ((0, "Today"), (1, "Yesterday"))
+    }
+    return [(names.get(date) or day(date), list(group)) for date, group in groupby(rows, _day)]
+
+
+def _day(row: Any) -> str:
+    moment: str = row["created_at"] if isinstance(row, dict) else row.created_at
+    return moment[:10]
+
+
+def _menus(filters: Mapping[str, str]) -> list[Menu]:
+    people = [(one["username"], one["display_name"], one["username"]) for one in people_offered()]
+    projects = [(one["key"], one["name"], one["key"]) for one in offered_projects()]
+    return [
+        time_menu(PATH, filters),
+        menu(PATH, filters, "actor", "Who", "Anyone", people),
+        menu(PATH, filters, "event_type", "Event", "Any event", _event_options()),
+        menu(PATH, filters, "category", "Area", "Work and administration", CATEGORIES),
+        menu(PATH, filters, "project", "Project", "Any project", projects),
+    ]
+
+
+def _event_options() -> Iterator[tuple[str, str, str]]:
+    """All event types by their subjects, each subject as a whole first."""
+    for domain, subject in SUBJECTS.items():
+        yield f"{domain}.*", f"{subject}: all", f"{domain}.*"
+        for name in EVENTS:
+            kind = name.removeprefix(f"{domain}.")
+            if kind != name:
+                yield name, f"{subject}: {kind.replace('_', ' ').replace('.', ' ')}", name
+
+
+@pages.get("/audit/tickets")
+def suggested_tickets() -> Response:
+    """The tickets that match what is typed, as options that keep the other filters."""
+    typed = request.args.get("ticket", "").strip()[:MOST_TYPED]
+    filters = read_filters(*AUDIT_FILTERS)
+    with reading():
+        found = tickets_like(actor(), None, typed) if typed else []
+    options = [
+        Option(
+            one["display_id"],
+            one["title"],
+            address(PATH, {**filters, "ticket": one["display_id"]}),
+            is_chosen=False,
+        )
+        for one in found
+    ]
+    return html(render("audit/_options.html", options=options))
 
 
 def _news_url(filters: dict[str, str], newest: str) -> str:
@@ -102,7 +166,7 @@ def _news_url(filters: dict[str, str], newest: str) -> str:
 def news() -> Response:
     """The number of events newer than the page; 204, which swaps nothing, without any."""
     filters = read_filters(*AUDIT_FILTERS)
-    newest = _uuid(request.args.get("newest", ""))
+    newest = known_uuid(request.args.get("newest", ""))
     with reading():
         events = service.list_events(
             actor(), limit=COUNTED, cursor=None, **_arguments(filters)
@@ -115,7 +179,7 @@ def news() -> Response:
             "audit/_news.html",
             count=count,
             is_many=count == COUNTED,
-            here=address("/audit", filters),
+            here=address(PATH, filters),
             news_url=_news_url(filters, newest),
         )
     )
@@ -127,17 +191,17 @@ def _arguments(filters: dict[str, str]) -> dict[str, Any]:
     event_type = filters.get("event_type")
     if event_type is not None:
         arguments["event_types"] = [name for name in EVENTS if _is_of_type(name, event_type)]
-    if filters.get("category") in {name for name, _ in CATEGORIES}:
+    if filters.get("category") in set(Category):
         arguments["category"] = filters["category"]
     if "actor" in filters:
-        arguments["actor_user_id"] = _user_id(filters["actor"])
+        arguments["actor_user_id"] = user_id(filters["actor"])
     if "project" in filters:
         project_id = select(Project.id).where(Project.key == filters["project"].upper())
         arguments["project_id"] = session.scalar(project_id) or NO_ID
     if "ticket" in filters:
         arguments["ticket_id"] = _ticket_id(filters["ticket"])
     if "request_id" in filters:
-        arguments["request_id"] = _uuid(filters["request_id"])
+        arguments["request_id"] = known_uuid(filters["request_id"])
     return arguments
 
 
@@ -151,15 +215,7 @@ def _ticket_id(reference: str) -> str:
     if is_display_id(reference.upper()):
         ticket_id = select(Ticket.id).where(Ticket.display_id == reference.upper())
         return session.scalar(ticket_id) or NO_ID
-    return _uuid(reference)
-
-
-def _user_id(username: str) -> str:
-    return session.scalar(select(User.id).where(User.username == username.lower())) or NO_ID
-
-
-def _uuid(sent: str) -> str:
-    return as_uuid(sent) or NO_ID
+    return known_uuid(reference)
 
 
 @pages.get("/audit/events/<event_id>")
@@ -226,107 +282,3 @@ def _csv_line(event: dict[str, Any]) -> str:
     values = {**event, "actor": author["username"] if author else "system"}
     payload = orjson.dumps(event["payload"]).decode()
     return line([*(values.get(name) for name in COLUMNS), event["request_id"], payload])
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The calls of one tool, how many of them failed, and their durations in milliseconds."""
-
-    tool: str
-    calls: int
-    errors: int
-    p50: int
-    p95: int
-
-    @property
-    def error_percent(self) -> int:
-        return round(100 * self.errors / self.calls)
-
-
-@operation(Access.HUMAN)
-def tool_figures(actor: Actor, *, since: int) -> list[Figures]:
-    """The figures of each tool called since a time (milliseconds), the busiest first."""
-    rows = session.execute(
-        select(ToolInvocation.tool_name, ToolInvocation.duration_ms, ToolInvocation.result_status)
-        .where(ToolInvocation.created_at >= since)
-        .order_by(ToolInvocation.created_at.desc())
-        .limit(MOST_CALLS)
-    )
-    durations: dict[str, list[int]] = defaultdict(list)
-    errors: dict[str, int] = defaultdict(int)
-    for row in rows:
-        durations[row.tool_name].append(row.duration_ms)
-        errors[row.tool_name] += row.result_status != OK
-    figures = [_figures(tool, sorted(times), errors[tool]) for tool, times in durations.items()]
-    return sorted(figures, key=lambda one: (-one.calls, one.tool))
-
-
-def _figures(tool: str, durations: list[int], errors: int) -> Figures:
-    last = len(durations) - 1
-    p50, p95 = durations[last // 2], durations[round(last * 0.95)]
-    return Figures(tool, len(durations), errors, p50, p95)
-
-
-@pages.get(TOOL_LOG)
-def tool_log() -> Response:
-    filters = read_filters(*TOOL_FILTERS)
-    start = since(filters)
-    with reading():
-        try:
-            listed = service.list_invocations(
-                actor(),
-                limit=ROWS,
-                cursor=request.args.get("cursor") or None,
-                since=start,
-                bot_id=_user_id(filters["bot"]) if "bot" in filters else None,
-                tool_name=filters.get("tool_name"),
-                status=filters.get("status") if filters.get("status") in (OK, ERROR) else None,
-                request_id=_uuid(filters["request_id"]) if "request_id" in filters else None,
-            )
-        except InvalidField:
-            return go(address(TOOL_LOG, filters))
-        bots = user_refs.summaries(row["bot_user_id"] for row in listed.data)
-        figures = tool_figures(actor(), since=start or 0)
-    return page(
-        "audit/tools.html",
-        block="results",
-        calls=[_shown(row, bots) for row in listed.data],
-        figures=figures,
-        statuses=STATUSES,
-        **navigation(TOOL_LOG, filters, listed.next_cursor),
-    )
-
-
-def _shown(row: dict[str, Any], bots: dict[str, Any]) -> dict[str, Any]:
-    written = orjson.dumps(row["arguments"], option=orjson.OPT_INDENT_2).decode()
-    return {**row, "bot": bots.get(row["bot_user_id"]), "written": written}
-
-
-def read_filters(*names: str) -> dict[str, str]:
-    """The filters that the address sets; the default span is left out."""
-    filters = {name: request.args.get(name, "").strip() for name in (*names, "span")}
-    if filters["span"] not in SPANS or filters["span"] == DEFAULT_SPAN:
-        filters["span"] = ""
-    return {name: value for name, value in filters.items() if value}
-
-
-def since(filters: Mapping[str, str]) -> int | None:
-    """The start of the chosen span, in milliseconds; None for all time."""
-    length, _ = SPANS[filters.get("span", DEFAULT_SPAN)]
-    return None if length is None else now_ms() - length
-
-
-def address(path: str, filters: Mapping[str, str], **more: str | None) -> str:
-    query = {name: value for name, value in {**filters, **more}.items() if value}
-    return f"{path}?{urlencode(query)}" if query else path
-
-
-def navigation(path: str, filters: Mapping[str, str], next_cursor: str | None) -> dict[str, Any]:
-    """What both logs show around their rows: the filters, and links to the first and next page."""
-    return {
-        "chosen": filters,
-        "span": filters.get("span", DEFAULT_SPAN),
-        "spans": [(key, name) for key, (_, name) in SPANS.items()],
-        "first_url": address(path, filters) if request.args.get("cursor") else "",
-        "next_url": address(path, filters, cursor=next_cursor) if next_cursor else "",
-    }

@@ -10,7 +10,8 @@ from app.accounts import personal, user_refs
 from app.accounts.builders import UserSummary
 from app.accounts.models import User, UserType
 from app.accounts.users import with_tokens
-from app.activity.pages.log import ROWS, address, pages
+from app.activity.pages.audit_filters import address
+from app.activity.pages.log import ROWS, pages
 from app.activity.sentences import in_words
 from app.activity.service import list_project_activity
 from app.core.actor import Access, Actor, operation

@@ -1,0 +1,136 @@
+"""The filters of the audit log and of the tool log: the address is the state, menus change it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import request
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.accounts.users import list_users
+from app.core.clock import DAY_MS, HOUR_MS, now_ms
+from app.core.ids import as_uuid
+from app.database.session import session
+from app.web.guard import actor
+
+DEFAULT_SPAN = "24h"
+# The length of a span in milliseconds, and its name.
+SPANS: dict[str, tuple[int | None, str]] = {
+    "1h": (HOUR_MS, "Last hour"),
+    "24h": (DAY_MS, "Last 24 hours"),
+    "7d": (7 * DAY_MS, "Last 7 days"),
+    "30d": (30 * DAY_MS, "Last 30 days"),
+    "all": (None, "All time"),
+}
+# The filter value that stands for an unknown name; it matches no row.
+NO_ID = "00000000-0000-0000-0000-000000000000"
+# People and bots in a menu; the address takes any username.
+MOST_OFFERED = 200
+# A menu with so many options has a box to find one.
+MANY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    text: str
+    note: str
+    href: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """A filter that is chosen from a menu of links; the first option is none."""
+
+    name: str
+    label: str
+    # The text of what is chosen; empty for the first option.
+    shown: str
+    options: list[Option]
+
+    @property
+    def is_many(self) -> bool:
+        """Whether it has a box to find an option."""
+        return len(self.options) > MANY
+
+
+def menu(
+    path: str,
+    filters: Mapping[str, str],
+    name: str,
+    label: str,
+    none: str,
+    options: Iterable[tuple[str, str, str]],
+) -> Menu:
+    """The menu of one filter; an option is its value, its text and a note."""
+    value = filters.get(name, "")
+    offered = list(options)
+    texts = {key: text for key, text, _ in offered}
+    return Menu(
+        name=name,
+        label=label,
+        shown=texts.get(value, value),
+        options=[
+            Option(text, note, address(path, {**filters, name: key}), key == value)
+            for key, text, note in [("", none, ""), *offered]
+        ],
+    )
+
+
+def time_menu(path: str, filters: Mapping[str, str]) -> Menu:
+    chosen = filters.get("span", DEFAULT_SPAN)
+    options = [
+        Option(
+            text,
+            "",
+            address(path, {**filters, "span": key if key != DEFAULT_SPAN else ""}),
+            key == chosen,
+        )
+        for key, (_, text) in SPANS.items()
+    ]
+    return Menu("span", "Time", SPANS[chosen][1], options)
+
+
+def people_offered() -> list[dict[str, Any]]:
+    """People and bots by name, for menus; needs a unit of work."""
+    users = list_users(actor(), limit=MOST_OFFERED, cursor=None).data
+    return sorted(users, key=lambda user: str(user["display_name"]).casefold())
+
+
+def user_id(username: str) -> str:
+    return session.scalar(select(User.id).where(User.username == username.lower())) or NO_ID
+
+
+def known_uuid(sent: str) -> str:
+    return as_uuid(sent) or NO_ID
+
+
+def read_filters(*names: str) -> dict[str, str]:
+    """The filters that the address sets; the default span is left out."""
+    filters = {name: request.args.get(name, "").strip() for name in (*names, "span")}
+    if filters["span"] not in SPANS or filters["span"] == DEFAULT_SPAN:
+        filters["span"] = ""
+    return {name: value for name, value in filters.items() if value}
+
+
+def since(filters: Mapping[str, str]) -> int | None:
+    """The start of the chosen span, in milliseconds; None for all time."""
+    length, _ = SPANS[filters.get("span", DEFAULT_SPAN)]
+    return None if length is None else now_ms() - length
+
+
+def address(path: str, filters: Mapping[str, str], **more: str | None) -> str:
+    query = {name: value for name, value in {**filters, **more}.items() if value}
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def navigation(path: str, filters: Mapping[str, str], next_cursor: str | None) -> dict[str, Any]:
+    """What both logs show around their rows: the filters, and links to the first and next page."""
+    return {
+        "path": path,
+        "chosen": filters,
+        "first_url": address(path, filters) if request.args.get("cursor") else "",
+        "next_url": address(path, filters, cursor=next_cursor) if next_cursor else "",
+    }

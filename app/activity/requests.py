@@ -1,0 +1,125 @@
+"""The audit log by request: one row for all that one request did."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts import user_refs
+from app.activity.sentences import in_words, in_words_of_many
+from app.activity.service import events_json, matching
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.clock import iso
+from app.database.pagination import Cursor, Page, encode, page
+from app.database.session import AnyRow, session
+
+# Rows of a page, and the events that are read for them at most.
+ROWS = 50
+MOST_EVENTS = 1000
+# A row says so many kinds of events in words, and counts the others.
+SAID = 3
+KIND = "audit_event"
+_COLUMNS = (
+    AuditEvent.id,
+    AuditEvent.created_at,
+    AuditEvent.event_type,
+    AuditEvent.actor_user_id,
+    AuditEvent.actor_kind,
+    AuditEvent.request_id,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEvents:
+    """What one request did, in words, from its newest event; an event without one stands alone."""
+
+    id: str
+    request_id: str | None
+    event_type: str
+    count: int
+    # Whether its older events are on the next page.
+    goes_on: bool
+    actor: Any
+    actor_kind: str
+    sentence: str
+    # Of the only event.
+    display_id: str | None
+    created_at: str
+
+
+@operation(Access.HUMAN)
+def list_requests(actor: Actor, /, *, cursor: str | None, **filters: Any) -> Page:
+    """The audit log by request, newest first, with the filters and cursors of ``list_events``.
+
+    A request whose events go beyond the page goes on on the next one.
+    """
+    found = page(
+        select(*_COLUMNS).where(*matching(**filters)),
+        kind=KIND,
+        sort=AuditEvent.created_at,
+        id_column=AuditEvent.id,
+        limit=MOST_EVENTS,
+        cursor=cursor,
+        build=list,
+    )
+    groups: dict[str, list[AnyRow]] = {}
+    next_cursor = found.next_cursor
+    # The last row that was read may not be the last one of its request.
+    cut = found.data[-1].request_id if next_cursor else None
+    for position, row in enumerate(found.data):
+        key = row.request_id or row.id
+        if key not in groups and len(groups) == ROWS:
+            last = found.data[position - 1]
+            next_cursor = encode(Cursor(kind=KIND, id=last.id, at=last.created_at))
+            cut = None
+            break
+        groups.setdefault(key, []).append(row)
+    return Page(_in_words(actor, list(groups.values()), cut), next_cursor)
+
+
+def _in_words(
+    actor: Actor, groups: Sequence[Sequence[AnyRow]], cut: str | None
+) -> list[RequestEvents]:
+    actors = user_refs.summaries(rows[0].actor_user_id for rows in groups)
+    # Whole events, which may be large, are read only for the sentences that show them.
+    singles = [row.id for rows in groups for row in _said_alone(rows)]
+    events = session.scalars(select(AuditEvent).where(AuditEvent.id.in_(singles))).all()
+    told = {event["id"]: event for event in in_words(events_json(events, actor))}
+    return [
+        RequestEvents(
+            id=rows[0].id,
+            request_id=rows[0].request_id,
+            event_type=rows[0].event_type,
+            count=len(rows),
+            goes_on=cut is not None and rows[0].request_id == cut,
+            actor=actors.get(rows[0].actor_user_id),
+            actor_kind=rows[0].actor_kind,
+            sentence=_sentence(rows, {name: one["sentence"] for name, one in told.items()}),
+            display_id=told[rows[0].id]["display_id"] if len(rows) == 1 else None,
+            created_at=iso(rows[0].created_at),
+        )
+        for rows in groups
+    ]
+
+
+def _kinds(rows: Sequence[AnyRow]) -> list[tuple[str, int]]:
+    """The event types that a row says, with the numbers of their events, the first one first."""
+    return list(Counter(row.event_type for row in reversed(rows)).items())[:SAID]
+
+
+def _said_alone(rows: Sequence[AnyRow]) -> Iterable[AnyRow]:
+    once = {name for name, count in _kinds(rows) if count == 1}
+    return (row for row in rows if row.event_type in once)
+
+
+def _sentence(rows: Sequence[AnyRow], sentences: dict[str, str]) -> str:
+    alone = {row.event_type: sentences[row.id] for row in _said_alone(rows)}
+    kinds = _kinds(rows)
+    parts = [alone.get(name) or in_words_of_many(name, count) for name, count in kinds]
+    others = len(rows) - sum(count for _, count in kinds)
+    if others:
+        parts.append(f"and {others} more")
+    return "; ".join(parts)
