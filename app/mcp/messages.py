@@ -129,10 +129,11 @@ def refusal(error: DomainError, parameters: Iterable[Parameter]) -> dict[str, An
     if isinstance(error, RequestInvalid):
         message = " ".join(f"{problem['loc'][-1]}: {problem['msg']}" for problem in error.errors)
     by_alias = {parameter.alias: parameter.name for parameter in parameters if parameter.alias}
-    name = by_alias.get(str(details.get("field")))
+    place, dot, field = str(details.get("field")).rpartition(".")
+    name = by_alias.get(field)
     if name is not None:
-        message = message.replace(details["field"], name)
-        details["field"] = name
+        message = message.replace(field, name)
+        details["field"] = f"{place}{dot}{name}"
     body: dict[str, Any] = {"code": error.code, "message": f"{message}{_advice(error)}"}
     if error.details is not None:
         body["details"] = details

@@ -40,6 +40,8 @@ class ParameterKind(StrEnum):
     DAY = "day"
     MOMENT = "moment"
     EDITS = "edits"
+    # A list of objects whose fields are parameters.
+    OBJECTS = "objects"
 
 
 _STRING = {"type": "string"}
@@ -60,6 +62,7 @@ _TYPES: dict[ParameterKind, dict[str, Any]] = {
             "required": ["find", "replace"],
         },
     },
+    ParameterKind.OBJECTS: {"type": "array"},
 }
 
 
@@ -81,11 +84,17 @@ class Parameter:
     alias: str | None = None
     # Accepted, but not published.
     hidden: bool = False
+    # Of the objects in a list.
+    fields: tuple["Parameter", ...] = ()
 
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the value."""
-        schema: dict[str, Any] = {**_TYPES[self.kind], "description": self.description}
+        schema: dict[str, Any] = {**_TYPES[self.kind]}
+        if self.description:
+            schema["description"] = self.description
+        if self.fields:
+            schema["items"] = _object_schema(self.fields)
         if self.choices and self.kind is ParameterKind.TEXTS:
             schema["items"] = {"type": "string", "enum": list(self.choices)}
         elif self.choices:
@@ -103,6 +112,7 @@ texts = partial(Parameter, kind=ParameterKind.TEXTS)
 day = partial(Parameter, kind=ParameterKind.DAY)
 moment = partial(Parameter, kind=ParameterKind.MOMENT)
 edits = partial(Parameter, kind=ParameterKind.EDITS)
+objects = partial(Parameter, kind=ParameterKind.OBJECTS)
 
 
 def choice(name: str, words: Any, description: str, **options: Any) -> Parameter:
@@ -138,6 +148,10 @@ EDITS = edits("edits", "Instead of body: each find must occur exactly once.")
 
 def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments."""
+    return _object_schema(parameters) | {"additionalProperties": False}
+
+
+def _object_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
     published = [parameter for parameter in parameters if not parameter.hidden]
     schema: dict[str, Any] = {
         "type": "object",
@@ -146,7 +160,6 @@ def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
     required = [parameter.name for parameter in published if parameter.required]
     if required:
         schema["required"] = required
-    schema["additionalProperties"] = False
     return schema
 
 
@@ -187,6 +200,8 @@ def load(
             _read(known[name], value, arguments)
         except _InvalidArgument as error:
             problems.append(_problem(sent_name, error.text, error.kind))
+        except RequestInvalid as error:
+            problems += error.errors
     for name in arguments.pop(CLEAR_FIELDS, None) or ():
         arguments[name] = None
     problems += [
@@ -260,6 +275,9 @@ def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
         if value is None and parameter.clearable:
             arguments[parameter.name] = None
         return
+    if parameter.fields:
+        arguments[parameter.name] = _objects(parameter, value)
+        return
     read = _READERS[parameter.kind](value)
     for word in read if isinstance(read, list) else [read]:
         if parameter.choices and word not in parameter.choices:
@@ -319,6 +337,29 @@ def _edits(value: Any) -> list[dict[str, str]]:
         if not all(isinstance(part, str) for part in edit.values()):
             raise _InvalidArgument("find and replace must be strings.")
     return edits
+
+
+def _objects(parameter: Parameter, value: Any) -> list[dict[str, Any]]:
+    """The arguments of each object; raises RequestInvalid with the place of each problem."""
+    read: list[dict[str, Any]] = []
+    problems: list[Details] = []
+    for number, item in enumerate(_list(value)):
+        place = f"{parameter.name}[{number}]"
+        if not isinstance(item, dict):
+            problems.append(_problem(place, "This must be an object.", "invalid_type"))
+            continue
+        try:
+            read.append(load(parameter.fields, item))
+        except RequestInvalid as error:
+            problems += [
+                {**problem, "loc": ["arguments", f"{place}.{problem['loc'][-1]}"]}
+                for problem in error.errors
+            ]
+        if len(problems) > RequestInvalid.MOST:
+            break
+    if problems:
+        raise RequestInvalid(problems)
+    return read
 
 
 def _day(value: Any) -> str:

@@ -22,6 +22,7 @@ from app.mcp.parameters import (
     line,
     moment,
     needed,
+    objects,
     raise_unknown,
     text,
     texts,
@@ -29,8 +30,8 @@ from app.mcp.parameters import (
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.tickets import (
+    breakdown,
     counting,
-    creating,
     listing,
     loaders,
     read,
@@ -41,7 +42,7 @@ from app.tickets import (
 )
 from app.tickets.counting import CountBy
 from app.tickets.filters import OPEN
-from app.tickets.models import Priority, TicketType
+from app.tickets.models import Priority, RelationType, TicketType
 from app.tickets.sorting import TicketSort
 from app.tools import naming, resources, ticket_filters
 from app.tools.naming import (
@@ -65,6 +66,24 @@ toolbox = Toolbox()
 TITLE = line("title", "1 to 200 characters.")
 PRIORITY = choice("priority", Priority, "Priority.")
 DUE_DATE = day("due_date", "Date such as 2026-11-20.", clearable=True)
+RELATIONS = objects(
+    "relations",
+    "What it blocks, relates to or duplicates. target: a ticket, or children[0], the first child.",
+    fields=(
+        choice("type", RelationType, "", required=True),
+        text("target", "", required=True, alias="target_ticket_id"),
+    ),
+)
+CHILDREN = objects(
+    "children",
+    "Up to 20 tickets below it: stories of an epic, subtasks of a story.",
+    fields=(
+        needed(replace(TITLE, description="")),
+        body("body", ""),
+        choice("priority", Priority, ""),
+        *(replace(one, description="") for one in (STATE, ASSIGNEE, LABELS, DUE_DATE, RELATIONS)),
+    ),
+)
 ALL_WATCHERS = 200
 
 
@@ -134,7 +153,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
 @toolbox.tool(
     "create_ticket",
     "Create ticket",
-    calls=creating.create_ticket,
+    calls=breakdown.create_breakdown,
     hints=ADDS,
     parameters=(
         needed(PROJECT),
@@ -148,18 +167,33 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         PARENT,
         LABELS,
         DUE_DATE,
+        RELATIONS,
+        CHILDREN,
         *CREATE_ONCE,
     ),
 )
 def create_ticket(call: ToolCall) -> dict[str, Any]:
-    """Create a ticket and return it with its display_id. Search first to
-    avoid duplicates. States, labels and templates: see get_project.
+    """Create a ticket, with children and relations if you like, and return it with its display_id.
+    Search first to avoid duplicates. States, labels and templates: see get_project.
     """
     project = naming.project(call.actor, call["project"], writing=True)
     fields = ticket_fields(call.actor, project.id, call.arguments)
     if call["template"] is not None:
         fields = templates.filled(naming.template(project.id, call["template"]), fields)
-    return ticket_json(creating.create_ticket(call.actor, project, **fields))
+    children = []
+    for number, child in enumerate(call["children"] or ()):
+        with breakdown.named(f"children[{number}]"):
+            own = ticket_fields(call.actor, project.id, child)
+        children.append({**own, "relations": child.get("relations", ())})
+    created = breakdown.create_breakdown(
+        call.actor, project, children=children, relations=call["relations"] or (), **fields
+    )
+    answer = ticket_json(created.ticket)
+    if call["relations"]:
+        answer["relations"] = relations.of_ticket(call.actor, created.ticket.id)
+    if children:
+        answer["children"] = [_summary(child) for child in read.children(created.ticket.id)]
+    return answer
 
 
 @toolbox.tool(
