@@ -10,13 +10,22 @@ import { isTaken, singleKeys } from "./keys.js";
 import { look, watchLive } from "./live.js";
 import { change, move, ranked, reach, submit } from "./moves.js";
 import { marked, speak } from "./page.js";
+import { watchPicking } from "./picking.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
 import { ask } from "./server.js";
 
 // What a key does to the card in focus: a sheet of its own, each.
-const SHEETS = { m: "move", a: "pick/assignee", l: "pick/labels", p: "pick/priority" };
+const SHEETS = {
+  m: "move",
+  s: "move",
+  a: "pick/assignee",
+  l: "pick/labels",
+  p: "pick/priority",
+  d: "pick/due_date",
+  P: "pick/parent",
+};
 // What it asks for where several are chosen.
-const FIELDS = { m: "place", a: "assignee_user_id", l: "add_label", p: "priority" };
+const FIELDS = { m: "place", s: "place", a: "assignee_user_id", l: "add_label", p: "priority" };
 
 function watchBoard() {
   rove();
@@ -24,6 +33,7 @@ function watchBoard() {
   watchFilters();
   watchLive();
   watchQuickAdd();
+  watchPicking();
   document.addEventListener("docket:changed", look);
   watchChoosing(mark);
   const held = (target) => !target.closest("[data-more]") && cardOf(target);
@@ -129,7 +139,7 @@ function onKey(event) {
     const place = list.indexOf(card);
     const next = list[upwards ? place + upwards : key === "Home" ? 0 : list.length - 1];
     if (next) reach(next);
-  } else if (singleKeys() && !event.shiftKey) {
+  } else if (singleKeys()) {
     onLetter(event, card);
   }
 }
@@ -203,17 +213,17 @@ function onSubmit(event) {
     event.preventDefault();
     const card = document.getElementById(`card-${form.dataset.move}`);
     closeSheet();
-    if (!card) return;
+    if (!card || !event.submitter) return;
     linkOf(card).focus();
-    const { name } = event.submitter ?? {};
-    const state = board().dataset.everywhere === undefined ? new FormData(form).get("state_id") : form.querySelector(":checked").dataset.category;
-    const cell = cellOf(state, card.dataset.lane);
+    const { name, value, dataset } = event.submitter;
+    const chosen = board().dataset.everywhere === undefined ? value : dataset.category;
+    const cell = cellOf(name === "state_id" ? chosen : card.dataset.state, card.dataset.lane);
     // The buttons that put it to the top and to the bottom.
     const next = { rank_before: cell && cardsOf(cell).find((one) => one !== card), rank_after: null }[name];
     move(card, cell, next);
   } else if (form.matches("[data-merge]")) {
     event.preventDefault();
-    submit(form);
+    submit(form, event.submitter);
   }
 }
 

@@ -14,8 +14,8 @@ export async function openSheet(address) {
   const body = dialog.firstElementChild;
   body.innerHTML = text;
   htmx.process(body);
-  dialog.showModal();
-  const first = ["input:checked", "input:not([type=hidden])", "button[data-close-dialog]"];
+  if (!dialog.open) dialog.showModal();
+  const first = ["[autofocus]", "[data-start]", "input:checked", "input:not([type=hidden])", "button[data-close-dialog]"];
   first.map((one) => dialog.querySelector(one)).find(Boolean)?.focus();
 }
 

@@ -66,6 +66,8 @@ export function watchKeys() {
     }
     if (Date.now() - going < 1200) {
       going = 0;
+      // The second key is no key of a card.
+      event.preventDefault();
       return go(event.key);
     }
     going = event.key === "g" ? Date.now() : 0;

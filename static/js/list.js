@@ -2,9 +2,22 @@
 // The entry of the list, beside that of every page: choosing rows, the bar below, folding a tree.
 
 import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
+import { closeSheet, openSheet } from "./dialogs.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
+import { marked } from "./page.js";
 import { ask } from "./server.js";
+
+// What a key does to the row in focus: a sheet of its own, each.
+const ROW_SHEETS = {
+  m: "move",
+  s: "move",
+  a: "pick/assignee",
+  l: "pick/labels",
+  p: "pick/priority",
+  d: "pick/due_date",
+  P: "pick/parent",
+};
 
 let last = null;
 
@@ -21,6 +34,7 @@ function watchList() {
   });
   document.addEventListener("click", onClick);
   document.addEventListener("keydown", onKey);
+  document.addEventListener("submit", onSubmit);
   document.addEventListener("htmx:afterSettle", show);
   watchChoosing(show);
   show();
@@ -88,7 +102,27 @@ function onKey(event) {
     const box = row.querySelector("[name=id]");
     choose([box], !box.checked);
     last = box.value;
+  } else if (ROW_SHEETS[event.key] && singleKeys()) {
+    event.preventDefault();
+    openSheet(`${row.querySelector("[data-row-link]").getAttribute("href")}/${ROW_SHEETS[event.key]}`);
   }
+}
+
+/** A choice from the sheet of a row, or its undoing: the list is shown anew, and the row keeps the focus. */
+async function onSubmit(event) {
+  const form = event.target;
+  if (!form.matches("[data-move], [data-merge]")) return;
+  event.preventDefault();
+  const values = new FormData(form, event.submitter);
+  form.closest("[data-toast]")?.remove();
+  if (form.closest("dialog")) closeSheet();
+  const row = rowOf(document.activeElement)?.id;
+  const { text } = await ask(form.action, values);
+  const made = document.createElement("template");
+  made.innerHTML = text;
+  marked("toasts").append(...made.content.querySelectorAll("[data-toast]"));
+  await htmx.ajax("GET", location.pathname + location.search, { target: "#results", swap: "outerHTML" });
+  document.getElementById(row)?.querySelector("[data-row-link]").focus();
 }
 
 /** Hide or show what lies below a row, down to the next one of its level. */

@@ -87,8 +87,8 @@ export async function move(card, cell, next) {
 }
 
 /** Send a form of the board's own (undo, a choice for a card) and show what came of it. */
-export async function submit(form) {
-  const values = new FormData(form);
+export async function submit(form, submitter) {
+  const values = new FormData(form, submitter);
   form.closest("[data-toast]")?.remove();
   form.closest("dialog")?.close();
   await change(form.action, values);

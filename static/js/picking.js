@@ -44,7 +44,8 @@ function take(form, field) {
   const typed = field.name && NUMBER.test(field.value.trim());
   if (!field.value.trim()) {
     if (boxes) form.requestSubmit();
-    else form.querySelector("[data-cancel], [data-close-dialog]")?.click();
+    else if (form.matches("[data-picker]")) form.querySelector("[data-cancel]").click();
+    else form.closest("dialog")?.close();
   } else if (first && !typed) {
     first.click();
     if (!boxes) return;

@@ -47,7 +47,10 @@ PAGES = (
     "/tickets/new?project=DEMO",
     "/tickets/DEMO-2",
     "/tickets/DEMO-2/move",
-    *(f"/tickets/DEMO-2/pick/{name}" for name in ("assignee", "labels", "priority")),
+    *(
+        f"/tickets/DEMO-2/pick/{name}"
+        for name in ("assignee", "labels", "priority", "due_date", "parent")
+    ),
     "/tickets/DEMO-2/delete",
     "/tickets/DEMO-2/fields/title",
     "/tickets/DEMO-2/fields/body",

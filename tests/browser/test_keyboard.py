@@ -57,7 +57,7 @@ def test_m_opens_the_move_menu(board):
     wide, reference = board
     wide.press("m")
     expect(wide.page.locator("#dialog-title")).to_have_text(f"Move {reference} to…")
-    expect(wide.page.locator("#dialog input:checked")).to_be_focused()
+    expect(wide.page.locator("#dialog [data-start]")).to_be_focused()
     wide.press("ArrowDown", "Enter")
     expect(wide.card_at("To do", reference)).to_have_count(1)
     expect(wide.page.locator("#dialog")).not_to_be_visible()

@@ -197,6 +197,5 @@ def test_a_swipe_scrolls_and_carries_nothing(board):
 def test_a_card_moves_without_dragging(board):
     phone, reference, *_ = board
     phone.card(reference).locator(".card-more").tap()
-    phone.page.locator("#dialog").get_by_label("In review").check()
-    phone.page.click("#dialog .button.primary")
+    phone.page.locator("#dialog").get_by_role("button", name="In review").tap()
     expect(phone.card_at("In review", reference)).to_have_count(1)

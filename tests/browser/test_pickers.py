@@ -141,3 +141,47 @@ def test_on_a_phone_a_picker_is_a_sheet_at_the_bottom(phone, seeded, name):
     assert phone.overflow() == 0
     phone.page.tap("h1")
     expect(picker).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/projects/DEMO/board", "/projects/DEMO/tickets"])
+def test_the_same_pickers_open_on_a_card_and_on_a_row(wide, seeded, path):
+    reference = seeded.ticket("Of a card and a row", state_id=seeded.ids["To do"])
+    link = wide.page.locator(f"a[href='/tickets/{reference}']:is([data-title], [data-row-link])")
+    wide.go(path)
+    link.focus()
+    for key in PICKERS:
+        wide.press(key)
+        expect(wide.page.locator("#dialog form :focus")).to_have_count(1)
+        wide.press("Escape")
+        expect(link).to_be_focused()
+    wide.press("s")
+    expect(wide.page.locator("#dialog form :focus")).to_have_count(1)
+    wide.page.keyboard.type("review")
+    wide.press("Enter")
+    expect(wide.toast()).to_contain_text("moved to In review")
+    expect(link).to_be_focused()
+    wide.press("d")
+    expect(wide.page.locator("#value")).to_be_focused()
+    wide.page.keyboard.type("2031-05-06")
+    wide.press("Enter")
+    expect(wide.toast().last).to_contain_text(f"{reference}: due 6 May 2031")
+    wide.press("l")
+    expect(wide.page.locator("#dialog form :focus")).to_have_count(1)
+    wide.page.fill("#narrow", "From a card")
+    wide.press("Enter")
+    expect(wide.toast().last).to_contain_text("From a card")
+    expect(link).to_be_focused()
+    ticket = seeded.call("GET", f"/tickets/{reference}")
+    assert (ticket["state"]["name"], ticket["due_date"]) == ("In review", "2031-05-06")
+    seeded.call("DELETE", f"/projects/{ticket['project_id']}/labels/{ticket['labels'][0]['id']}")
+
+
+def test_the_menu_of_a_card_leads_to_its_pickers(phone, seeded):
+    reference = seeded.ticket("Of a menu", state_id=seeded.ids["To do"])
+    phone.go("/projects/DEMO/board")
+    phone.card(reference).locator(".card-more").tap()
+    phone.page.locator("#dialog").get_by_role("link", name="Priority").tap()
+    expect(phone.page.locator("#dialog-title")).to_have_text(f"Priority of {reference}")
+    assert phone.overflow() == 0
+    phone.page.locator("#dialog").get_by_role("button", name="Urgent").tap()
+    expect(phone.card(reference).get_by_label("Urgent priority")).to_be_visible()

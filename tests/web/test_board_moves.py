@@ -86,12 +86,18 @@ def test_moves_nowhere_are_refused(ada, make, sent):
 def test_picking(ada, cast, make, label):
     bug = label("bug")
     make("Picked")
+    tickets = f"/projects/{cast.open_project}/tickets"
+    epic = cast.ada.post(tickets, {"title": "Above", "type": "epic"}).json["display_id"]
     for name, value, words in (
         ("assignee", "me", "assigned to Ada"),
         ("priority", "urgent", "urgent priority"),
         ("labels", bug, "labels bug"),
         ("labels", "", "no labels"),
         ("assignee", "", "assigned to nobody"),
+        ("due_date", "2031-05-06", "due 6 May 2031"),
+        ("due_date", "", "no due date"),
+        ("parent", epic, f"parent {epic}"),
+        ("parent", "", "no parent"),
     ):
         assert ada.get(f"/tickets/OPEN-1/pick/{name}").status_code == 200
         answer = ada.post(f"/tickets/OPEN-1/pick/{name}", htmx=True, value=value)

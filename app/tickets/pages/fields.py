@@ -62,7 +62,7 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
     return "" if value is None else str(value)
 
 
-def _options(subject: TicketPageData, name: str) -> list[Any]:
+def options_of(subject: TicketPageData, name: str) -> list[Any]:
     """The options of a field with a closed choice; needs a unit of work."""
     project_id = subject.project["id"]
     if name == "state":
@@ -101,7 +101,7 @@ def _parents(current: dict[str, Any] | None, found: list[Any]) -> list[Any]:
     return [current, *others] if current else others
 
 
-def _days() -> list[tuple[str, str]]:
+def suggested_days() -> list[tuple[str, str]]:
     """(words, date) of the suggestions for a due date; no date removes it."""
     today = due_dates.today()
     days = [(words.capitalize(), str(due_dates.day_meant(words, today))) for words in DAYS]
@@ -113,7 +113,7 @@ def _editor(
 ) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
-        options = _options(subject, name)
+        options = options_of(subject, name)
     current = value_of(subject.ticket, name)
     return ticket_page(
         "tickets/field.html",
@@ -121,7 +121,7 @@ def _editor(
         name=name,
         facts=FACTS,
         options=options,
-        days=_days(),
+        days=suggested_days(),
         value=current,
         seen=current,
         chosen=form.values("value", current.split(",")),
@@ -150,33 +150,13 @@ def save_field(reference: str, name: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
     if form.value("take") == "mine":
         form.raw["value"] = form.value("mine")
-    if "pick" in form.raw:
-        # A suggestion, instead of what was typed.
-        form.raw["value"] = form.value("pick")
     overtaken: list[TicketPageData] = []
 
     def work(present: Actor) -> None:
-        overtaken.clear()
-        # Locked before it is read, so that it cannot change between the comparison and the save.
-        loaders.writable(present, reference)
-        subject = page_queries.subject(present, reference)
-        current = value_of(subject.ticket, name)
-        expected = (_as_sent(form.value("seen", current)), _as_sent(form.value("value")))
-        if name == "labels":
-            label_ids = _merged_labels(form, current)
-            created = next(filter(str.strip, form.values("create")), "")
-            if created:
-                label_ids.append(labels.named(present, subject.project["id"], created).id)
-            form.data["label_ids"] = label_ids
-        elif _as_sent(current) not in expected:
-            overtaken.append(subject)
-            return
-        elif unified(form.value("value")) == unified(current):
-            # Browsers normalize line breaks, which is not a change of the text.
-            return
-        _save(present, reference, name, form)
+        before = change_field(present, reference, name, form)
+        overtaken[:] = [before.subject] if before.is_overtaken else []
 
-    _submit_field(form, work)
+    submit_field(form, work)
     if overtaken:
         return _overtaken(reference, name, form, overtaken[0])
     if form.errors:
@@ -189,6 +169,40 @@ def save_field(reference: str, name: str) -> Response:
         content = show.fragment("tickets/_fact.html", subject, name=name)
         content += show.new_events(subject)
     return html(content)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The ticket before a change of a field, which was not made if someone overtook the reader."""
+
+    subject: TicketPageData
+    value: str
+    is_overtaken: bool = False
+
+
+def change_field(present: Actor, reference: str, name: str, form: Form) -> Before:
+    """Save what the form sends, unless the field differs from what it showed (``seen``)."""
+    if "pick" in form.raw:
+        # A suggestion, instead of what was typed.
+        form.raw["value"] = form.value("pick")
+    # Locked before it is read, so that it cannot change between the comparison and the save.
+    loaders.writable(present, reference)
+    subject = page_queries.subject(present, reference)
+    current = value_of(subject.ticket, name)
+    expected = (_as_sent(form.value("seen", current)), _as_sent(form.value("value")))
+    if name == "labels":
+        label_ids = _merged_labels(form, current)
+        created = next(filter(str.strip, form.values("create")), "")
+        if created:
+            label_ids.append(labels.named(present, subject.project["id"], created).id)
+        form.data["label_ids"] = label_ids
+    elif _as_sent(current) not in expected:
+        return Before(subject, current, is_overtaken=True)
+    elif unified(form.value("value")) == unified(current):
+        # Browsers normalize line breaks, which is not a change of the text.
+        return Before(subject, current)
+    _save(present, reference, name, form)
+    return Before(subject, current)
 
 
 def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
@@ -231,7 +245,7 @@ def _new_value(subject: TicketPageData, name: str) -> str:
     return f" to {value_of(ticket, name) or 'none'}"
 
 
-def _submit_field(form: Form, work: Callable[[Actor], None]) -> None:
+def submit_field(form: Form, work: Callable[[Actor], None]) -> None:
     """Run ``work``, and move messages about any field of the API to the one field of the form."""
     # Of labels, also the name of a new one.
     names = frozenset(field.name for field in FIELDS) | {"name"}

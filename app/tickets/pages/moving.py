@@ -1,5 +1,6 @@
 """Changing a card on the board: its cell, assignee, priority and labels."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Response, request
@@ -10,21 +11,24 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import reading, session
-from app.projects import states
 from app.projects.models import WorkflowState
-from app.rest.fields import load
-from app.tickets import board, board_moves, board_sidebar, loaders, page_queries, service
+from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
 from app.tickets.board import Shape
 from app.tickets.board_moves import BoardCell, MovedCard, Neighbor
 from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.fields import BY_PART, Field
-from app.tickets.filters import CATEGORIES, PRIORITIES
+from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket
-from app.tickets.pages.blueprint import assignable, pages, ticket_page
-from app.tickets.pages.fields import value_of
-from app.tickets.read import labels_of
-from app.tickets.schemas import TicketPatch
-from app.tickets.ticket_labels import label_ids_of
+from app.tickets.pages.blueprint import FACTS, pages, ticket_page
+from app.tickets.pages.fields import (
+    Before,
+    change_field,
+    options_of,
+    submit_field,
+    suggested_days,
+    value_of,
+)
+from app.web.filters import day
 from app.web.forms import Form, submit
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, render
@@ -38,11 +42,11 @@ def choose_state(reference: str) -> Response:
 def _choose(reference: str, form: Form, back: str) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
-        ordered = states.ordered(subject.project["id"])
+        options = options_of(subject, "state")
     return ticket_page(
         "tickets/move.html",
         subject,
-        states=ordered,
+        options=options,
         form=form,
         back=back if back != "/" else f"/projects/{subject.project['key']}/board",
         status=422 if form.errors else 200,
@@ -162,7 +166,7 @@ def _refused(reference: str, target: BoardCell, current: BoardCell) -> Response:
     return html(card + toast, 409)
 
 
-PICKED = {part: BY_PART[part] for part in ("assignee", "priority", "labels")}
+PICKED = {part: BY_PART[part] for part in ("assignee", "priority", "labels", "due_date", "parent")}
 
 
 def _field(name: str) -> Field:
@@ -179,17 +183,17 @@ def choose(reference: str, name: str) -> Response:
 def _choose_value(reference: str, field: Field, form: Form) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
-        users = assignable(board_sidebar.all_users(), subject.project["id"])
+        options = options_of(subject, field.part)
     current = value_of(subject.ticket, field.part)
     back = f"/projects/{subject.project['key']}/board"
     return ticket_page(
         "tickets/pick.html",
         subject,
         name=field.part,
-        label=field.label,
-        users=list(board_sidebar.summaries(users).values()),
-        labels=subject.labels,
-        priorities=PRIORITIES,
+        facts=FACTS,
+        options=options,
+        days=suggested_days(),
+        value=current,
         chosen=form.values("value", current.split(",")),
         seen=form.value("seen", current),
         form=form,
@@ -202,23 +206,18 @@ def _choose_value(reference: str, field: Field, form: Form) -> Response:
 def pick(reference: str, name: str) -> Response:
     """Set the value, unless it differs from the value that the form showed."""
     field = _field(name)
-    form = Form(raw=request.form.copy(), shown=frozenset({field.name}))
-    before: list[str] = []
-    overtaken: list[bool] = []
+    form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
+    if form.value("value") == "me":
+        form.raw["value"] = actor().id
+    before: list[Before] = []
 
     def work(present: Actor) -> None:
-        ticket = loaders.writable(present, reference)
-        current, values = _value(ticket, name), _sent(present, form)
-        before[:], overtaken[:] = [current], []
-        if form.value("seen", current) not in (current, ",".join(values)):
-            overtaken.append(True)
-            return
-        value: Any = values if name == "labels" else (values[0] if values else None)
-        service.update_ticket(present, reference, **load(TicketPatch, {field.name: value}, "body"))
+        before[:] = [change_field(present, reference, name, form)]
 
-    submit(form, work)
+    submit_field(form, work)
+    is_overtaken = bool(before) and before[0].is_overtaken
     if not is_htmx():
-        if overtaken:
+        if is_overtaken:
             form.refuse("", "This changed meanwhile. Choose again.")
         if form.errors:
             return _choose_value(reference, field, form)
@@ -227,33 +226,25 @@ def pick(reference: str, name: str) -> Response:
         return html(_toast(reference, next(iter(form.errors.values())), kind="error"), 422)
     with reading():
         card = shown_card(reference)
-        words = _words(loaders.visible(actor(), reference), name)
-    if overtaken:
+        words = _words(page_queries.subject(actor(), reference).ticket, name)
+    if is_overtaken:
         text = f"{reference} changed meanwhile, and is left as it is now"
         return html(card + _toast(reference, text, kind="error"), 409)
-    undo = {"value": before[0].split(","), "name": name}
+    undo = {"value": before[0].value.split(","), "name": name}
     return html(card + _toast(reference, f"{reference}: {words}", undo=undo))
 
 
-def _value(ticket: Ticket, name: str) -> str:
-    """The value as the form sends it in ``seen``."""
-    if name == "labels":
-        return ",".join(label_ids_of(ticket))
-    return ticket.priority if name == "priority" else ticket.assignee_user_id or ""
-
-
-def _sent(present: Actor, form: Form) -> list[str]:
-    """The values that were sent, sorted; ``me`` is the actor."""
-    return sorted(present.id if value == "me" else value for value in form.values("value") if value)
-
-
-def _words(ticket: Ticket, name: str) -> str:
+def _words(ticket: Mapping[str, Any], name: str) -> str:
     if name == "priority":
-        return f"{ticket.priority} priority"
+        return f"{ticket['priority']} priority"
     if name == "labels":
-        names = [label["name"] for label in labels_of(ticket.id)]
+        names = [label["name"] for label in ticket["labels"]]
         return f"labels {', '.join(names)}" if names else "no labels"
-    user = board_sidebar.summaries(board_sidebar.all_users()).get(ticket.assignee_user_id or "")
+    if name == "due_date":
+        return f"due {day(ticket['due_date'])}" if ticket["due_date"] else "no due date"
+    if name == "parent":
+        return f"parent {ticket['parent']['display_id']}" if ticket["parent"] else "no parent"
+    user = ticket["assignee"]
     return f"assigned to {user['display_name']}" if user else "assigned to nobody"
 
 
