@@ -145,10 +145,14 @@ def get_event(actor: Actor, event_id: str) -> dict[str, Any]:
 
 
 @operation(Access.READ)
-def list_ticket_activity(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
-    """The activity of a ticket, newest first; raises NotFound or Gone."""
+def list_ticket_activity(
+    actor: Actor, reference: str, *, limit: int, cursor: str | None, since: int | None = None
+) -> Page:
+    """The activity of a ticket, newest first, from ``since`` (ms) on; raises NotFound or Gone."""
     ticket = tickets.visible(actor, reference)
     statement = _ACTIVITY.where(AuditEvent.ticket_id == ticket.id)
+    if since is not None:
+        statement = statement.where(AuditEvent.created_at >= since)
     return _page(actor, statement, limit=limit, cursor=cursor)
 
 

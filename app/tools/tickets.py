@@ -45,6 +45,7 @@ from app.tickets.filters import OPEN
 from app.tickets.models import Priority, RelationType, TicketType
 from app.tickets.sorting import TicketSort
 from app.tools import naming, resources, ticket_filters
+from app.tools.history import history
 from app.tools.naming import (
     APPEND,
     ASSIGNEE,
@@ -132,12 +133,26 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
 
 
-@toolbox.tool("get_ticket", "Get ticket", calls=read.get_ticket, parameters=(TICKET,))
+@toolbox.tool(
+    "get_ticket",
+    "Get ticket",
+    calls=read.get_ticket,
+    parameters=(
+        TICKET,
+        flag("history", "Add its newest events, with from and to."),
+        moment("since", "With history: only events since, such as 2026-11-20T00:00:00Z."),
+        replace(CURSOR, description="With history: next_cursor of the answer before."),
+    ),
+)
 def get_ticket(call: ToolCall) -> dict[str, Any]:
     """One ticket with its whole body, relations, watchers, children and etag. Read it before you
     change it; list_comments has the discussion.
     """
     actor = call.actor
+    if not call["history"]:
+        raise_unknown(
+            {name: "history: true" for name in ("since", "cursor") if name in call.arguments}
+        )
     ticket = read.get_ticket(actor, call["ticket"])
     watcher_page = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
@@ -147,6 +162,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         "watchers": watcher_page.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
         **resources.guide_of(ticket.project_id),
+        **(history(call, ticket.id) if call["history"] else {}),
     }
 
 

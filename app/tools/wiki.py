@@ -99,6 +99,7 @@ def _with_bodies(
     parameters=(
         PAGE_NAME,
         SCOPE,
+        integer("revision", "Read this old revision, by its number.", minimum=1),
         integer("body_offset", "Start of the text wanted.", minimum=0),
         integer(
             "body_limit",
@@ -111,12 +112,15 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     """One page with its Markdown text, backlinks (pages that link to it) and etag."""
     scope = _scope(call.actor, call["project"])
     page = service.get_page(call.actor, call["page"], project_id=scope)
+    shown = _json(page)
+    if call["revision"] is not None:
+        shown = service.get_numbered_revision(call.actor, page.id, call["revision"])
     backlinks = links.list_backlinks(call.actor, page.id, limit=ALL_BACKLINKS, cursor=None)
     offset, length = call["body_offset"] or 0, call["body_limit"]
     for name, value in (("body_offset", offset), ("body_limit", length)):
         if value is not None and value < (name == "body_limit"):
             raise InvalidField(name, "out_of_range")
-    return {**windowed(_json(page), offset, length), "backlinks": backlinks.data}
+    return {**windowed(shown, offset, length), "backlinks": backlinks.data}
 
 
 @toolbox.tool(

@@ -1,6 +1,6 @@
 """The values that changed since an event, in words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class UndoChoice:
 def choices(differences: Iterable[Difference]) -> list[UndoChoice]:
     """The differences for a page; needs a unit of work."""
     shown = [one for one in differences if one.field in LABELS]
-    names = _names(shown)
+    names = _names(side for one in shown for side in (one.back, one.now))
     return [_choice(one, names) for one in shown]
 
 
@@ -57,27 +57,27 @@ def values(differences: Iterable[Difference]) -> list[dict[str, Any]]:
     Ids are replaced by names (of users: usernames), and long texts are cut. Needs a unit of work.
     """
     listed = list(differences)
-    names = _names(listed)
-    usernames = select(User.id, User.username).where(User.id.in_(names))
-    names |= {row.id: row.username for row in session.execute(usernames)}
+    names = usernames_of(side for one in listed for side in (one.back, one.now))
     return [
-        {
-            "field": one.field,
-            "now": _named(one.now, names),
-            "before": _named(one.back, names),
-        }
+        {"field": one.field, "now": in_names(one.now, names), "before": in_names(one.back, names)}
         for one in listed
     ]
 
 
-def _names(differences: Iterable[Difference]) -> dict[str, str]:
+def usernames_of(values: Iterable[Any]) -> dict[str, str]:
+    """The names by id of what values name, as tools say them: of users their usernames."""
+    names = _names(values)
+    usernames = select(User.id, User.username).where(User.id.in_(names))
+    return names | {row.id: row.username for row in session.execute(usernames)}
+
+
+def _names(values: Iterable[Any]) -> dict[str, str]:
     """The names of the users, labels, tickets and states among the values, by id."""
     ids = {
-        value
-        for one in differences
-        for side in (one.back, one.now)
-        for value in (side if isinstance(side, list) else [side])
-        if isinstance(value, str) and as_uuid(value)
+        one
+        for value in values
+        for one in (value if isinstance(value, list) else [value])
+        if isinstance(one, str) and as_uuid(one)
     }
     names = stream_queries.names_of(ids)
     rows = session.execute(
@@ -86,9 +86,10 @@ def _names(differences: Iterable[Difference]) -> dict[str, str]:
     return names | {row.id: row.name for row in rows}
 
 
-def _named(value: Any, names: dict[str, str]) -> Any:
+def in_names(value: Any, names: Mapping[str, str]) -> Any:
+    """The value with names in place of ids; a long text is cut."""
     if isinstance(value, list):
-        return [_named(one, names) for one in value]
+        return [in_names(one, names) for one in value]
     if not isinstance(value, str):
         return value
     return names.get(value, value if len(value) <= SHOWN else f"{value[:SHOWN]}…")

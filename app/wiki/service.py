@@ -25,6 +25,7 @@ from app.wiki.models import WikiPage, WikiRevision, in_scope
 
 BODY_LENGTH = 1_048_576
 SUMMARY_LENGTH = 200
+LARGEST_NUMBER = 2**31 - 1
 
 
 @operation(Access.READ)
@@ -269,6 +270,22 @@ def get_revision(
     revision = by_id(WikiRevision, revision_id)
     if revision is None or revision.page_id != page.id:
         raise NotFound("revision", revision_id)
+    authors = user_refs.summaries([revision.author_user_id])
+    return revision_json(revision, authors[revision.author_user_id])
+
+
+@operation(Access.READ)
+def get_numbered_revision(actor: Actor, page_id: str, number: int) -> dict[str, Any]:
+    """One revision with its body by its number; raises NotFound."""
+    page = loaders.visible_by_id(actor, page_id)
+    statement = select(WikiRevision).where(
+        WikiRevision.page_id == page.id, WikiRevision.revision_number == number
+    )
+    # No page has more revisions than the column can count.
+    is_possible = number <= LARGEST_NUMBER
+    revision = session.scalars(statement).first() if is_possible else None
+    if revision is None:
+        raise NotFound("revision", str(number))
     authors = user_refs.summaries([revision.author_user_id])
     return revision_json(revision, authors[revision.author_user_id])
 
