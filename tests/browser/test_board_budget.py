@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -21,6 +22,7 @@ ANSWER_MS = 100
 # to 97 in an hour in which its host was slow. Held to this, so that such an hour is no failure.
 FILTERED_MS = 200
 GIVEN_UP_MS = 2000
+SHOWS_FIGURES = "SHOW_FIGURES" in os.environ
 
 # What shifted after it was shown.
 SHIFTS = """() => new Promise(done => {
@@ -80,20 +82,30 @@ def test_the_board_is_light_and_shifts_nothing(screen, query):
     screen.page.wait_for_timeout(400)
     assert screen.page.locator(".card").count() > 60
     assert sum(sizes) < SENT_BYTES, sizes
-    if "SHOW_FIGURES" in os.environ:
+    if SHOWS_FIGURES:
         print("sent:", sum(sizes))
     assert screen.page.evaluate(SHIFTS) == []
 
 
+def best_of(tries: int, once: Callable[[], float], allowed: float) -> None:
+    """Hold the best to what is allowed: the others measure what else the machine does.
+
+    The first that keeps to it is enough, unless figures are to be shown.
+    """
+    took: list[float] = []
+    while len(took) < tries and (SHOWS_FIGURES or not any(0 < one < allowed for one in took)):
+        took.append(once())
+    if SHOWS_FIGURES:
+        print([round(one) for one in took])
+    assert 0 < min(took) < allowed, took
+
+
 def test_the_first_paint_is_quick(screen):
-    times = []
-    for _ in range(5):
+    def once():
         screen.go("/projects/REAL/board")
-        times.append(screen.page.evaluate(PAINT))
-    # The best of five: the others measure what else the machine does.
-    assert 0 < min(times) < FIRST_PAINT_MS, times
-    if "SHOW_FIGURES" in os.environ:
-        print("first paint:", [round(one) for one in times])
+        return screen.page.evaluate(PAINT)
+
+    best_of(5, once, FIRST_PAINT_MS)
 
 
 MOVE = """() => new Promise(done => {
@@ -112,12 +124,11 @@ MOVE = """() => new Promise(done => {
 
 
 def test_a_move_is_seen_at_once(screen):
-    screen.go("/projects/REAL/board")
-    took = []
-    for _ in range(5):
-        took.append(screen.page.evaluate(MOVE))
-        screen.page.wait_for_timeout(200)
-    assert min(took) < ANSWER_MS, took
+    def once():
+        screen.go("/projects/REAL/board")
+        return screen.page.evaluate(MOVE)
+
+    best_of(5, once, ANSWER_MS)
 
 
 # Where, what makes it ready, what one does, and what one sees then.
@@ -167,20 +178,17 @@ INTERACTIONS = {
 @pytest.mark.parametrize("name", INTERACTIONS)
 def test_what_one_does_is_answered_at_once(screen, name):
     path, prepare, act, seen = INTERACTIONS[name]
-    took = []
-    for _ in range(6):
+
+    def once():
         screen.go(path)
         screen.page.evaluate(f"() => {{ {prepare} }}")
-        took.append(
-            screen.page.evaluate(f"""() => new Promise(done => {{
-                const began = performance.now();
-                const look = () => ({seen}) || performance.now() - began > {GIVEN_UP_MS}
-                    ? requestAnimationFrame(() => done(performance.now() - began))
-                    : requestAnimationFrame(look);
-                {act}
-                look();
-            }})""")
-        )
-    assert min(took) < (FILTERED_MS if name.startswith("filtering") else ANSWER_MS), took
-    if "SHOW_FIGURES" in os.environ:
-        print(f"{name}:", [round(one) for one in took])
+        return screen.page.evaluate(f"""() => new Promise(done => {{
+            const began = performance.now();
+            const look = () => ({seen}) || performance.now() - began > {GIVEN_UP_MS}
+                ? requestAnimationFrame(() => done(performance.now() - began))
+                : requestAnimationFrame(look);
+            {act}
+            look();
+        }})""")
+
+    best_of(6, once, FILTERED_MS if name.startswith("filtering") else ANSWER_MS)

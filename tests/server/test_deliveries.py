@@ -19,7 +19,7 @@ from tests.support.receiver import SECRET, receiving
 from tests.support.serving import is_healthy, serving, start, until
 from tests.support.workspace import Owner, owner_of
 
-EVENTS = int(os.environ.get("EVENTS", "30"))
+EVENTS = int(os.environ.get("EVENTS", "10"))
 KEY = "a secret key of the tests, long enough"
 
 
