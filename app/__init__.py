@@ -23,6 +23,7 @@ from app.mcp import blueprint as mcp
 from app.mcp.registry import EndpointConfig
 from app.rest import errors, openapi
 from app.rest.dispatch import Identity, blueprint, check_credentials, health
+from app.tickets import stalled_bots
 from app.tools.catalog import catalog
 from app.web import install as install_web
 from app.wiki.link_targets import targets
@@ -58,6 +59,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
     )
     logs.configure(settings.log_level)
+    stalled_bots.configure(settings.stalled_minutes)
     _install_database(app)
     _install_requests(app)
     _install_edges(app)

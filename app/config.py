@@ -82,6 +82,8 @@ class Settings:
     default_rate_limit_per_minute: int = 60
     # BOT_AUTH_AUDIT_MINUTES: the use of a bot's token is audited at most this often; 0 = always.
     bot_auth_audit_minutes: int = 60
+    # STALLED_MINUTES: a bot that is silent this long on a ticket it holds counts as stalled.
+    stalled_minutes: int = 30
     # TOOL_INVOCATION_LOG_RETENTION_DAYS: how long the log of bots' tool calls is kept.
     tool_invocation_log_retention_days: int = 90
     # WEBHOOK_ALLOWED_NETWORKS: private networks that webhooks may reach, comma-separated CIDRs.
@@ -145,6 +147,7 @@ class Settings:
             default_rate_limit_per_minute=read.whole(
                 environ, "DEFAULT_RATE_LIMIT_PER_MINUTE", 60, 1, 1_000_000
             ),
+            stalled_minutes=read.whole(environ, "STALLED_MINUTES", 30, 1, 525_600),
             bot_auth_audit_minutes=read.whole(environ, "BOT_AUTH_AUDIT_MINUTES", 60, 0, 525_600),
             tool_invocation_log_retention_days=read.whole(
                 environ, "TOOL_INVOCATION_LOG_RETENTION_DAYS", 90, 1, 36_500

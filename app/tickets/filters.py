@@ -86,7 +86,7 @@ def is_stalled() -> ColumnElement[bool]:
     """An open ticket of a stalled bot."""
     signs = exists(
         select(AuditEvent.id).where(
-            stalled_bots.SIGN_OF_HOLDER, AuditEvent.created_at > now_ms() - stalled_bots.QUIET_MS
+            stalled_bots.SIGN_OF_HOLDER, AuditEvent.created_at > stalled_bots.threshold()
         )
     )
     bots = select(User.id).where(User.type == UserType.BOT.value)
@@ -174,6 +174,8 @@ FILTERS = {
     "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
     "quiet": Filter(lambda _: is_stalled(), "Quiet bots", is_flag=True),
+    # The same over REST and tools.
+    "stalled": Filter(lambda _: is_stalled()),
     # A list of ids, or a query for ids.
     "among": Filter(Ticket.id.in_),
 }

@@ -59,6 +59,8 @@ _REWRITTEN: dict[str, ColumnElement[bool]] = {
     .scalar_subquery()
     == bindparam("category_of_state"),
 }
+# Their conditions hold the time.
+_OF_THE_MOMENT = frozenset({"stalled"})
 # The filters with an index in list order, the most selective one first.
 _INDEXED = {
     "parent_ticket_id": Ticket.parent_ticket_id,
@@ -141,10 +143,15 @@ def ticket_page(
 ) -> Page:
     """A page of tickets, newest first, by values of ``FILTERS``; a list matches any of its values.
 
-    None and False are no filters. With a query as a value, the statement cannot be cached.
+    None and False are no filters. With a query as a value, or a condition that depends on the time,
+    the statement cannot be cached.
     """
     values = ticket_filters.given(filters)
-    queries = {name: value for name, value in values.items() if isinstance(value, Select)}
+    queries = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, Select) or name in _OF_THE_MOMENT
+    }
     values = {name: value for name, value in values.items() if name not in queries}
     values = _rewritten(values) | bounds
     lists = frozenset(name for name, value in values.items() if isinstance(value, list))

@@ -190,6 +190,12 @@ class TicketFilters(DeletedPageQuery):
             "and no open ticket that blocks them."
         }
     )
+    stalled = QueryFlag(
+        metadata={
+            "description": "Only open tickets held by a bot that has done nothing to them for "
+            "`STALLED_MINUTES` (30)."
+        }
+    )
 
 
 class AllTicketFilters(TicketFilters):

@@ -14,7 +14,7 @@ from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import WorkflowState
-from app.tickets import comments, creating, loaders, rank, searching
+from app.tickets import comments, creating, loaders, rank, searching, stalled_bots
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 from app.tickets.rank import Placement
@@ -89,6 +89,8 @@ def update_ticket(
     ticket = loaders.writable(actor, reference)
     check_if_match(if_match, ticket.etag)
     check_assignee(ticket, expected_assignee_user_id)
+    if expected_assignee_user_id is ABSENT and fields.get("assignee_user_id") == actor.id:
+        _check_taken_over(actor, ticket)
     _check_fields(actor, ticket, fields)
     label_ids = fields.pop("label_ids", None)
     assignee_before = ticket.assignee_user_id
@@ -106,6 +108,17 @@ def update_ticket(
             searching.put(ticket)
         _record_update(actor, ticket, changed, assignee_before)
     return ticket
+
+
+def _check_taken_over(actor: Actor, ticket: Ticket) -> None:
+    """Raise InvalidField if a bot takes over a ticket of a stalled bot without naming it."""
+    is_held = not actor.is_human and ticket.assignee_user_id not in (None, actor.id)
+    if is_held and stalled_bots.silent([ticket.id]):
+        raise InvalidField(
+            "expected_assignee_user_id",
+            "required",
+            "A bot holds this ticket. Send expected_assignee_user_id to take it over.",
+        )
 
 
 def check_assignee(ticket: Ticket, expected: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Stalled bots: those that hold an open ticket and have been silent on it for half an hour.
+"""Stalled bots: those that hold an open ticket and have been silent on it for STALLED_MINUTES.
 
 Nothing is stored for this: the audit log has the bot's last event on the ticket, or its assignment.
 """
@@ -17,13 +17,24 @@ from app.projects.models import StateCategory, WorkflowState
 from app.tickets.models import Ticket
 from app.tickets.read import in_live_projects
 
-QUIET_MS = 30 * MINUTE_MS
+DEFAULT_MINUTES = 30
+_limits = {"quiet_ms": DEFAULT_MINUTES * MINUTE_MS}
 _ASSIGNING = ("ticket.assigned", "ticket.created")
 # The holder's own events on its ticket, and the assignment.
 SIGN_OF_HOLDER = and_(
     AuditEvent.ticket_id == Ticket.id,
     or_(AuditEvent.actor_user_id == Ticket.assignee_user_id, AuditEvent.event_type.in_(_ASSIGNING)),
 )
+
+
+def configure(minutes: int) -> None:
+    """Set for this process after how many silent minutes a bot counts as stalled."""
+    _limits["quiet_ms"] = minutes * MINUTE_MS
+
+
+def threshold() -> int:
+    """The time (ms) before which the last event of a stalled bot lies."""
+    return now_ms() - _limits["quiet_ms"]
 
 
 def last_signs() -> AnySelect:
@@ -49,7 +60,7 @@ def last_signs() -> AnySelect:
 
 def is_stalled(at: int) -> bool:
     """Whether a bot whose last event was at this time (ms) counts as stalled."""
-    return now_ms() - at >= QUIET_MS
+    return at <= threshold()
 
 
 @operation(Access.READ)
@@ -57,6 +68,12 @@ def silent_since(actor: Actor, ticket_id: str) -> int | None:
     """When (ms) a stalled bot last did something to the ticket; None if its holder is not one."""
     row = session.execute(last_signs().where(Ticket.id == ticket_id)).first()
     return row.at if row is not None and is_stalled(row.at) else None
+
+
+def silent(ticket_ids: Sequence[str]) -> dict[str, int]:
+    """By id: when (ms) the stalled bot that holds the ticket last did something to it."""
+    rows = session.execute(last_signs().where(Ticket.id.in_(ticket_ids)))
+    return {row.id: row.at for row in rows if is_stalled(row.at)}
 
 
 @operation(Access.READ)

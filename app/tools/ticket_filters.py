@@ -21,7 +21,8 @@ def values(call: ToolCall) -> dict[str, Any]:
     """The values of ``FILTERS`` for the arguments of list_tickets; raises InvalidField."""
     actor = call.actor
     filters: dict[str, Any] = {
-        name: call[name] for name in ("state_category", "ticket_type", "ready", "updated_since")
+        name: call[name]
+        for name in ("state_category", "ticket_type", "ready", "stalled", "updated_since")
     }
     filters["priority"] = call["priority"] or None
     project_id = None

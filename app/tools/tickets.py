@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.core.actor import Actor
+from app.core.clock import iso
 from app.core.errors import InvalidField
 from app.mcp.messages import rows
 from app.mcp.parameters import (
@@ -37,6 +38,7 @@ from app.tickets import (
     read,
     relations,
     service,
+    stalled_bots,
     templates,
     watchers,
 )
@@ -104,6 +106,7 @@ ALL_WATCHERS = 200
         texts("priority", "Any of these.", choices=tuple(Priority)),
         text("parent", "Children of this ticket: display id or UUID.", alias="parent_ticket_id"),
         flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
+        flag("stalled", "Only what a bot holds that is silent: assignee, and silent_since."),
         moment("updated_since", "Time such as 2026-11-20T00:00:00Z."),
         text("q", "Words to search for, as in search."),
         choice("sort", TicketSort, "Default: created (newest first); with ready, rank."),
@@ -130,6 +133,11 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     page = listing.list_tickets(
         call.actor, sort=sort, with_body=with_body, **call.window, **ticket_filters.values(call)
     )
+    if call["stalled"]:
+        since = stalled_bots.silent([row["id"] for row in page.data])
+        for row in page.data:
+            # Without an event, as after an import, the time of the last change stands for it.
+            row["silent_since"] = iso(since[row["id"]]) if row["id"] in since else row["updated_at"]
     return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
 
 
@@ -292,7 +300,9 @@ def transition_ticket(call: ToolCall) -> dict[str, Any]:
     )
     if "assignee" in call.arguments:
         assignee = naming.user_id_or_none(call.actor, call["assignee"], "assignee")
-        moved = service.update_ticket(call.actor, moved, assignee_user_id=assignee)
+        moved = service.update_ticket(
+            call.actor, moved, assignee_user_id=assignee, **_expected_assignee(call)
+        )
     return ticket_json(moved)
 
 

@@ -125,7 +125,7 @@ def test_a_quiet_bot_is_found(ada, cast, make, states, age, monkeypatch):
     busy = make("Busy", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
     # Given a moment ago, nobody is quiet yet.
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == []
-    monkeypatch.setattr(stalled_bots, "QUIET_MS", 500)
+    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 500)
     until(lambda: len(shown(ada.get("/projects/OPEN/board?quiet=true").text)) == 2)
     cast.smith.post(f"/tickets/{busy['id']}/comments", {"body": "Working."})
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == ["OPEN-1"]
