@@ -50,8 +50,8 @@ def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
         except (OperationalError, ProgrammingError) as error:
             first_line = str(error.orig).partition("\n")[0]
             raise click.ClickException(
-                f"The database cannot be used: {first_line}. If it is a new one, a start of the "
-                "server or 'flask setup-admin' makes its tables."
+                f"Cannot use the database: {first_line}. If it is new, start the server or run "
+                "'flask setup-admin' to create its tables."
             ) from error
 
     return run

@@ -11,8 +11,8 @@ from app.database.locks import ServerRuns, sole_use_of
 from app.database.pagination import Page
 from app.database.session import reading
 
-AS = click.option("--as", "username", help="The human who acts; needed if there are several.")
-JSON_LINES = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+AS = click.option("--as", "username", help="The person to act as. Required if there are several.")
+JSON_LINES = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 PAGE_SIZE = 200
 
 
@@ -39,5 +39,5 @@ def server_stopped(settings: Settings) -> Iterator[None]:
             yield
     except ServerRuns as error:
         raise click.ClickException(
-            f"The server (process {error.process}) still runs on this installation; stop it first."
+            f"The server (process {error.process}) is still running. Stop it first."
         ) from error

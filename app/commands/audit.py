@@ -19,12 +19,14 @@ FIRST = "00000000-0000-0000-0000-000000000000"
 OVERLAP = 1_000
 POLL_SECONDS = 1.0
 
-TYPE = click.option("--type", "event_type", help="Only this event type, or a prefix: ticket.*")
+TYPE = click.option(
+    "--type", "event_type", help="Only this event type, or a prefix such as ticket.*"
+)
 
 
 @click.group("audit")
 def audit() -> None:
-    """Read the audit log, one JSON object a line."""
+    """Read the audit log as JSON lines."""
 
 
 def _events(event_type: str | None) -> AnySelect:
@@ -38,7 +40,7 @@ def _events(event_type: str | None) -> AnySelect:
         if name == event_type or (prefix is not None and name.startswith(prefix))
     ]
     if not types:
-        raise click.BadParameter(f"There is no event type {event_type}.")
+        raise click.BadParameter(f"Unknown event type: {event_type}.")
     return statement.where(AuditEvent.event_type.in_(types))
 
 
@@ -50,7 +52,7 @@ def _print(rows: Any) -> None:
 @audit.command("export")
 @TYPE
 def export(event_type: str | None) -> None:
-    """Print all events, the oldest first."""
+    """Print all events, oldest first."""
     events, after = _events(event_type), FIRST
     while True:
         with reading():
@@ -66,9 +68,11 @@ def export(event_type: str | None) -> None:
 @audit.command("tail")
 @TYPE
 @click.option("-n", "--lines", type=click.IntRange(0, BATCH), default=10, show_default=True)
-@click.option("-f", "--follow", is_flag=True, help="Go on as events are written; Ctrl+C ends it.")
+@click.option(
+    "-f", "--follow", is_flag=True, help="Keep printing new events. Press Ctrl+C to stop."
+)
 def tail(event_type: str | None, lines: int, follow: bool) -> None:
-    """Print the newest events, and with -f those to come."""
+    """Print the newest events. Use -f to follow new ones."""
     newest = _events(event_type).order_by(AuditEvent.id.desc()).limit(OVERLAP)
     with reading():
         events = session.scalars(newest).all()

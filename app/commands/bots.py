@@ -18,7 +18,7 @@ from app.projects.command_line import acting_human, live_project_id
 
 @click.group("bots")
 def bots() -> None:
-    """Look after bots and their tokens."""
+    """Manage bots and their tokens."""
 
 
 def _bot_id(name: str) -> str:
@@ -26,14 +26,14 @@ def _bot_id(name: str) -> str:
         select(User.id).where(User.username == name, User.type == UserType.BOT.value)
     ).first()
     if bot_id is None:
-        raise click.ClickException(f"There is no bot {name}.")
+        raise click.ClickException(f"Bot {name} not found.")
     return bot_id
 
 
 @bots.command("list")
 @JSON_LINES
 def list_bots(as_json: bool) -> None:
-    """List all bots, and whether they are paused."""
+    """List all bots and whether they are paused."""
     for bot in all_rows(lambda cursor: service.list_bots(SYSTEM, limit=PAGE_SIZE, cursor=cursor)):
         token = bot["active_token"]
         prefix = f"app_{token['prefix']}..." if token else "no token"
@@ -43,16 +43,18 @@ def list_bots(as_json: bool) -> None:
     with reading():
         pause = service.current_pause(SYSTEM)
     if pause is not None and not as_json:
-        click.echo(f"All bots are paused since {iso(pause.since)}.")
+        click.echo(f"All bots have been paused since {iso(pause.since)}.")
 
 
 @bots.command("create")
 @click.argument("name")
 @click.option("--mode", type=click.Choice([str(mode) for mode in BotMode]), required=True)
-@click.option("--project", "keys", multiple=True, help="A project it may see; none means all.")
+@click.option(
+    "--project", "keys", multiple=True, help="A project the bot can access. Default: all projects."
+)
 @AS
 def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) -> None:
-    """Create a bot and print its token, which is shown only now."""
+    """Create a bot and print its token. The token is shown once."""
     settings = settings_at_hand()
     with reading():
         actor = acting_human(username)
@@ -67,14 +69,14 @@ def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) ->
 
 def _show(token: str, settings: Settings) -> None:
     click.echo(token)
-    click.echo(f"MCP address: {settings.base_url}/mcp/bot/{token}/mcp", err=True)
+    click.echo(f"MCP URL: {settings.base_url}/mcp/bot/{token}/mcp", err=True)
 
 
 @bots.command("rotate")
 @click.argument("name")
 @AS
 def rotate(name: str, username: str | None) -> None:
-    """Issue a new token and print it; the old one is dead at once."""
+    """Issue and print a new token. The old one stops working immediately."""
     with reading():
         actor, bot_id = acting_human(username), _bot_id(name)
     issued = run_write(lambda: service.rotate_token(actor, bot_id))
@@ -85,11 +87,11 @@ def rotate(name: str, username: str | None) -> None:
 @click.argument("name")
 @AS
 def revoke(name: str, username: str | None) -> None:
-    """Revoke a bot's token and issue none."""
+    """Revoke a bot's token."""
     with reading():
         actor, bot_id = acting_human(username), _bot_id(name)
     run_write(lambda: service.revoke_token(actor, bot_id))
-    click.echo(f"{name} has no token now.")
+    click.echo(f"Revoked the token of {name}.")
 
 
 @bots.command("show")
@@ -103,13 +105,13 @@ def show(name: str) -> None:
 
 @bots.command("pause")
 def pause() -> None:
-    """Refuse every bot's writes from now on; they go on reading."""
+    """Pause all bots. They can still read."""
     run_write(lambda: service.pause_bots(SYSTEM))
-    click.echo("All bots are paused.")
+    click.echo("All bots paused.")
 
 
 @bots.command("resume")
 def resume() -> None:
-    """Let bots write again."""
+    """Resume all bots."""
     run_write(lambda: service.resume_bots(SYSTEM))
-    click.echo("Bots may write again.")
+    click.echo("All bots resumed.")

@@ -24,7 +24,7 @@ def projects() -> None:
 @projects.command("list")
 @JSON_LINES
 def list_projects(as_json: bool) -> None:
-    """List all projects, the newest first."""
+    """List all projects, newest first."""
     for project in all_rows(
         lambda cursor: service.list_projects(SYSTEM, limit=PAGE_SIZE, cursor=cursor)
     ):
@@ -35,10 +35,10 @@ def list_projects(as_json: bool) -> None:
 @projects.command("create")
 @click.argument("key")
 @click.argument("name")
-@click.option("--description", default="", help="What it is about, in Markdown.")
+@click.option("--description", default="", help="A description in Markdown.")
 @AS
 def create(key: str, name: str, description: str, username: str | None) -> None:
-    """Create a project with the usual states."""
+    """Create a project with the default workflow."""
     with reading():
         actor = acting_human(username)
     created = run_write(
@@ -48,9 +48,9 @@ def create(key: str, name: str, description: str, username: str | None) -> None:
 
 
 @click.command("tools")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer of tools/list.")
+@click.option("--json", "as_json", is_flag=True, help="Print the tools/list response.")
 def tools(as_json: bool) -> None:
-    """List the tools of bots."""
+    """List the tools available to bots."""
     catalog: Catalog = current_app.config["TOOLS"]
     if as_json:
         click.echo(orjson.dumps({"tools": catalog.tools_listing}, option=orjson.OPT_INDENT_2))

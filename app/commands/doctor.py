@@ -50,9 +50,9 @@ class Finding:
 
 @click.command("doctor")
 def doctor() -> None:
-    """Check settings, database, deliveries and disk: each line is ok, or says what to do.
+    """Check settings, database, deliveries and disk. Each problem comes with its fix.
 
-    Exit code 1 where something has to be done.
+    Exits with 1 if something must be fixed.
     """
     settings = settings_at_hand()
     has_failed = is_unavailable = False
@@ -61,7 +61,7 @@ def doctor() -> None:
             findings = list(check(settings))
         except Unavailable as error:
             # Every check of the database fails the same way, so only the first one says so.
-            remedy = "Start it, or correct DATABASE_URL."
+            remedy = "Start it, or fix DATABASE_URL."
             finding = Finding("database", outage_in_words(error), remedy)
             findings = [] if is_unavailable else [finding]
             is_unavailable = True
@@ -81,8 +81,8 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     if not settings.is_https and not is_local:
         yield Finding(
             "address",
-            "people reach it without TLS",
-            "Put a reverse proxy with TLS before it and set BASE_URL to the https address.",
+            "served without TLS",
+            "Use a reverse proxy with TLS and set BASE_URL to the https address.",
             is_note=True,
         )
 
@@ -101,14 +101,14 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
             url = f"{settings.base_url}/healthz"
             response = client.get(url, headers=headers, timeout=5, allow_redirects=False)
     except requests.RequestException as error:
-        message = f"{settings.base_url} cannot be asked from here ({type(error).__name__})"
-        remedy = "Start the server, and let this machine reach that address, to have it looked at."
+        message = f"{settings.base_url} cannot be reached from here ({type(error).__name__})"
+        remedy = "To check it, start the server and make that address reachable from here."
         yield Finding("proxies", message, remedy, is_note=True)
         return
     arrived = response.headers.get(arrival.ARRIVED)
     if arrived is None:
-        message = f"what answers at {settings.base_url} is no server with this SECRET_KEY"
-        remedy = "Correct BASE_URL or SECRET_KEY, or where the proxy leads."
+        message = f"{settings.base_url} is not a server with this SECRET_KEY"
+        remedy = "Fix BASE_URL, SECRET_KEY or the target of the proxy."
         yield Finding("proxies", message, remedy, is_note=not settings.has_base_url)
         return
     yield _judged(orjson.loads(arrived))
@@ -116,17 +116,17 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
 
 def _judged(arrived: dict[str, Any]) -> Finding:
     client, forwarded, trusted = arrived["client"], arrived["forwarded"], arrived["trusted"]
-    message = f"a request from here arrives as one from {client}, and TRUSTED_PROXIES is {trusted}"
+    message = f"a request from here arrives from {client} with TRUSTED_PROXIES={trusted}"
     remedy = ""
     if FORGED_BY_LOOKALIKE in (client, *forwarded):
-        remedy = "The proxy takes X_Forwarded_For for X-Forwarded-For: have it drop such headers."
+        remedy = "The proxy treats X_Forwarded_For as X-Forwarded-For. Make it drop such headers."
     elif client == FORGED:
         remedy = (
-            "Clients can say where they come from: TRUSTED_PROXIES is too high, or the proxy hands "
-            "X-Forwarded-For on as it came instead of adding the address of its client."
+            "Clients can forge their address: TRUSTED_PROXIES is too high, or the proxy passes "
+            "X-Forwarded-For on unchanged instead of adding the client address."
         )
     elif forwarded != [FORGED] and not trusted:
-        remedy = "A proxy is in front, so all clients seem to be it: set TRUSTED_PROXIES."
+        remedy = "All clients appear to be the proxy. Set TRUSTED_PROXIES."
     return Finding("proxies", message, remedy)
 
 
@@ -147,14 +147,14 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("people", f"{humans}", remedy)
         paused = session.scalar(select(Workspace.bots_paused_at))
         if paused is not None:
-            remedy = "'flask bots resume' lets them write again."
+            remedy = "Run 'flask bots resume' to resume them."
             yield Finding("bots", f"paused since {iso(paused)}", remedy, is_note=True)
 
 
 def _sqlite(settings: Settings) -> Iterator[Finding]:
     if settings.is_sqlite:
         is_old = sqlite3.sqlite_version_info < SAFE_SQLITE
-        remedy = "It has a fault in its write-ahead log; Docket keeps clear of it by its own lock."
+        remedy = "This version has a write-ahead log bug. Docket's own lock avoids it."
         version = sqlite3.sqlite_version
         yield Finding("SQLite library", version, remedy if is_old else "", is_note=True)
 
@@ -170,7 +170,9 @@ def _deliveries(_: Settings) -> Iterator[Finding]:
                 OutboxEntry.due_at < now_ms() - LATE_MS,
             )
         )
-    remedy = "No server delivers; start one, or run 'flask webhooks deliver-due'." if late else ""
+    remedy = (
+        "No server is delivering. Start one, or run 'flask webhooks deliver-due'." if late else ""
+    )
     yield Finding("deliveries", f"{waiting} waiting, {late} late", remedy)
 
 
@@ -180,16 +182,16 @@ def _secret_key(_: Settings) -> Iterator[Finding]:
     if outdated:
         yield Finding(
             "secret key",
-            f"webhook secrets that the previous one alone opens: {outdated}",
+            f"webhook secrets encrypted under the previous key: {outdated}",
             "Run 'flask rotate-secret-key'.",
             is_note=True,
         )
     if lost:
         yield Finding(
             "secret key",
-            f"it does not open the secrets of {lost} {'webhook' if lost == 1 else 'webhooks'}",
-            "Set the SECRET_KEY (INSTANCE_DIR/secret_key) that belongs to this database; where it "
-            "is lost, rotate the secrets of the webhooks.",
+            f"cannot decrypt the secrets of {lost} {'webhook' if lost == 1 else 'webhooks'}",
+            "Set the SECRET_KEY (INSTANCE_DIR/secret_key) of this database. If it is "
+            "lost, rotate the webhook secrets.",
         )
 
 
@@ -199,13 +201,13 @@ def _sweeps(_: Settings) -> Iterator[Finding]:
     has_run = all(runs.get(name) is not None for name in SWEEPERS)
     last = max((time for time in runs.values() if time is not None), default=None)
     message = f"last at {iso(last)}" if last is not None else "none yet"
-    remedy = "" if has_run else "The server runs them a minute after its start."
+    remedy = "" if has_run else "The server runs them one minute after startup."
     yield Finding("sweeps", message, remedy, is_note=True)
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:
     free = shutil.disk_usage(settings.instance_dir).free
-    remedy = "Make room: writes are refused when it is full." if free < LEAST_FREE_BYTES else ""
+    remedy = "Free up space. Writes fail when the disk is full." if free < LEAST_FREE_BYTES else ""
     yield Finding("disk", f"{free // 2**20} MiB free at {settings.instance_dir}", remedy)
 
 

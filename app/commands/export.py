@@ -28,10 +28,10 @@ from app.webhooks.models import Webhook
 @click.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path) -> None:
-    """Write everything into DIR as JSON lines and Markdown, while the server runs.
+    """Export everything to DIR as JSON lines and Markdown while the server runs.
 
-    DIR must be new or empty. It holds password and token hashes, and webhook secrets sealed under
-    SECRET_KEY: keep it like a backup.
+    DIR must be new or empty. It will contain password and token hashes, and webhook secrets
+    encrypted under SECRET_KEY. Protect it like a backup.
     """
     if folder.exists() and any(folder.iterdir()):
         raise click.ClickException(f"{folder} is not empty.")
@@ -51,7 +51,7 @@ def export(folder: Path) -> None:
         write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
         temporary.replace(folder)
     except OSError as error:
-        raise click.ClickException(f"The export failed: {error}") from error
+        raise click.ClickException(f"Export failed: {error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     number = len(written.digests) + 1
@@ -63,12 +63,12 @@ def export(folder: Path) -> None:
 @click.option(
     "--reset-webhooks",
     is_flag=True,
-    help="Where SECRET_KEY is another one: switch webhooks off and give them new secrets.",
+    help="If SECRET_KEY differs: disable webhooks and generate new secrets.",
 )
 def import_export(folder: Path, reset_webhooks: bool) -> None:
-    """Restore what 'flask export' wrote into this installation, which must be empty.
+    """Import what 'flask export' wrote into an empty installation.
 
-    All of it comes in, or nothing does. Sessions, login limits and kept answers do not come along.
+    Everything is imported, or nothing. Sessions and login limits are not included.
     """
     settings = settings_at_hand()
     with server_stopped(settings):
@@ -82,8 +82,8 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     hooks = source.rows.get(Webhook.__tablename__, 0)
     if hooks and not keep_secrets and not reset_webhooks:
         raise click.ClickException(
-            "The export was made under another SECRET_KEY, which the secrets of its webhooks "
-            f"({hooks}) need. Set that one, or say --reset-webhooks to give them new secrets."
+            "The export was made under a different SECRET_KEY, which its webhook secrets "
+            f"({hooks}) need. Set that key, or use --reset-webhooks to generate new secrets."
         )
     try:
         with transaction():
@@ -96,9 +96,9 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     with click.progressbar(length=documents, label="Indexing", file=sys.stderr) as bar:
         for step in reindexing.reindex():
             bar.update(step)
-    click.echo(f"{sum(source.rows.values())} rows are imported, and {documents} documents indexed.")
+    click.echo(f"Imported {sum(source.rows.values())} rows and indexed {documents} documents.")
     if hooks and not keep_secrets:
-        click.echo(f"{hooks} webhooks are switched off: rotate their secrets, then switch them on.")
+        click.echo(f"Disabled {hooks} webhooks. Rotate their secrets, then enable them.")
 
 
 def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> None:
@@ -107,7 +107,7 @@ def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> Non
         if count(connection, table):
             raise click.ClickException(
                 f"This installation is not empty: it has {table.name}. "
-                "Import into a new one, in which no server ran yet."
+                "Import into a new one that no server has used."
             )
     total = sum(source.rows.values())
     with click.progressbar(length=total, label="Importing", file=sys.stderr) as bar:

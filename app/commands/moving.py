@@ -27,25 +27,23 @@ FACTORY = "APP_FACTORY"
 
 @click.command("backup")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 def backup(file: Path, force: bool) -> None:
-    """Copy the embedded database to FILE, checked, while the server runs.
+    """Back up the embedded database to FILE while the server runs.
 
-    Only for SQLite; PostgreSQL has pg_dump. 'flask restore-backup' puts it back. Keep the secret
-    key with it (INSTANCE_DIR/secret_key): it opens what is sealed.
+    SQLite only; use pg_dump for PostgreSQL. Restore it with 'flask restore-backup'. Keep the secret
+    key (INSTANCE_DIR/secret_key) with it: stored secrets cannot be decrypted without it.
     """
     settings = settings_at_hand()
     source = settings.database_path
     if source is None:
         raise click.ClickException("The database is PostgreSQL: use pg_dump.")
     if not source.exists():
-        raise click.ClickException(
-            f"There is no database at {source}; set INSTANCE_DIR as the server has it."
-        )
+        raise click.ClickException(f"No database at {source}. Set INSTANCE_DIR to the server's.")
     if file.exists() and not force:
-        raise click.ClickException(f"{file} exists; --force replaces it.")
+        raise click.ClickException(f"{file} already exists. Use --force to overwrite it.")
     copy_database(source, file)
-    click.echo(f"{file}: {file.stat().st_size} bytes, checked")
+    click.echo(f"{file}: {file.stat().st_size} bytes, verified")
 
 
 def copy_database(source: Path, file: Path) -> None:
@@ -70,7 +68,7 @@ def copy_database(source: Path, file: Path) -> None:
         finally:
             os.close(directory)
     except (OSError, sqlite3.Error) as error:
-        raise click.ClickException(f"The backup failed: {error}") from error
+        raise click.ClickException(f"Backup failed: {error}") from error
 
 
 def _back_up(source: Path, copy: Path) -> None:
@@ -84,15 +82,15 @@ def _back_up(source: Path, copy: Path) -> None:
         problems = [row[0] for row in target.execute("PRAGMA integrity_check") if row[0] != "ok"]
         problems += [str(row) for row in target.execute("PRAGMA foreign_key_check")]
         if problems:
-            raise click.ClickException(f"The copy is not sound: {problems[0]}")
+            raise click.ClickException(f"The copy is corrupt: {problems[0]}")
 
 
 @click.command("restore-backup")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore_backup(file: Path) -> None:
-    """Put the copy of FILE in the place of the embedded database, which must be empty.
+    """Restore the embedded database, which must be empty, from FILE.
 
-    Stop the server before, and put the secret key of the backup into INSTANCE_DIR.
+    Stop the server first, and copy the secret key of the backup to INSTANCE_DIR.
     """
     settings = settings_at_hand()
     path = settings.database_path
@@ -100,9 +98,11 @@ def restore_backup(file: Path) -> None:
         raise click.ClickException("The database is PostgreSQL: use pg_restore.")
     with server_stopped(settings):
         if path.exists() and _has_users(path):
-            raise click.ClickException(f"{path} is not empty; move it away first.")
+            raise click.ClickException(f"{path} is not empty. Move it away first.")
         if not _has_users(file):
-            raise click.ClickException(f"{file} is no backup of an installation in use.")
+            raise click.ClickException(
+                f"{file} is not a backup of a Docket installation with users."
+            )
         db.engine.dispose()
         copy_database(file, path)
         for name in (f"{path}-wal", f"{path}-shm"):
@@ -110,11 +110,11 @@ def restore_backup(file: Path) -> None:
         schema.upgrade()
         with reading():
             lost = lost_secrets()
-    click.echo(f"{path} is restored from {file}.")
+    click.echo(f"Restored {path} from {file}.")
     if lost:
         click.echo(
-            f"The SECRET_KEY here is not the backup's: the secrets of its webhooks ({lost}) stay "
-            "sealed until that one is set, or kept in INSTANCE_DIR/secret_key.",
+            f"SECRET_KEY differs from the backup's. Its webhook secrets ({lost}) cannot be "
+            "decrypted until you set that key or put it into INSTANCE_DIR/secret_key.",
             err=True,
         )
 
@@ -130,18 +130,16 @@ def _has_users(file: Path) -> bool:
 @click.command("copy-to")
 @click.argument("url", metavar="[DATABASE_URL]", envvar="TARGET_DATABASE_URL")
 def copy_to(url: str) -> None:
-    """Copy this whole installation from SQLite into an empty PostgreSQL database.
+    """Copy this installation from SQLite to an empty PostgreSQL database.
 
-    The address may come from the environment, as TARGET_DATABASE_URL: whoever may list processes
-    sees what stands on a command line, the password as well.
+    Set TARGET_DATABASE_URL instead of the argument to keep the password out of process lists.
 
-    Stop the server before, so that nothing is written meanwhile. Afterwards start it with that
-    DATABASE_URL, and with the SECRET_KEY that stands in INSTANCE_DIR/secret_key. The SQLite file is
-    renamed: its name ends in .moved.
+    Stop the server first. Afterwards start it with that DATABASE_URL and the SECRET_KEY in
+    INSTANCE_DIR/secret_key. The SQLite file is renamed and ends in .moved.
     """
     settings = settings_at_hand()
     if not settings.is_sqlite:
-        raise click.ClickException("This installation is on PostgreSQL already.")
+        raise click.ClickException("This installation already uses PostgreSQL.")
     target_url = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())
     if not target_url.startswith("postgresql"):
         raise click.UsageError("DATABASE_URL must begin with postgresql://.")
@@ -167,9 +165,9 @@ def copy_to(url: str) -> None:
     finally:
         with target.app_context():
             db.engine.dispose()
-    click.echo(f"{total} rows are copied, and {documents} documents indexed.")
+    click.echo(f"Copied {total} rows and indexed {documents} documents.")
     click.echo(
-        f"What was copied is now {moved}: without DATABASE_URL no server starts here. To go back, "
+        f"The SQLite file is now {moved}. Set DATABASE_URL to start the server. To go back, "
         f"rename it to {settings.database_path}."
     )
 

@@ -33,12 +33,12 @@ def restore_project(actor: Actor, key: str) -> Project:
     return project
 
 
-AS = click.option("--as", "username", help="The human who restores; else the system does.")
+AS = click.option("--as", "username", help="The person to act as. Default: the system.")
 
 
 @click.group("restore")
 def restore() -> None:
-    """Bring back what was deleted. Each restoration stands in the audit log."""
+    """Restore deleted items. The audit log records it."""
 
 
 def _actor(username: str | None) -> Actor:
@@ -57,7 +57,7 @@ def _done(work: Callable[[], Any], text: str) -> None:
 @click.argument("reference")
 @AS
 def ticket(reference: str, username: str | None) -> None:
-    """Restore a ticket, by display id or UUID."""
+    """Restore a ticket by its display ID or UUID."""
     actor = _actor(username)
     _done(lambda: restore_ticket(actor, reference), f"Restored {reference}.")
 
@@ -66,17 +66,17 @@ def ticket(reference: str, username: str | None) -> None:
 @click.argument("comment_id")
 @AS
 def comment(comment_id: str, username: str | None) -> None:
-    """Restore a comment, by its UUID."""
+    """Restore a comment by its UUID."""
     actor = _actor(username)
     _done(lambda: restore_comment(actor, comment_id), "Restored the comment.")
 
 
 @restore.command("wiki-page")
 @click.argument("reference")
-@click.option("--project", "key", help="The project's key; without it, a global page.")
+@click.option("--project", "key", help="The project key. Default: the workspace wiki.")
 @AS
 def wiki_page(reference: str, key: str | None, username: str | None) -> None:
-    """Restore a wiki page, by slug or UUID; of several of a slug, the one deleted last."""
+    """Restore a wiki page by slug or UUID. A slug means the page deleted last."""
     actor = _actor(username)
     project_id = None
     if key is not None:
@@ -89,6 +89,6 @@ def wiki_page(reference: str, key: str | None, username: str | None) -> None:
 @click.argument("key")
 @AS
 def project(key: str, username: str | None) -> None:
-    """Restore a project and all that lies in it, by its key."""
+    """Restore a project and its contents by its key."""
     actor = _actor(username)
     _done(lambda: restore_project(actor, key), f"Restored {key}.")

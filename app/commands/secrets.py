@@ -31,11 +31,11 @@ def under_previous_key() -> int:
 
 @click.command("rotate-secret-key")
 def rotate_secret_key() -> None:
-    """Seal what is stored under a new SECRET_KEY.
+    """Encrypt stored secrets under a new SECRET_KEY.
 
-    A key that Docket keeps itself is replaced, while the server is stopped. A key of your own is
-    replaced by you: set SECRET_KEY to the new one and SECRET_KEY_PREVIOUS to the old one, restart
-    every server, and run this. Interrupted, it goes on when it is run again.
+    If Docket generated the key, stop the server first; the key is replaced. If you set the key, set
+    SECRET_KEY to the new one and SECRET_KEY_PREVIOUS to the old one, restart every server, then run
+    this. Run it again if it is interrupted.
     """
     settings = settings_at_hand()
     kept_in = settings.key_kept_in
@@ -47,7 +47,7 @@ def rotate_secret_key() -> None:
                 _replace_key(kept_in, settings.secret_key)
         elif not settings.secret_key_previous:
             raise click.ClickException(
-                "Set SECRET_KEY to a new key and SECRET_KEY_PREVIOUS to the present one, restart "
+                "Set SECRET_KEY to a new key and SECRET_KEY_PREVIOUS to the current one, restart "
                 "every server, and run this again."
             )
         _reencrypt_all()
@@ -62,15 +62,15 @@ def _reencrypt_all() -> None:
     with reading():
         webhook_ids = list(session.scalars(select(Webhook.id).order_by(Webhook.id)))
     lost = 0
-    with click.progressbar(webhook_ids, label="Sealing webhook secrets", file=sys.stderr) as bar:
+    with click.progressbar(webhook_ids, label="Encrypting webhook secrets", file=sys.stderr) as bar:
         for webhook_id in bar:
             lost += not run_write(partial(webhooks.seal_anew, webhook_id))
     click.echo(f"Webhook secrets under the new key: {len(webhook_ids) - lost}")
     if lost:
-        click.echo(f"Opened by neither key: {lost}. Rotate the secrets of those webhooks.")
+        click.echo(f"Decrypted by neither key: {lost}. Rotate the secrets of those webhooks.")
     with reading():
         expiry = idempotency.last_expiry_under_other_keys()
     if expiry is not None:
-        click.echo(f"Keep the previous key until {iso(expiry)}: answers to retries need it.")
+        click.echo(f"Keep the previous key until {iso(expiry)}. Retried requests need it.")
     else:
-        click.echo("The previous key is needed no more.")
+        click.echo("The previous key is no longer needed.")

@@ -21,15 +21,15 @@ PASSWORD = click.option(
     prompt=True,
     hide_input=True,
     confirmation_prompt=True,
-    help="At least 12 characters. Asked for unless given, which keeps it out of process lists.",
+    help="At least 12 characters. Omit it to be asked, which keeps it out of process lists.",
 )
-USERNAME = click.option("--username", help="The username whose window is meant.")
-ADDRESS = click.option("--address", help="The address whose windows are meant.")
+USERNAME = click.option("--username", help="The limit of this username.")
+ADDRESS = click.option("--address", help="The limits of this address.")
 
 
 @click.group("users")
 def users() -> None:
-    """Look after the people who log in."""
+    """Manage people."""
 
 
 def _human_id(username: str) -> str:
@@ -38,7 +38,7 @@ def _human_id(username: str) -> str:
             select(User.id).where(User.username == username, User.type == UserType.HUMAN.value)
         ).first()
     if user_id is None:
-        raise click.ClickException(f"There is no human {username}.")
+        raise click.ClickException(f"Person {username} not found.")
     return user_id
 
 
@@ -58,10 +58,10 @@ def list_users(as_json: bool) -> None:
 
 @users.command("create")
 @click.argument("username")
-@click.option("--display-name", help="The name people see; the username unless given.")
+@click.option("--display-name", help="The display name. Default: the username.")
 @PASSWORD
 def create(username: str, display_name: str | None, password: str) -> None:
-    """Create a person who can log in."""
+    """Add a person."""
     user = verbs.create_user(
         SYSTEM,
         username=username,
@@ -76,31 +76,32 @@ def create(username: str, display_name: str | None, password: str) -> None:
 @click.argument("username")
 @PASSWORD
 def reset_password(username: str, password: str) -> None:
-    """Give a person a new password and end all of their sessions."""
+    """Set a new password and end all sessions of a person."""
     _update(username, password=password)
-    click.echo(f"{username} has a new password and is logged out everywhere.")
+    click.echo(f"Set a new password for {username} and ended all sessions.")
 
 
 @users.command("deactivate")
 @click.argument("username")
 def deactivate(username: str) -> None:
-    """Keep a person out; what they wrote stays. The last active one cannot be kept out."""
+    """Deactivate a person. Their work is kept. One person must stay active."""
     _update(username, is_active=False)
-    click.echo(f"{username} is inactive.")
+    click.echo(f"Deactivated {username}.")
 
 
 @users.command("activate")
 @click.argument("username")
 def activate(username: str) -> None:
-    """Let a person in again."""
+    """Activate a person."""
     _update(username, is_active=True)
-    click.echo(f"{username} is active.")
+    click.echo(f"Activated {username}.")
 
 
 @click.group("login-limits")
 def login_limits() -> None:
-    """Look into the limits of login: 5 attempts in 15 minutes for an address and for a username,
-    and 20 for a /48 of IPv6.
+    """Show and reset login limits.
+
+    They are 5 attempts in 15 minutes per address and per username, and 20 per IPv6 /48.
     """
 
 
@@ -121,19 +122,19 @@ def _windows(username: str | None, address: str | None) -> dict[str, Bucket]:
 @USERNAME
 @ADDRESS
 def show(username: str | None, address: str | None) -> None:
-    """Show how full the windows are; without a name, how many are full."""
+    """Show the attempts counted, or without a name how many limits are reached."""
     moment = now_ms()
     with reading():
         if not (username or address):
             rows = session.scalars(select(LoginBucket)).all()
             full = sum(_is_full(len(_live(row, moment))) for row in rows)
-            click.echo(f"{full} full of {len(rows)} windows")
+            click.echo(f"{full} of {len(rows)} limits reached")
             return
         for name, window in _windows(username, address).items():
             row = session.get(LoginBucket, window.key_hash)
             hits = _live(row, moment) if row is not None else []
             is_full = len(hits) >= window.limit
-            until = f", open again at {iso(hits[-window.limit] + WINDOW_MS)}" if is_full else ""
+            until = f", resets at {iso(hits[-window.limit] + WINDOW_MS)}" if is_full else ""
             click.echo(f"{name}: {len(hits)} of {window.limit}{until}")
 
 
@@ -149,15 +150,15 @@ def _live(row: LoginBucket, moment: int) -> list[int]:
 @login_limits.command("clear")
 @USERNAME
 @ADDRESS
-@click.option("--all", "everyone", is_flag=True, help="All windows.")
+@click.option("--all", "everyone", is_flag=True, help="All limits.")
 def clear(username: str | None, address: str | None, everyone: bool) -> None:
-    """Empty windows, so that their attempts count no more."""
+    """Reset limits so that attempts are allowed again."""
     if not (username or address or everyone):
-        raise click.UsageError("Say --username, --address or --all.")
+        raise click.UsageError("Specify --username, --address or --all.")
     statement = delete(LoginBucket)
     if not everyone:
         keys = [window.key_hash for window in _windows(username, address).values()]
         statement = statement.where(LoginBucket.key_hash.in_(keys))
     returning = statement.returning(LoginBucket.key_hash)
     count = run_write(lambda: len(session.execute(returning).all()))
-    click.echo(f"{count} emptied")
+    click.echo(f"Reset {count} limits.")

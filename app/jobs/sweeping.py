@@ -213,9 +213,9 @@ def _release(name: str, owner: str, deleted: int, took: int) -> None:
 @click.argument("name", type=click.Choice(list(SWEEPERS)), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per sweeper.")
 def sweep_command(name: str | None, as_json: bool) -> None:
-    """Delete what is past its time, now: all of it, or what one sweeper looks after.
+    """Delete expired data now: all of it, or that of one sweeper.
 
-    The server may run meanwhile. Exit code 0, also where another process is at it already.
+    The server can keep running. Exits with 0 even if another process is already at work.
     """
     for one in [name] if name else list(SWEEPERS):
         swept = sweep(one, settings_at_hand(), now=True)
@@ -223,6 +223,6 @@ def sweep_command(name: str | None, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps({"sweeper": one, "ran": swept is not None, "deleted": deleted}))
         elif deleted is None:
-            click.echo(f"{one}: another process is at it")
+            click.echo(f"{one}: already running in another process")
         else:
             click.echo(f"{one}: {deleted} deleted")

@@ -8,7 +8,7 @@ from app.search import reindexing
 
 @click.command("reindex")
 def reindex() -> None:
-    """Build the search index anew. The server may run meanwhile."""
+    """Rebuild the search index. The server can keep running."""
     with reading():
         total = reindexing.total()
     done = 0

@@ -183,7 +183,7 @@ def prepare_database(app: Flask) -> bool:
         except Unavailable as error:
             raise click.ClickException("The database does not take writes now.") from error
         except CommandError as error:
-            raise click.ClickException(f"The database cannot be used: {error}") from None
+            raise click.ClickException(f"Cannot use the database: {error}") from None
         finally:
             # Forked workers must not share a connection.
             db.engine.dispose()

@@ -51,13 +51,13 @@ def deliver_due(allowed: Limits, advance: Callable[[int], None]) -> Counter[str]
 
 @click.group("webhooks")
 def webhooks() -> None:
-    """Look after webhooks and their deliveries."""
+    """Manage webhooks and their deliveries."""
 
 
 @webhooks.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per webhook.")
 def list_command(as_json: bool) -> None:
-    """List all webhooks with how their last attempts went."""
+    """List all webhooks with the results of their last attempts."""
     with reading():
         rows = session.scalars(select(Webhook).order_by(Webhook.created_at)).all()
         health = health_of([row.id for row in rows])
@@ -85,10 +85,10 @@ def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:
 @webhooks.command("deliver-due")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def deliver_due_command(as_json: bool) -> None:
-    """Deliver what is due now, in this process. The server may run meanwhile.
+    """Deliver due events now, in this process. The server can keep running.
 
-    For an installation whose server is down. Exit code 0 whatever the receivers answered: what
-    failed has its row in the log and its retry.
+    Use this while the server is down. Exits with 0 even if deliveries fail: they are logged and
+    retried.
     """
     with reading():
         total = outbox.count_due()
@@ -108,9 +108,9 @@ def deliver_due_command(as_json: bool) -> None:
 def retry_command(
     delivery_ids: tuple[str, ...], webhook_id: str | None, username: str | None, as_json: bool
 ) -> None:
-    """Send deliveries once more, by their ids or all that failed of a webhook.
+    """Retry deliveries by ID, or all failed ones of a webhook.
 
-    Exit codes: 0 all of them arrived, 1 some did not or there is no such delivery, 2 wrong usage.
+    Exit codes: 0 all succeeded, 1 some failed or do not exist, 2 wrong usage.
     """
     if bool(delivery_ids) == bool(webhook_id):
         raise click.UsageError("Specify deliveries, or a webhook with --failed-of.")

@@ -153,7 +153,7 @@ def by_rank(owner):
 def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     instance, cookie = used
     url, said = copied(cluster, instance)
-    assert "documents indexed" in said
+    assert "rows and indexed" in said
     source = rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
     target = rows_of(url)
     for name, rows in source.items():
@@ -178,7 +178,7 @@ def test_nobody_serves_the_past_after_a_move(cluster, used):
     instance, cookie = used
     _url, said = copied(cluster, instance)
     moved = instance / "docket.db.moved"
-    assert f"What was copied is now {moved}" in said
+    assert f"The SQLite file is now {moved}" in said
     assert sorted(path.name for path in instance.glob("docket.db*")) == sorted(
         ["docket.db.moved", "docket.db.server", "docket.db.write", "docket.db.write-next"]
     )
@@ -208,7 +208,7 @@ def test_nothing_is_moved_while_the_server_writes(used, tmp_path):
     with serving(instance, SECRET_KEY=KEY) as served:
         command(instance, "backup", str(file))
         command(instance, "export", str(tmp_path / "exported"))
-        said = f"The server (process {served.process.pid}) still runs on this installation"
+        said = f"The server (process {served.process.pid}) is still running"
         assert said in command(instance, "copy-to", "postgresql://127.0.0.1:1/x", code=1)
         assert said in command(instance, "restore-backup", str(file), code=1)
         assert said in command(instance, "import-export", str(tmp_path / "exported"), code=1)
@@ -232,8 +232,8 @@ def test_a_backup_is_restored(used, tmp_path):
     empty.touch()
     nothing = tmp_path / "nothing"
     said = command(nothing, "backup", str(tmp_path / "none.db"), code=1)
-    assert f"There is no database at {nothing / 'docket.db'}; set INSTANCE_DIR" in said
-    assert "no backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
+    assert f"No database at {nothing / 'docket.db'}. Set INSTANCE_DIR" in said
+    assert "is not a backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
 
 
 def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_path):
@@ -244,7 +244,7 @@ def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_pa
     with closing(sqlite3.connect(instance / "docket.db")) as newer, newer:
         newer.execute("UPDATE alembic_version SET version_num = '9999'")
     said = refused_start(instance, unused_port(), SECRET_KEY=KEY)
-    assert "The database cannot be used" in said
+    assert "Cannot use the database" in said
     aside = instance / "newer"
     aside.mkdir()
     for path in instance.glob("docket.db*"):
@@ -262,9 +262,9 @@ def test_a_secret_key_of_another_installation_is_told(used, tmp_path):
     command(instance, "backup", str(file))
     another = {"SECRET_KEY": "another secret key of the tests, as long"}
     said = command(other, "restore-backup", str(file), **another)
-    assert "not the backup's: the secrets of its webhooks (1) stay sealed" in said
+    assert "differs from the backup's. Its webhook secrets (1) cannot be decrypted" in said
     said = command(other, "doctor", code=1, **another)
-    assert "FAIL secret key: it does not open the secrets of 1 webhook\n" in said
+    assert "FAIL secret key: cannot decrypt the secrets of 1 webhook\n" in said
     assert "secret key" not in command(other, "doctor")
 
 

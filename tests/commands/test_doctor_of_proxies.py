@@ -80,14 +80,14 @@ def trusting(tmp_path_factory):
 @pytest.mark.parametrize(
     ("trusted", "adding", "said"),
     [
-        (0, None, "ok   proxies: a request from here arrives as one from 127.0.0.1"),
-        (1, None, "FAIL proxies: a request from here arrives as one from 192.0.2.77"),
-        (1, appended, "ok   proxies: a request from here arrives as one from 127.0.0.1"),
-        (1, replaced, "ok   proxies: a request from here arrives as one from 127.0.0.1"),
-        (1, kept, "Clients can say where they come from"),
-        (2, appended, "Clients can say where they come from"),
-        (0, appended, "set TRUSTED_PROXIES"),
-        (0, replaced, "set TRUSTED_PROXIES"),
+        (0, None, "ok   proxies: a request from here arrives from 127.0.0.1"),
+        (1, None, "FAIL proxies: a request from here arrives from 192.0.2.77"),
+        (1, appended, "ok   proxies: a request from here arrives from 127.0.0.1"),
+        (1, replaced, "ok   proxies: a request from here arrives from 127.0.0.1"),
+        (1, kept, "Clients can forge their address"),
+        (2, appended, "Clients can forge their address"),
+        (0, appended, "Set TRUSTED_PROXIES"),
+        (0, replaced, "Set TRUSTED_PROXIES"),
     ],
 )
 def test_what_arrives_is_said_with_what_to_do(trusting, trusted, adding, said):
@@ -107,12 +107,12 @@ def test_a_server_with_another_secret_key_is_another_server(trusting, trusted):
     served, instance = trusting(trusted)
     another = "another secret key of the tests, as long"
     found = command(instance, "doctor", code=1, SECRET_KEY=another, BASE_URL=served.url)
-    assert "is no server with this SECRET_KEY" in found
+    assert "is not a server with this SECRET_KEY" in found
 
 
 def test_where_nobody_answers_it_is_only_noted(tmp_path):
     found = command(tmp_path, "doctor", code=1, BASE_URL="http://127.0.0.1:1")
-    assert "note proxies: http://127.0.0.1:1 cannot be asked from here" in found
+    assert "note proxies: http://127.0.0.1:1 cannot be reached from here" in found
 
 
 @pytest.mark.parametrize("spoiled", ["", "x", "1.x", "{old}", "{other}"])

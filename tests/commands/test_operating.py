@@ -24,7 +24,7 @@ def test_the_audit_log_as_lines(cast, flask):
     assert [row["payload"]["title"] for row in created] == ["0", "1", "2"]
     tail = flask("audit", "tail", "-n", "1", "--type", "ticket.created")
     assert json.loads(tail)["payload"]["title"] == "2"
-    assert "no event type" in flask("audit", "tail", "--type", "nope", code=2)
+    assert "Unknown event type" in flask("audit", "tail", "--type", "nope", code=2)
 
 
 def test_tools_and_openapi(app, client, flask):
@@ -39,17 +39,17 @@ def test_login_limits(cast, client, flask):
     for _ in range(6):
         answer = client.post("/api/v1/auth/login", json=wrong)
     assert answer.status_code == 429
-    assert flask("login-limits", "show") == "2 full of 2 windows\n"
+    assert flask("login-limits", "show") == "2 of 2 limits reached\n"
     # As at login, another spelling of a name is the same name.
     for name in ("ada", " ADA "):
         said = flask("login-limits", "show", "--username", name)
-        assert f"username {name}: 5 of 5, open again at" in said
+        assert f"username {name}: 5 of 5, resets at" in said
     flask("login-limits", "clear", code=2)
     assert flask("login-limits", "clear", "--username", "Ada", "--address", "127.0.0.1") == (
-        "2 emptied\n"
+        "Reset 2 limits.\n"
     )
     assert client.post("/api/v1/auth/login", json=wrong).status_code == 401
-    assert flask("login-limits", "clear", "--all") == "2 emptied\n"
+    assert flask("login-limits", "clear", "--all") == "Reset 2 limits.\n"
 
 
 def test_login_limits_of_an_address_of_ipv6_are_those_of_its_two_networks(cast, client, flask):
@@ -59,7 +59,7 @@ def test_login_limits_of_an_address_of_ipv6_are_those_of_its_two_networks(cast, 
         "address 2001:db8:1:2::9: 1 of 5",
         "the /48 of 2001:db8:1:2::9: 1 of 20",
     ]
-    assert flask("login-limits", "clear", "--address", "2001:db8:1:2::9") == "2 emptied\n"
+    assert flask("login-limits", "clear", "--address", "2001:db8:1:2::9") == "Reset 2 limits.\n"
 
 
 def test_doctor_finds_a_well_installation_well(database, flask):
@@ -127,6 +127,6 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path):
 
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all" * 100)
-    with pytest.raises(ClickException, match="backup failed"):
+    with pytest.raises(ClickException, match="Backup failed"):
         copy_database(broken, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["broken.db"]

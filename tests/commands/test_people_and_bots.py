@@ -32,8 +32,8 @@ def test_refusals_of_users(cast, flask):
     flask("users", "reset-password", "ada", "--password", "a third calm sentence")
     assert "at least 12" in flask("users", "create", "x1", "--password", "short", code=1)
     assert "already taken" in flask("users", "create", "ada", "--password", PASSWORD, code=1)
-    assert "no human nobody" in flask("users", "deactivate", "nobody", code=1)
-    assert "no human smith" in flask("users", "deactivate", "smith", code=1)
+    assert "Person nobody not found" in flask("users", "deactivate", "nobody", code=1)
+    assert "Person smith not found" in flask("users", "deactivate", "smith", code=1)
     flask("users", "deactivate", "bo")
     assert "At least one person must stay" in flask("users", "deactivate", "ada", code=1)
 
@@ -59,7 +59,7 @@ def test_bots(app, cast, client, flask):
     assert "plaintext_token" not in str(rows)
     assert json.loads(flask("bots", "show", "bot-new-1"))["active_token"] is None
     assert "several people" in flask("bots", "revoke", "smith", code=1)
-    assert "no bot ada" in flask("bots", "rotate", "ada", "--as", "ada", code=1)
+    assert "Bot ada not found" in flask("bots", "rotate", "ada", "--as", "ada", code=1)
 
 
 def test_pausing(app, cast, flask):

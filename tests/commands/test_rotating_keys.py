@@ -52,10 +52,10 @@ def opened(app):
 
 def test_what_was_sealed_before_opens_and_is_sealed_anew(app, hooks, as_if_replaced, flask):
     assert opened(app) == hooks
-    assert "webhook secrets that the previous one alone opens: 3" in flask("doctor")
+    assert "webhook secrets encrypted under the previous key: 3" in flask("doctor")
     said = flask("rotate-secret-key")
     assert "Webhook secrets under the new key: 3" in said
-    assert "The previous key is needed no more." in said
+    assert "The previous key is no longer needed." in said
     app.config["SECRET_KEY_FALLBACKS"] = []
     assert opened(app) == hooks
     assert "previous" not in flask("doctor")
@@ -93,7 +93,7 @@ def test_a_secret_that_neither_key_opens_is_counted(app, hooks, as_if_replaced, 
         run_write(damage)
     said = flask("rotate-secret-key")
     assert "under the new key: 2" in said
-    assert "Opened by neither key: 1" in said
+    assert "Decrypted by neither key: 1" in said
 
 
 def test_a_webhook_looks_the_same_afterwards(cast, hooks, as_if_replaced, flask):
@@ -167,7 +167,7 @@ class TestAKeyThatDocketKeeps:
         with sole_use_of(tmp_path / "docket.db"):
             ended = invoke(args=["rotate-secret-key"])
         assert ended.exit_code == 1
-        assert "stop it first" in ended.output
+        assert "Stop it first" in ended.output
         assert (tmp_path / "secret_key").read_text() == old
 
 

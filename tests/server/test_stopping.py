@@ -237,5 +237,5 @@ def test_a_database_of_a_newer_release_is_refused(tmp_path):
         connection.execute("INSERT INTO alembic_version VALUES ('9999')")
     connection.close()
     said = refused_start(tmp_path, unused_port())
-    assert said.startswith("Error: The database cannot be used: ")
+    assert said.startswith("Error: Cannot use the database: ")
     assert "9999" in said
