@@ -20,7 +20,7 @@ def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki
     """What a bot may do, in two sentences; no keys mean every project."""
     writes = mode == BotMode.WRITE
     verb = "read and write" if writes else "read"
-    where = ", ".join(project_keys) if project_keys else "every project, also future ones"
+    where = ", ".join(project_keys) if project_keys else "every project, including future ones"
     wiki = "may" if writes and global_wiki else "may not"
     return (
         f"{username} may {verb} tickets, comments, wiki pages and notes in {where}. "

@@ -12,7 +12,7 @@ def test_the_first_call_arrives_while_one_looks(wide):
     wide.go("/bots")
     page = wide.page
     page.get_by_role("link", name="New bot").click()
-    button = page.get_by_role("button", name="Create bot and show its token")
+    button = page.get_by_role("button", name="Create bot and show token")
     before = button.bounding_box()
     page.fill("#username", "bot-fresh-1")
     page.get_by_label("All projects").check()
@@ -53,7 +53,7 @@ def test_one_asks_by_keyboard_what_a_bot_may(wide):
     wide.page.focus("#reference")
     wide.page.keyboard.type("DEMO-2")
     wide.press("Enter")
-    wide.page.get_by_text("Ticket DEMO-2: see it").wait_for()
+    wide.page.get_by_text("Ticket DEMO-2: read").wait_for()
     assert wide.page.get_by_text("Allowed by its access and projects.").count() == 2
 
 

@@ -104,7 +104,7 @@ def test_without_script_the_file_is_chosen_again(plain, issues):
 
 def test_everything_is_downloaded_as_a_zip(wide):
     wide.go("/projects")
-    wide.page.click("text=take everything along")
+    wide.page.click("text=export everything")
     wide.page.check("[name=events]")
     with wide.page.expect_download() as download:
         wide.page.click("text=Download zip")

@@ -70,7 +70,7 @@ def test_setup_to_a_worked_ticket(browser, fresh):
     wide.go("/projects/MA/settings/states")
     page.fill("#states #name", "Shipped")
     page.select_option("#states #category", "done")
-    page.click("text=Add at the end")
+    page.click("text=Add state")
     expect(page.locator(".state-row")).to_have_count(6)
     wide.go("/projects/MA/board")
     expect(page.locator(".column h2").last).to_have_text("Shipped")

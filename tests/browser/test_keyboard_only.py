@@ -114,7 +114,7 @@ def test_a_bot_is_made_paused_and_let_go_on(wide):
     reach(wide, "DEMO Demo project", "checkbox")
     wide.press("Space")
     expect(wide.page.locator("#wording")).to_contain_text("read and write")
-    reach(wide, "Create bot and show its token")
+    reach(wide, "Create bot and show token")
     wide.press("Enter")
     expect(wide.page.locator("#mcp-url")).to_be_visible()
     wide.go("/bots")

@@ -169,11 +169,11 @@ def test_name_owner_and_description_are_saved_and_a_key_confirms_the_end(phone, 
 def test_a_bot_is_let_in_and_taken_out_without_a_script(plain, seeded):
     made = seeded.call("POST", "/projects", {"key": "BOTS", "name": "With a bot"})
     plain.go("/projects/BOTS")
-    plain.page.get_by_role("link", name="Let one in").click()
-    plain.page.get_by_label("Let a bot in").select_option("bot-dev-1 (bot-dev-1)")
-    plain.page.get_by_role("button", name="Let it in").click()
+    plain.page.get_by_role("link", name="Add one").click()
+    plain.page.get_by_label("Add a bot").select_option("bot-dev-1 (bot-dev-1)")
+    plain.page.get_by_role("button", name="Add bot").click()
     row = plain.page.locator(".bot-row")
     expect(row).to_contain_text("One of its 2 projects")
     assert made["id"] in seeded.call("GET", f"/bots/{seeded.ids['bot']}")["project_ids"]
-    row.get_by_role("button", name="Take out").click()
-    expect(plain.page.get_by_text("No bot reaches this project.")).to_be_visible()
+    row.get_by_role("button", name="Remove").click()
+    expect(plain.page.get_by_text("No bots have access to this project.")).to_be_visible()

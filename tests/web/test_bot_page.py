@@ -25,7 +25,7 @@ def test_a_bot_has_a_page_with_what_it_did_and_holds(ada, cast, ticket):
     assert page.status_code == 200
     assert "smith may read and write tickets, comments, wiki pages and notes in" in text
     assert f"{ticket['display_id']} " in text.split("Open work")[1]
-    assert "It holds 1 open ticket." in text
+    assert "It is assigned 1 open ticket." in text
     assert f"Assigned {ticket['display_id']} to Smith" in text
     assert ada.get("/bots/nobody").status_code == 404
     assert ada.get("/bots/ada").status_code == 404
@@ -40,11 +40,11 @@ def test_what_a_bot_was_refused_is_shown(ada, cast, ticket):
 @pytest.mark.parametrize(
     ("reference", "sees", "changes"),
     [
-        ("OPEN-1", "see it Yes.", "change it Yes."),
-        ("open-1", "see it Yes.", "change it Yes."),
-        ("OPEN-99", "see it No.", "change it No."),
-        ("OPEN", "see it Yes.", "change it Yes."),
-        ("no-such-page", "see it No.", "change it No."),
+        ("OPEN-1", "read Yes.", "write Yes."),
+        ("open-1", "read Yes.", "write Yes."),
+        ("OPEN-99", "read No.", "write No."),
+        ("OPEN", "read Yes.", "write Yes."),
+        ("no-such-page", "read No.", "write No."),
     ],
 )
 def test_the_access_tester_asks_the_real_code(ada, ticket, reference, sees, changes):
@@ -55,8 +55,8 @@ def test_the_access_tester_asks_the_real_code(ada, ticket, reference, sees, chan
 
 def test_the_access_tester_knows_modes_projects_and_tokens(ada, cast, ticket):
     reader = text_of(ada.get("/bots/scout?reference=OPEN-1"))
-    assert "see it Yes." in reader
-    assert "change it No. This bot has read-only access. (auth.read_only_bot)" in reader
+    assert "read Yes." in reader
+    assert "write No. This bot has read-only access. (auth.read_only_bot)" in reader
     ada.post(f"/bots/{cast.smith.user_id}", action="revoke")
     assert "The bot has no active token" in text_of(ada.get(f"{HERE}?reference=OPEN-1"))
 
@@ -101,7 +101,7 @@ def test_a_bot_is_quiet_after_half_an_hour(ada, cast, app, ticket, monkeypatch):
     monkeypatch.setattr(stalled_bots, "now_ms", lambda: later)
     assert "Smith has done nothing here since" in ada.get(fragment).text
     assert "quiet <time" in ada.get("/projects/OPEN/board").text
-    assert "quiet since" in text_of(ada.get(HERE))
+    assert "inactive since" in text_of(ada.get(HERE))
     # A person's word does not count as its own.
     cast.ada.post(f"{address}/comments", {"body": "Are you there?"})
     assert "has done nothing here" in ada.get(fragment).text
@@ -150,8 +150,8 @@ def test_the_form_says_in_words_what_a_new_bot_may(ada, cast):
     )
     everywhere = ada.get(f"{address}?username=smith&mode=read&all_projects=on").text
     assert "smith may read tickets" in everywhere
-    assert "every project, also future ones" in everywhere
-    assert "The username smith is in use." in everywhere
+    assert "every project, including future ones" in everywhere
+    assert "The username smith is already taken." in everywhere
 
 
 def test_new_events_are_counted_and_move_nothing(ada, cast, ticket):
@@ -173,7 +173,7 @@ def test_the_list_shows_the_pulse_of_each_bot(ada, cast):
     agent.refused("get_ticket", ticket="OPEN-9")
     shown = ada.get("/bots").text
     assert shown.count('<svg class="pulse"') == 1
-    assert "4 calls in 24 hours, 1 of them refused or failed" in shown
+    assert "4 calls in 24 hours, 1 failed" in shown
     assert '<rect x="92" y="0" width="3" height="20"/>' in shown
 
 

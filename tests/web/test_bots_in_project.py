@@ -30,8 +30,8 @@ def rows(page) -> dict[str, str]:
 
 def test_the_bots_of_a_project_are_listed_with_what_they_may_do(ada, cast):
     shown = rows(ada.get(HERE))
-    assert "Reads and writes" in shown["smith"]
-    assert "Reads only" in shown["scout"]
+    assert "Read and write" in shown["smith"]
+    assert "Read only" in shown["scout"]
     assert 'href="/audit?span=30d&amp;project=OPEN&amp;actor=smith"' in ada.get(HERE).text
     cast.ada.patch(f"/bots/{cast.smith.user_id}", {"project_ids": [cast.fenced_project]})
     cast.ada.patch(f"/bots/{cast.scout.user_id}", {"is_active": False})
@@ -65,8 +65,8 @@ def test_the_last_project_stays_as_none_would_mean_all(ada, cast, allowlist, lis
     projects = [cast.open_project] if listed else []
     cast.ada.patch(f"/bots/{cast.smith.user_id}", {"project_ids": projects})
     row = rows(ada.get(HERE))["smith"]
-    assert ("This project alone" if listed else "All projects") in row
-    assert "Take out" not in row
+    assert ("This project only" if listed else "All projects") in row
+    assert "Remove" not in row
     refused = ada.post(HERE, bot_id=cast.smith.user_id, remove="yes")
     assert refused.status_code == 422
     assert "which means every project" in refused.text

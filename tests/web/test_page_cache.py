@@ -280,7 +280,7 @@ def test_a_wiki_page_follows_what_leads_to_it_and_who_is_named_on_it_at_once(ada
 
     namesake = cast.ada.post("/wiki/pages", {"slug": "set-up", "title": "Everybody's"})
     assert namesake.status_code == 201
-    assert changed("another page of this name in the workspace")
+    assert changed("Another page with this name in the workspace")
     cast.ada.delete(f"/wiki/pages/{namesake.json['id']}")
     assert "another page of this name" not in seen()
     cast.ada.patch(f"/projects/{cast.open_project}", {"name": "Reopened"})

@@ -15,7 +15,7 @@ def test_a_project_at_a_glance(ada, cast, ticket, states):
     ok(cast.ada.patch(f"/projects/{cast.open_project}", {"description": "Ours: **all** <b>"}))
     page = ada.get(HERE)
     text = text_of(page)
-    assert "2 waiting 1 under way 0 done" in text
+    assert "2 backlog 1 active 0 done" in text
     assert "<strong>all</strong>" in page.text
     assert "&lt;b&gt;" in page.text
     assert "owned by Ada" in text
@@ -24,14 +24,14 @@ def test_a_project_at_a_glance(ada, cast, ticket, states):
     bots = text.split("Bots with access")[1]
     assert ("Smith" in bots, "Scout" in bots, "Fenced" in bots) == (True, True, False)
     assert "Fenced" in text_of(ada.get("/projects/FENCED"))
-    assert "Nothing happened yet" in text_of(ada.get("/projects/FENCED"))
-    happened = text.split("What happened last")[1]
+    assert "No activity yet" in text_of(ada.get("/projects/FENCED"))
+    happened = text.split("Recent activity")[1]
     assert "Smith bot created OPEN-3 , Under way" in happened
     assert ada.get("/projects/NONE").status_code == 404
 
 
 def test_activity_is_told_page_by_page(ada, cast, ticket, monkeypatch):
-    assert "Nothing happened yet" in ada.get("/projects/FENCED/activity").text
+    assert "No activity yet" in ada.get("/projects/FENCED/activity").text
     ok(cast.ada.patch(f"/projects/{cast.open_project}", {"name": "Renamed"}))
     monkeypatch.setattr(pages, "ROWS", 3)
     seen = []

@@ -53,10 +53,10 @@ def test_a_workflow_without_a_kind_of_state_says_what_it_cannot_do(ada, states):
     assert "No state is of the category" not in ada.get(STATES).text
     form = {"name": "Done", "category": "active"}
     changed = ada.post(f"{STATES}/{states['Done']}", htmx=True, **form)
-    assert "category Done, so no ticket can be finished" in changed.text
+    assert "category Done, so tickets cannot be completed" in changed.text
     for name in NAMES[1:]:
         changed = ada.post(f"{STATES}/{states[name]}", htmx=True, name=name, category="done")
-    assert "category Active, so no ticket can be under way" in changed.text
+    assert "category Active, so tickets cannot be in progress" in changed.text
     assert "can be finished" not in changed.text
 
 
@@ -222,7 +222,7 @@ def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, ord
 def test_a_limit_is_saved_shown_on_the_board_and_put_back(app, ada, cast, make, states):
     todo = states["To do"]
     form = {"name": "To do", "category": "active", "wip_limit": "1"}
-    assert "at most 1" in ada.post(f"{STATES}/{todo}", htmx=True, **form).text
+    assert "limit 1" in ada.post(f"{STATES}/{todo}", htmx=True, **form).text
     make("One", state_id=todo)
     assert "over-limit" not in ada.get("/projects/OPEN/board").text
     make("Two", state_id=todo)

@@ -35,7 +35,7 @@ def test_of_many_projects_those_that_fit_are_shown_the_best_first(ada):
     assert keys(ada.get(f"{SWITCH}?q=api", htmx=True)) == ["API", "RAP", "WEB"]
     assert keys(ada.get(f"{SWITCH}?q=RAP", htmx=True)) == ["RAP", "WEB"]
     assert keys(ada.get(f"{SWITCH}?q=filler+2", htmx=True)) == ["P20", "P21"]
-    assert "No project fits." in ada.get(f"{SWITCH}?q=zzz", htmx=True).text
+    assert "No matching projects." in ada.get(f"{SWITCH}?q=zzz", htmx=True).text
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
         answer = ada.get("/wiki/odd")
         assert answer.status_code == 200
         assert "Unlucky &lt;b&gt;words&lt;/b&gt;" in answer.text
-        assert "could not be laid out" in answer.text
+        assert "could not be rendered" in answer.text
     assert "Unlucky &lt;b&gt;words" in ada.get(TICKETS).text
     assert recorded(app) == [(made["id"], {"revision_number": 1, "error": "RecursionError"})]
     # Of each database its own, as a text that was laid out is known to the whole process.
@@ -167,7 +167,7 @@ def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
     ada.get("/wiki/odd")
     assert [payload["revision_number"] for _, payload in recorded(app)] == [1, 2]
     monkeypatch.undo()
-    assert "could not be laid out" not in ada.get("/wiki/odd").text
+    assert "could not be rendered" not in ada.get("/wiki/odd").text
 
 
 def recorded(app) -> list[tuple[str, dict]]:

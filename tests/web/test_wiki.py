@@ -46,7 +46,7 @@ def test_what_is_written_is_never_markup(ada, cast):
 def test_a_page_of_the_same_name_elsewhere_is_named(ada, cast, guide):
     cast.ada.post("/wiki/pages", {"title": "Set up"})
     assert (
-        'There is another page of this name in Open project: <a href="/projects/OPEN/wiki/set-up">'
+        'Another page with this name in Open project: <a href="/projects/OPEN/wiki/set-up">'
         in ada.get("/wiki/set-up").text
     )
     assert '<a href="/wiki/set-up">' in ada.get(f"{WIKI}/set-up").text

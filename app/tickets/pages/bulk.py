@@ -127,7 +127,7 @@ def matching() -> Response:
 
 @pages.post("/tickets/bulk")
 def change() -> Response:
-    """Change the chosen tickets; a deletion asks for confirmation first."""
+    """Change selected tickets; a deletion asks for confirmation first."""
     form = Form(raw=request.form.copy())
     try:
         with reading():
