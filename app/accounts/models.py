@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, text
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Id, Moment, id_key, one_of, short_text
@@ -46,6 +46,8 @@ class User(Base):
     created_by_user_id: Mapped[str | None] = mapped_column(Id, ForeignKey("users.id"))
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
+    # Bots only: what a bot was told of the news (inbox/bot_news.py).
+    news_cursor: Mapped[str | None] = mapped_column(Text)
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -147,10 +147,12 @@ class _Values(dict[str, Any]):
         return NOTHING_SAID
 
 
-def in_words(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def in_words(
+    events: Iterable[Mapping[str, Any]], *, beside_ticket: bool = False
+) -> list[dict[str, Any]]:
     """The events with their sentences and the display ids of their tickets; needs a unit of work.
 
-    Each has its type, payload, actor and ticket id.
+    Each has its type, payload, actor and ticket id. ``beside_ticket`` leaves its name out.
     """
     events = list(events)
     ticket_ids = {event["ticket_id"] for event in events} - {None}
@@ -159,7 +161,9 @@ def in_words(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {
             **event,
             "display_id": names.get(event["ticket_id"]),
-            "sentence": sentence(event, names, names.get(event["ticket_id"], "a ticket")),
+            "sentence": sentence(
+                event, names, "" if beside_ticket else names.get(event["ticket_id"], "a ticket")
+            ),
         }
         for event in events
     ]

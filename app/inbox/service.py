@@ -108,8 +108,8 @@ def _read(actor: Actor) -> _Read:
     return _Read(oldest, max(oldest, ids.created_ms(marker.event_id)), marker.event_id)
 
 
-def _concerned(actor: Actor) -> CTE:
-    """The ids of the newest tickets of each kind that concern the person."""
+def concerned_by(actor: Actor) -> CTE:
+    """The ids of the newest tickets of each kind that concern the user."""
     watched = (
         select(TicketWatcher.ticket_id.label("id"))
         .where(TicketWatcher.user_id == actor.id)
@@ -142,19 +142,19 @@ def _tickets() -> Select[Any]:
     return select(Ticket.id).where(Ticket.deleted_at.is_(None)).order_by(*newest)
 
 
-def _is_shown(actor: Actor) -> ColumnElement[bool]:
+def is_shown(actor: Actor) -> ColumnElement[bool]:
     """Whether a ticket is live and not muted; asked of the few that have news."""
     muted = exists().where(TicketMute.ticket_id == Ticket.id, TicketMute.user_id == actor.id)
     return and_(Ticket.deleted_at.is_(None), Project.deleted_at.is_(None), ~muted)
 
 
-def _is_news(actor: Actor, read: _Read) -> ColumnElement[bool]:
-    """Whether an event is something that others did, of the last ``DAYS``."""
+def is_news(actor: Actor, oldest: int) -> ColumnElement[bool]:
+    """Whether an event is something that others did, not before ``oldest`` (ms)."""
     return and_(
         AuditEvent.category == Category.ACTIVITY.value,
         AuditEvent.event_type.not_in(IGNORED),
         or_(AuditEvent.actor_user_id.is_(None), AuditEvent.actor_user_id != actor.id),
-        AuditEvent.created_at >= read.oldest,
+        AuditEvent.created_at >= oldest,
     )
 
 
@@ -186,12 +186,12 @@ def news(
     InvalidField for a bad cursor.
     """
     read = _read(actor)
-    wanted = [_is_news(actor, read)]
+    wanted = [is_news(actor, read.oldest)]
     if not with_read:
         wanted.append(_is_unread(read))
     if after:
         wanted += [AuditEvent.created_at >= ids.created_ms(after), AuditEvent.id > after]
-    concerned = _concerned(actor)
+    concerned = concerned_by(actor)
     newest = (
         select(AuditEvent.id)
         .where(AuditEvent.ticket_id == concerned.c.id, *wanted)
@@ -216,7 +216,7 @@ def news(
         select(groups, Ticket.display_id, Ticket.title, Ticket.type)
         .join(Ticket, Ticket.id == groups.c.ticket_id)
         .join(Project, Project.id == Ticket.project_id)
-        .where(groups.c.newest.is_not(None), _is_shown(actor))
+        .where(groups.c.newest.is_not(None), is_shown(actor))
     )
     if cursor is not None:
         statement = statement.where(groups.c.newest < decode(cursor, SUBJECT).id)
@@ -239,7 +239,7 @@ def _with_events(
         select(AuditEvent.id, AuditEvent.ticket_id)
         .where(
             AuditEvent.ticket_id == group.ticket_id,
-            _is_news(actor, read),
+            is_news(actor, read.oldest),
             AuditEvent.id > (BEFORE_ALL if with_read else group.marker),
         )
         .order_by(*newest_first)
@@ -272,10 +272,12 @@ def _with_events(
 @operation(Access.HUMAN)
 def standing(actor: Actor) -> Standing:
     """How many tickets have unread events, and whether a bot was active just now."""
-    concerned, read = _concerned(actor), _read(actor)
+    concerned, read = concerned_by(actor), _read(actor)
     is_unread = (
         exists()
-        .where(AuditEvent.ticket_id == concerned.c.id, _is_news(actor, read), _is_unread(read))
+        .where(
+            AuditEvent.ticket_id == concerned.c.id, is_news(actor, read.oldest), _is_unread(read)
+        )
         .correlate(concerned, Own)
     )
     with_news = (
@@ -290,7 +292,7 @@ def standing(actor: Actor) -> Standing:
         select(with_news.c.id)
         .join(Ticket, Ticket.id == with_news.c.id)
         .join(Project, Project.id == Ticket.project_id)
-        .where(_is_shown(actor))
+        .where(is_shown(actor))
         .limit(COUNTED)
         .subquery()
     )

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -220,6 +220,7 @@ class Invocation:
     # What is wrong with the call before its tool is looked up.
     problem: ProtocolError | None = None
     actor: Actor = ANONYMOUS
+    with_log: list[Callable[[], object]] = field(default_factory=list)
 
     def run(self) -> dict[str, Any]:
         """Call the tool and log it; a refusal of the domain is a result too.
@@ -265,7 +266,13 @@ class Invocation:
 
         def write() -> None:
             entry = tool_log.entry(
-                self.actor, self.name, self.arguments, status=status, message=message, took=took
+                self.actor,
+                self.name,
+                self.arguments,
+                status=status,
+                message=message,
+                took=took,
+                also=self.with_log,
             )
             self.config.calls.do(entry)
 
@@ -290,7 +297,9 @@ class Invocation:
         if echo is not None:
             text.checked(echo, CLIENT_REQUEST_ID.name, CLIENT_REQUEST_ID_LENGTH)
         key = arguments.pop(IDEMPOTENCY_KEY.name, None)
-        call = ToolCall(actor, arguments)
+        # A unit of work can run again.
+        self.with_log.clear()
+        call = ToolCall(actor, arguments, self.with_log)
         if key is None:
             return _with_echo(_answer(tool, call), echo)
         claimed = idempotency.claim(

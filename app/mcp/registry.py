@@ -21,6 +21,9 @@ class ToolCall:
 
     actor: Actor
     arguments: Mapping[str, Any]
+    # What is written with the call's row in the tool log, once the call is over: reads write
+    # nothing themselves.
+    with_log: list[Callable[[], object]] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments.get(name)

@@ -4,6 +4,7 @@ Both are written after the call and before its answer is sent, in a transaction 
 concurrent calls share. A call stands even if its log cannot be written; ``audit.orphaned`` says so.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -39,10 +40,19 @@ class Entry:
     message: str | None
     duration_ms: int
     request_id: str | None
+    # What else is written with the row.
+    also: tuple[Callable[[], object], ...] = ()
 
 
 def entry(
-    actor: Actor, tool_name: str, arguments: Any, *, status: str, message: str | None, took: float
+    actor: Actor,
+    tool_name: str,
+    arguments: Any,
+    *,
+    status: str,
+    message: str | None,
+    took: float,
+    also: Iterable[Callable[[], object]] = (),
 ) -> Entry:
     """What is kept of a call in the current request, without secrets.
 
@@ -56,6 +66,7 @@ def entry(
         scrub(message.replace("\x00", ""))[:MESSAGE_LENGTH] if message else None,
         round(took * 1000),
         request_id.get(),
+        tuple(also),
     )
 
 
@@ -66,6 +77,8 @@ def writer() -> GroupCommit[Entry]:
 
 def write(logged: Entry) -> None:
     """Write the row and the event in the current transaction."""
+    for work in logged.also:
+        work()
     identifier = ids.new_id()
     _INSERT.all(
         id=identifier,

@@ -26,7 +26,7 @@ MOST_EVENTS = 200
 # A token marks each known event of the overlap by the last letters of its id.
 _MARK = 6
 _MARKS_KEPT = 64
-_TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MARKS_KEPT}}})")
+TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MARKS_KEPT}}})")
 
 # Events that change the columns or labels of a project, or its existence.
 _OF_FRAME = ("workflow_state.", "label.", "project.")
@@ -53,15 +53,18 @@ class Seen:
     start: int
     marks: frozenset[str]
 
+    def knows(self, event_id: str) -> bool:
+        return event_id[-_MARK:] in self.marks
+
 
 def first_token() -> str:
     """The token of a page that is rendered now."""
     return f"{now_ms() - OVERLAP_MS}."
 
 
-def _read(token: str) -> Seen:
+def read_token(token: str) -> Seen:
     """Parse a token; a malformed one counts as that of a new viewer."""
-    match = _TOKEN.fullmatch(token)
+    match = TOKEN.fullmatch(token)
     if match is None:
         return Seen(now_ms() - OVERLAP_MS, frozenset())
     letters = match[2]
@@ -69,7 +72,7 @@ def _read(token: str) -> Seen:
     return Seen(int(match[1]), frozenset(marks))
 
 
-def _next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
+def next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
     """The token after these events, which are ordered newest first.
 
     The overlap is cut to the events that a token can mark: an event inside it without a mark would
@@ -129,10 +132,10 @@ def since(token: str | None) -> tuple[bool, str]:
 
     Stricter than ``news``: a change to any ticket of any project counts, and to any user name.
     """
-    seen = _read(token or "")
+    seen = read_token(token or "")
     rows = _OF_ALL_AND_NAMES.all(start=seen.start)
-    is_current = token is not None and all(row.id[-_MARK:] in seen.marks for row in rows)
-    return is_current, _next_token(rows, seen)
+    is_current = token is not None and all(seen.knows(row.id) for row in rows)
+    return is_current, next_token(rows, seen)
 
 
 @operation(Access.READ)
@@ -141,7 +144,7 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
 
     Raises NotFound or Gone for the project.
     """
-    seen = _read(token)
+    seen = read_token(token)
     if key is None:
         rows = _OF_ALL.all(start=seen.start)
     else:
@@ -151,11 +154,11 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
         if rows[0].deleted_at is not None:
             raise Gone("project", key)
         rows = [row for row in rows if row.id is not None]
-    fresh = [row for row in rows if row.id[-_MARK:] not in seen.marks]
+    fresh = [row for row in rows if not seen.knows(row.id)]
     if not fresh:
         return None
     return News(
-        token=_next_token(rows, seen),
+        token=next_token(rows, seen),
         ticket_ids=_touched(fresh),
         # A new viewer has no marks, and its page already shows everything older than itself.
         is_frame=any(

@@ -1,11 +1,13 @@
 """get_self, and the tools of projects."""
 
+from functools import partial
 from typing import Any
 
 from app.accounts.models import BotMode
 from app.core.actor import Access, Actor, operation
+from app.inbox import bot_news
 from app.mcp.messages import rows
-from app.mcp.parameters import PAGE, needed
+from app.mcp.parameters import PAGE, needed, text
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
@@ -28,12 +30,28 @@ def own_identity(actor: Actor) -> dict[str, Any]:
     }
 
 
-@toolbox.tool("get_self", "Who am I", calls=own_identity)
+SINCE = text("since", "Tell news from here again: news_cursor, or a time in UTC.")
+
+
+@toolbox.tool("get_self", "Who am I", calls=own_identity, parameters=(SINCE,))
 def get_self(call: ToolCall) -> dict[str, Any]:
-    """Call this first: your username, mode (read or write) and project allowlist (empty means all
-    projects). Then list_projects.
+    """Call this first: your username, mode (read or write), project allowlist (empty means all
+    projects) and news. Call it between tasks, too: news is what others did since your last call on
+    tickets that you hold, created, commented on, watch or are mentioned on.
     """
-    return own_identity(call.actor)
+    news = bot_news.news_of_bot(call.actor, call["since"])
+    if news.is_due:
+        call.with_log.append(partial(bot_news.store_cursor, call.actor, news.cursor))
+    return {**own_identity(call.actor), **_news(news)}
+
+
+def _news(news: bot_news.BotNews) -> dict[str, Any]:
+    found: dict[str, Any] = {"news": news.rows}
+    if news.rows:
+        found["news_cursor"] = news.cursor
+    if news.has_more:
+        found["more_news"] = True
+    return found
 
 
 @toolbox.tool("list_projects", "List projects", calls=service.list_projects, parameters=PAGE)

@@ -13,6 +13,7 @@ def test_get_self(scout, fenced, cast):
         "display_name": "Scout",
         "mode": "read",
         "project_allowlist": [],
+        "news": [],
     }
     assert fenced.call("get_self")["project_allowlist"] == [cast.fenced_project]
     ok(cast.ada.patch(f"/bots/{cast.scout.user_id}", {"display_name": "Scout the Second"}))

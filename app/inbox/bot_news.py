@@ -1,0 +1,191 @@
+"""What others did on the tickets that concern a bot, by the rule of the inbox (``service.py``).
+
+A bot has a cursor of what it was told: a token as boards have it (``tickets/changes.py``), so that
+an event that commits late on PostgreSQL is told too, and none twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import Table, bindparam, or_, select, update
+
+from app.accounts.models import User
+from app.activity import sentences
+from app.activity.service import events_json
+from app.audit.catalogue import EVENTS, Category
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.clock import DAY_MS, MINUTE_MS, now_ms
+from app.core.errors import InvalidField
+from app.database.columns import Id
+from app.database.session import Prepared, session
+from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
+from app.projects.models import Project
+from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
+from app.tickets.models import Ticket
+
+# News in an answer.
+SHOWN = 20
+# Characters of a comment.
+EXCERPT = 300
+# A cursor marks no more known events than this; a query must get past them.
+KNOWN = 64
+BOTS_KEPT = 10_000
+WITH_TEXT = ("comment.created", "comment.updated")
+CREATED = "ticket.created"
+SYSTEM_NAME = "system"
+STORED_EVERY_MS = MINUTE_MS
+OF_TICKETS = tuple(
+    name
+    for name, kind in EVENTS.items()
+    if name.startswith(("ticket.", "comment."))
+    and kind.category is Category.ACTIVITY
+    and name not in IGNORED
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BotNews:
+    """What happened, assignments to the bot first, then oldest first."""
+
+    rows: list[dict[str, str]]
+    # Where the next answer goes on; "" where nothing was looked for.
+    cursor: str = ""
+    has_more: bool = False
+    # Whether the bot's cursor is to be stored: after news, else once in STORED_EVERY_MS.
+    is_due: bool = False
+
+
+NOTHING = BotNews([])
+
+
+# By bot: nothing before this time (ms) is news, as this process found. Only saves queries.
+_quiet_until: dict[str, int] = {}
+
+_STORED = Prepared(select(User.news_cursor).where(User.id == bindparam("user_id")))
+_users = cast("Table", User.__table__)
+_STORE = Prepared(
+    update(_users)
+    .where(_users.c.id == bindparam("user_id"))
+    .values(news_cursor=bindparam("cursor"))
+)
+# One lookup in the index for each type.
+_HAPPENED = Prepared(
+    select(AuditEvent.id)
+    .where(
+        AuditEvent.event_type.in_(OF_TICKETS),
+        AuditEvent.created_at >= bindparam("start"),
+        or_(
+            AuditEvent.actor_user_id.is_(None),
+            AuditEvent.actor_user_id != bindparam("user_id", type_=Id()),
+        ),
+    )
+    .limit(1)
+)
+
+
+@operation(Access.READ)
+def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
+    """What others did since a cursor or an ISO time, or since the bot was last told.
+
+    Raises InvalidField ``since``.
+    """
+    moment = now_ms()
+    if since is not None:
+        return _found(actor, _since(since), moment, stored=False)
+    quiet_until = _quiet_until.get(actor.id)
+    if quiet_until and _HAPPENED.first(start=quiet_until, user_id=actor.id) is None:
+        return NOTHING
+    seen = _seen(_STORED.first(user_id=actor.id).news_cursor)
+    return _found(actor, Seen(max(seen.start, quiet_until or 0), seen.marks), moment, stored=True)
+
+
+def _found(actor: Actor, seen: Seen, moment: int, *, stored: bool) -> BotNews:
+    seen = Seen(max(seen.start, moment - DAYS * DAY_MS), seen.marks)
+    events = _events(actor, seen.start)
+    fresh = [event for event in events if not seen.knows(event.id)]
+    if fresh:
+        shown = fresh[:SHOWN]
+        newest_first = events[events.index(shown[-1]) :: -1]
+        return BotNews(
+            _rows(actor, shown),
+            next_token(newest_first, seen),
+            has_more=len(fresh) > SHOWN,
+            is_due=stored,
+        )
+    settled = moment - OVERLAP_MS
+    if stored:
+        if len(_quiet_until) >= BOTS_KEPT:
+            _quiet_until.clear()
+        _quiet_until[actor.id] = settled
+    cursor = next_token(events[::-1], Seen(max(seen.start, settled), seen.marks))
+    return BotNews([], cursor, is_due=stored and settled - seen.start > STORED_EVERY_MS)
+
+
+def store_cursor(actor: Actor, cursor: str) -> None:
+    """Store what the bot was told, in the current transaction."""
+    _STORE.all(user_id=actor.id, cursor=cursor)
+
+
+def _seen(cursor: str | None) -> Seen:
+    return read_token(cursor) if cursor else Seen(0, frozenset())
+
+
+def _since(since: str) -> Seen:
+    if TOKEN.fullmatch(since):
+        return read_token(since)
+    try:
+        asked = datetime.fromisoformat(since)
+        if asked.tzinfo is None:
+            raise ValueError(since)
+        return Seen(max(0, int(asked.timestamp() * 1000)), frozenset())
+    except (ValueError, OverflowError) as error:
+        message = "Use a time such as 2026-11-20T19:23:58Z, or news_cursor of an answer."
+        raise InvalidField("since", "invalid_value", message) from error
+
+
+def _events(actor: Actor, oldest: int) -> list[Any]:
+    """The oldest events that are news, among them those that a cursor can mark as known."""
+    concerned = concerned_by(actor)
+    # How a ticket began is news only to the bot that it was made for.
+    is_for_actor = or_(
+        AuditEvent.event_type != CREATED,
+        AuditEvent.payload["assignee_user_id"].as_string() == actor.id,
+    )
+    statement = (
+        select(AuditEvent)
+        .join(concerned, concerned.c.id == AuditEvent.ticket_id)
+        .join(Ticket, Ticket.id == concerned.c.id)
+        .join(Project, Project.id == Ticket.project_id)
+        .where(is_news(actor, oldest), is_shown(actor), is_for_actor)
+        .order_by(AuditEvent.created_at, AuditEvent.id)
+        .limit(KNOWN + SHOWN + 1)
+    )
+    if actor.allowlist:
+        statement = statement.where(Ticket.project_id.in_(sorted(actor.allowlist)))
+    return list(session.scalars(statement))
+
+
+def _rows(actor: Actor, events: Sequence[AuditEvent]) -> list[dict[str, str]]:
+    described = sentences.in_words(events_json(events, actor), beside_ticket=True)
+    described.sort(key=lambda event: not _is_assignment(actor, event))
+    return [_row(event) for event in described]
+
+
+def _is_assignment(actor: Actor, event: dict[str, Any]) -> bool:
+    return bool(event["payload"].get("assignee_user_id") == actor.id)
+
+
+def _row(event: dict[str, Any]) -> dict[str, str]:
+    row = {
+        "ticket": event["display_id"],
+        "who": event["actor"]["username"] if event["actor"] else SYSTEM_NAME,
+        "what": event["sentence"],
+        # To the minute, in UTC.
+        "when": f"{event['created_at'][:16]}Z",
+    }
+    if event["event_type"] in WITH_TEXT:
+        row["comment"] = event["payload"]["body"][:EXCERPT]
+    return row
