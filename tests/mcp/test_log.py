@@ -4,7 +4,7 @@ import logging
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
@@ -12,6 +12,7 @@ from app.database.session import reading, session
 from app.mcp import tool_log
 from app.mcp.tool_log import ARGUMENTS_BYTES, shown
 from tests.support.agent import MODERN, Agent, envelope, error_of
+from tests.support.sizes import IS_LONG
 from tests.support.story import events, invalid, malformed, ok, refused, walk
 
 
@@ -188,6 +189,7 @@ def test_long_texts_give_way_to_a_marker():
 
 
 @pytest.mark.slow
+@settings(max_examples=100 if IS_LONG else 30)
 @given(
     st.dictionaries(
         st.text(max_size=300),
