@@ -7,6 +7,7 @@ import { closeSheet, openSheet } from "./dialogs.js";
 import { pull, watchDrag } from "./drag.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
+import { watchLines } from "./lines.js";
 import { look, watchLive } from "./live.js";
 import { change, move, ranked, reach, submit } from "./moves.js";
 import { marked, speak } from "./page.js";
@@ -32,6 +33,7 @@ function watchBoard() {
   refold();
   watchFilters();
   watchLive();
+  watchLines();
   watchQuickAdd();
   watchPicking();
   document.addEventListener("docket:changed", look);

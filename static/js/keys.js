@@ -60,6 +60,9 @@ export function watchKeys() {
     if (!down && (isTaken(event) || !singleKeys())) return;
     const by = down ? 1 : { j: 1, k: -1 }[event.key];
     if (by) {
+      // On a ticket's page they go on in the list that it was opened from.
+      const beside = !down && document.querySelector(`nav:not([hidden]) > [data-key=${by > 0 ? "next" : "previous"}]`);
+      if (beside) return beside.click();
       step([...document.querySelectorAll("[data-row-link], [data-title]:not([tabindex='-1'])")], by);
       if (down) event.preventDefault();
       return;

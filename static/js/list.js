@@ -5,6 +5,7 @@ import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
+import { watchLines } from "./lines.js";
 import { marked } from "./page.js";
 import { ask } from "./server.js";
 
@@ -27,6 +28,7 @@ const rowOf = (one) => one?.closest?.("tr[data-id]");
 
 function watchList() {
   watchFilters();
+  watchLines();
   document.addEventListener("change", (event) => {
     const { target } = event;
     if (target.matches("[data-choose=page]")) choose(boxes(), target.checked);

@@ -2,6 +2,7 @@
 // The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
 
 import { watchMarkdown } from "./markdown.js";
+import { showNeighbors } from "./neighbors.js";
 import { marked, toast } from "./page.js";
 import { watchPolling } from "./polling.js";
 import { ask } from "./server.js";
@@ -17,6 +18,7 @@ watchTools();
 watchPreviews();
 watchSubject();
 watchCalendars();
+showNeighbors();
 
 /** Write and Preview: two sides of one text field. */
 function watchPreviews() {

@@ -18,7 +18,7 @@ from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.tickets.pages.stream import StreamRows
 from app.web.forms import Form
 from app.web.guard import actor, write
-from app.web.render import cached_page, go, is_htmx, oob, page, render
+from app.web.render import cached_page, go, is_htmx, oob, page, partial, render
 
 
 @pages.get("/tickets/<reference>/delete")
@@ -41,6 +41,27 @@ def delete(reference: str) -> Response:
 def restore(reference: str) -> Response:
     write(lambda present: service.restore_ticket(present, reference))
     return go(f"/tickets/{reference}")
+
+
+# Of the comments of a ticket that is read beside a list.
+PEEKED_COMMENTS = 3
+
+
+@pages.get("/tickets/<reference>/peek")
+def peek(reference: str) -> Response:
+    """The ticket to read beside a list; readers without scripts get its page."""
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        if not is_htmx():
+            return go(f"/tickets/{reference}")
+        children = page_queries.children(subject.ticket["id"])
+        comments = [
+            comment
+            for comment in stream_queries.comments_of(subject.ticket["id"])
+            if comment["deleted_at"] is None
+        ]
+        latest = stream.lay_out(subject, comments[-PEEKED_COMMENTS:])
+    return partial("tickets/peek.html", ticket=subject.ticket, comments=latest, **below(children))
 
 
 BRANCH_LENGTH = 60
