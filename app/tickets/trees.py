@@ -1,14 +1,14 @@
 """Trees of epics, stories and subtasks."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import aliased
 
 from app.database.session import session
-from app.projects.models import WorkflowState
+from app.projects.models import StateCategory, WorkflowState
 from app.tickets import list_pages, listing
 from app.tickets.cards import Parts, parts_of
 from app.tickets.list_pages import FoundTickets, Order, Row
@@ -111,3 +111,33 @@ def _branches(top: Sequence[Row], rows: Sequence[Row], fitting: set[str]) -> lis
     for row in top:
         add(row, 1)
     return branches
+
+
+def open_below(ticket_ids: Collection[str]) -> int:
+    """The number of open children of those of these tickets that are done."""
+    parent, parent_state = aliased(Ticket), aliased(WorkflowState)
+    done = StateCategory.DONE.value
+    statement = (
+        select(func.count())
+        .select_from(Ticket)
+        .join(parent, parent.id == Ticket.parent_ticket_id)
+        .join(parent_state, parent_state.id == parent.state_id)
+        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .where(
+            Ticket.parent_ticket_id.in_(ticket_ids),
+            Ticket.deleted_at.is_(None),
+            parent_state.category == done,
+            WorkflowState.category != done,
+        )
+    )
+    return int(session.scalar(statement) or 0)
+
+
+def kept_below(ticket_ids: Collection[str]) -> int:
+    """The number of live children that stay if these tickets are deleted."""
+    statement = select(func.count()).where(
+        Ticket.parent_ticket_id.in_(ticket_ids),
+        Ticket.id.not_in(ticket_ids),
+        Ticket.deleted_at.is_(None),
+    )
+    return int(session.scalar(statement) or 0)

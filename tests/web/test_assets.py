@@ -55,7 +55,7 @@ def test_an_old_address_answers_and_is_not_kept(ada):
     assert ada.get("/assets/any/secrets.txt").status_code == 404
 
 
-OWN_SCRIPT = 13_800
+OWN_SCRIPT = 14_500
 
 
 def test_own_script_is_small():

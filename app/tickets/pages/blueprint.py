@@ -1,6 +1,6 @@
 """The blueprint of the ticket pages, and helpers that several of them share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from flask import Blueprint, Response
@@ -9,9 +9,10 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.database.session import AnyRow
 from app.projects import service as projects
-from app.tickets import loaders
+from app.tickets import loaders, trees
 from app.tickets.fields import FIELDS
 from app.tickets.page_queries import TicketPageData
+from app.web.filters import number
 from app.web.guard import actor
 from app.web.render import page
 
@@ -49,6 +50,18 @@ def user_options(users: Iterable[AnyRow], project_id: str | None) -> Options:
         else (row.id, row.display_name)
         for row in assignable(users, project_id)
     ]
+
+
+def open_below_text(ticket_ids: Collection[str]) -> str:
+    """A sentence about the open children of those tickets that are done; empty if there are none.
+
+    Needs a unit of work.
+    """
+    count = trees.open_below(ticket_ids)
+    if not count:
+        return ""
+    what = "1 subticket is" if count == 1 else f"{number(count)} subtickets are"
+    return f"{what} still open."
 
 
 def projects_shown() -> list[dict[str, Any]]:

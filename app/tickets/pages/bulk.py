@@ -19,10 +19,10 @@ from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
-from app.tickets import board_sidebar, bulk, list_pages, listing
+from app.tickets import board_sidebar, bulk, list_pages, listing, trees
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
-from app.tickets.pages.blueprint import id_of_number, pages, user_options, words
+from app.tickets.pages.blueprint import id_of_number, open_below_text, pages, user_options, words
 from app.tickets.pages.list_requests import list_of, read_request
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
@@ -149,7 +149,10 @@ def change() -> Response:
         batch, before = chosen[start : start + BATCH], chosen[:start]
         outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes, before=before))
     verb = "deleted" if changes.delete else "moved" if changes.end else "changed"
-    return _summary(project, outcomes, verb)
+    changed = [one for one, outcome in zip(chosen, outcomes, strict=True) if outcome.is_changed]
+    with reading():
+        below = open_below_text(changed) if changes.place else ""
+    return _summary(project, outcomes, verb, below)
 
 
 def _refused(message: str) -> Response:
@@ -159,8 +162,15 @@ def _refused(message: str) -> Response:
 
 
 def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
+    with reading():
+        kept = trees.kept_below(chosen)
     answer = page(
-        "tickets/bulk_delete.html", block="sheet", project=project, chosen=chosen, back=_back()
+        "tickets/bulk_delete.html",
+        block="sheet",
+        project=project,
+        chosen=chosen,
+        kept=kept,
+        back=_back(),
     )
     if is_htmx():
         answer.headers["HX-Retarget"] = "#dialog-body"
@@ -169,12 +179,16 @@ def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
     return answer
 
 
-def _summary(project: SeenProject | None, outcomes: Sequence[BulkOutcome], verb: str) -> Response:
+def _summary(
+    project: SeenProject | None, outcomes: Sequence[BulkOutcome], verb: str, below: str
+) -> Response:
     changed = sum(outcome.is_changed for outcome in outcomes)
     skipped = [outcome for outcome in outcomes if not outcome.is_changed]
     text = f"{changed} {verb}"
     if skipped:
         text += f", {len(skipped)} skipped ({_why(skipped)})"
+    if below:
+        text += f". {below}"
     shown: dict[str, Any] = {
         "text": text,
         "request_id": request_id.get() if changed else None,

@@ -13,12 +13,12 @@ from app.text.diff import compare
 from app.tickets import comments, loaders, page_queries, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
-from app.tickets.pages.blueprint import pages, ticket_page
+from app.tickets.pages.blueprint import open_below_text, pages, ticket_page
 from app.tickets.pages.stream import Said, lay_out
 from app.tickets.schemas import CommentCreate, CommentPatch
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx, render, render_block
+from app.web.render import go, html, is_htmx, render, render_block, toast
 
 
 @pages.post("/tickets/<reference>/comments")
@@ -53,6 +53,9 @@ def add_comment(reference: str) -> Response:
                 content += show.fragment(
                     "tickets/_fact.html", subject, name="state", by="", out_of_band=True
                 )
+                # Without undo, which would take the comment too; the stream has one for the move.
+                below = open_below_text([subject.ticket["id"]])
+                content += toast(below) if below else ""
     return html(content, 200 if target else 422)
 
 

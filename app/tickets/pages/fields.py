@@ -25,12 +25,19 @@ from app.tickets.filters import PRIORITIES
 from app.tickets.models import TicketType
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show
-from app.tickets.pages.blueprint import FACTS, assignable, id_of_number, pages, ticket_page
+from app.tickets.pages.blueprint import (
+    FACTS,
+    assignable,
+    id_of_number,
+    open_below_text,
+    pages,
+    ticket_page,
+)
 from app.tickets.pages.stream import lay_out
 from app.tickets.schemas import TicketPatch, Transition
 from app.web.forms import Form, submit
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx
+from app.web.render import go, html, is_htmx, undo_toast
 
 # Most suggestions for a parent.
 PARENTS = 100
@@ -167,8 +174,12 @@ def save_field(reference: str, name: str) -> Response:
         subject = page_queries.subject(actor(), reference)
         lay_out(subject, [])
         content = show.fragment("tickets/_fact.html", subject, name=name)
-        content += show.new_events(subject)
-    return html(content)
+        events = show.new_events(subject)
+        below = open_below_text([subject.ticket["id"]]) if events and name == "state" else ""
+    if below:
+        text = f"{reference} moved to {subject.ticket['state']['name']}. {below}"
+        events += undo_toast(text, f"/tickets/{reference}")
+    return html(content + events)
 
 
 @dataclass(frozen=True, slots=True)

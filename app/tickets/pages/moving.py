@@ -19,7 +19,8 @@ from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.fields import BY_PART, Field
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket
-from app.tickets.pages.blueprint import FACTS, pages, ticket_page
+from app.tickets.pages import show
+from app.tickets.pages.blueprint import FACTS, open_below_text, pages, ticket_page
 from app.tickets.pages.fields import (
     Before,
     change_field,
@@ -43,9 +44,11 @@ def _choose(reference: str, form: Form, back: str) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
         options = options_of(subject, "state")
+        below = show.below(page_queries.children(subject.ticket["id"]))
     return ticket_page(
         "tickets/move.html",
         subject,
+        open_children=len(below["children"]) - below["children_done"],
         options=options,
         form=form,
         back=back if back != "/" else f"/projects/{subject.project['key']}/board",
@@ -110,8 +113,12 @@ def _moved(reference: str, target: BoardCell, result: MovedCard) -> Response:
     before = result.before
     with reading():
         card = shown_card(reference)
-        name = _column_name(loaders.visible(actor(), reference), target.place)
+        ticket = loaders.visible(actor(), reference)
+        name = _column_name(ticket, target.place)
+        below = "" if before.place == target.place else open_below_text([ticket.id])
     text = f"{reference} moved to {name}"
+    if below:
+        text += f". {below}"
     if before.place == target.place:
         text = f"{reference} moved" if target.fits(before) else f"{reference} changed lanes"
     toast = render(

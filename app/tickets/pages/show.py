@@ -31,10 +31,9 @@ def confirm_delete(reference: str) -> Response:
 
 @pages.post("/tickets/<reference>/delete")
 def delete(reference: str) -> Response:
-    with reading():
-        subject = page_queries.subject(actor(), reference)
     write(lambda present: service.delete_ticket(present, reference))
-    return go(f"/projects/{subject.project['key']}/board")
+    # What is left of it has the way back, and says what became of its children.
+    return go(f"/tickets/{reference}")
 
 
 @pages.post("/tickets/<reference>/restore")
