@@ -26,6 +26,8 @@ class FoundDocument:
     updated_at: int
     # The fields that only this kind has, in the API's form.
     details: dict[str, Any] = field(default_factory=dict)
+    # Of a ticket: epic, story or subtask.
+    ticket_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

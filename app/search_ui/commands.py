@@ -1,6 +1,6 @@
 """The commands of the palette: places to go to, and forms to open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.search.words import words
@@ -38,11 +38,25 @@ OF_PROJECT = (
     ("Activity in ~", "/projects/~/activity", "clock", "events happened"),
     ("Settings for ~", "/projects/~/settings/general", "gear", "states labels"),
 )
+# Actions on a ticket: the key of the element that does it, and the page that does it otherwise.
+OF_TICKET = (
+    ("Change state", "state", "/fields/state", "board", "move to transition status"),
+    ("Assign", "assignee", "/fields/assignee", "person", "assignee owner"),
+    ("Assign to me", "me", "/fields/assignee", "person", "take claim"),
+    ("Edit labels", "labels", "/fields/labels", "tag", "label add tag"),
+    ("Set priority", "priority", "/fields/priority", "alert", "urgent high medium low"),
+    ("Set due date", "due_date", "/fields/due_date", "clock", "day deadline"),
+    ("Set parent", "parent", "/fields/parent", "list", "epic story"),
+    ("Edit title", "edit", "/fields/title", "pencil", "rename"),
+    ("Watch or stop watching", "watch", "", "eye", "unwatch follow notify"),
+    ("Copy link", "copy-link", "", "copy", "address url share"),
+    ("Copy prompt for an agent", "copy-prompt-for-an-agent", "", "copy", "bot ai"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A link to a place."""
+    """A link to a place, or an action of the page at hand."""
 
     label: str
     address: str
@@ -53,6 +67,8 @@ class Command:
     words: tuple[str, ...]
     # The folded words of the label, joined.
     folded_label: str
+    # The key of the element of the page that does it.
+    press: str = ""
 
     def matches(self, typed: list[str]) -> bool:
         """Whether each typed word is a prefix of one of its words."""
@@ -74,6 +90,14 @@ def commands(projects: list[dict[str, Any]], here: str = "") -> list[Command]:
         else:
             others += _of_project(project)
     return [*own, *(_command(*command) for command in WORKSPACE), *others]
+
+
+def actions(reference: str) -> list[Command]:
+    """What can be done with the ticket whose page is open."""
+    return [
+        replace(_command(label, f"/tickets/{reference}{path}", icon, keywords), press=key)
+        for label, key, path, icon, keywords in OF_TICKET
+    ]
 
 
 def matching(available: list[Command], typed: str, limit: int) -> list[Command]:

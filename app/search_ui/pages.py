@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 from sqlalchemy import select
 
 from app.core.errors import InvalidField
-from app.core.ids import as_uuid
+from app.core.ids import as_uuid, is_display_id
 from app.database.session import AnyRow, reading, session
 from app.projects import service as projects
 from app.projects.models import Project
@@ -26,6 +26,8 @@ from app.web.wiki_addresses import address_of
 
 ROWS = 30
 PROJECTS = 200
+# Hits that the palette looks at for open tickets.
+LOOKED_AT = 24
 # The palette's hits, its commands below hits, and its commands without any.
 HITS = 8
 COMMANDS = 6
@@ -118,24 +120,47 @@ def palette() -> Response:
         return go(form.address())
     with reading():
         options = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-        rows = _rows_of(service.find(actor(), q=form.q, limit=HITS).hits) if form.q else []
+        hits = service.find(actor(), q=form.q, limit=LOOKED_AT).hits if form.q else []
+        rows = _rows_of(sorted(hits, key=_rank)[:HITS])
     available = commands.commands(options, request.args.get("project", ""))
     matching = commands.matching(available, form.q, COMMANDS if rows else COMMANDS_ALONE)
+    reference = request.args.get("ticket", "")
+    here = commands.actions(reference) if is_display_id(reference) else []
+    on_ticket = commands.matching(here, form.q, COMMANDS_ALONE)
     return partial(
-        "search/_palette_rows.html", asked=form, sections=_sections(rows, matching, form)
+        "search/_palette_rows.html",
+        asked=form,
+        sections=_sections(rows, matching, {"name": reference, "commands": on_ticket}, form),
     )
 
 
+def _rank(hit: Hit) -> tuple[bool, bool]:
+    """A ticket that was named comes first, and one that is done last."""
+    state = hit.found.details.get("state")
+    return hit.tier < Tier.EXACT_TITLE, bool(state and state["category"] == "done")
+
+
 def _sections(
-    rows: list["SearchRow"], matching: list[commands.Command], form: SearchForm
+    rows: list["SearchRow"],
+    matching: list[commands.Command],
+    on_ticket: dict[str, Any],
+    form: SearchForm,
 ) -> list[dict[str, Any]]:
     """Hits first, unless a command begins with the typed text and no display id was typed."""
+    typed = words(form.q)
     hits = {"name": "Tickets and pages", "rows": rows, "commands": []}
     places = {"name": "Go to", "rows": [], "commands": matching}
-    is_display_id = bool(rows) and rows[0].hit.tier is Tier.DISPLAY_ID
-    is_command = bool(matching) and matching[0].begins_with(words(form.q))
-    ordered = [places, hits] if is_command and not is_display_id else [hits, places]
-    return [section for section in ordered if section["rows"] or section["commands"]]
+    is_named = bool(rows) and rows[0].hit.tier is Tier.DISPLAY_ID
+
+    def is_meant(section: dict[str, Any]) -> bool:
+        found = section["commands"]
+        return not is_named and bool(found) and (not typed or found[0].begins_with(typed))
+
+    ordered = sorted(
+        [on_ticket, hits, places] if is_meant(on_ticket) else [hits, on_ticket, places],
+        key=lambda section: not is_meant(section),
+    )
+    return [section for section in ordered if section.get("rows") or section["commands"]]
 
 
 @dataclass(frozen=True, slots=True)

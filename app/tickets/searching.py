@@ -47,6 +47,7 @@ _HITS = Prepared(
         Ticket.updated_at,
         Ticket.display_id,
         Ticket.priority,
+        Ticket.type,
         Ticket.state_id,
         WorkflowState.name,
         WorkflowState.category,
@@ -71,6 +72,7 @@ def _found(identifiers: Sequence[str]) -> list[FoundDocument]:
                 "state": state_summary(row.state_id, row.name, row.category),
                 "priority": row.priority,
             },
+            ticket_type=row.type,
         )
         for row in _HITS.all(identifiers=list(identifiers))
     ]

@@ -1,4 +1,4 @@
-// Serves data-behavior="palette" and [data-palette].
+// Serves data-behavior="palette" with [data-recent] and [data-press], and [data-palette].
 // The palette: from any page to a ticket, a page, a project or a command by a few keys. A combobox
 // whose list the server writes; what was typed last is what counts.
 
@@ -8,6 +8,10 @@ import { ask } from "./server.js";
 const palette = marked("palette");
 const field = palette?.querySelector("[role=combobox]");
 const list = palette?.querySelector("[role=listbox]");
+// The places that are remembered, newest first: boards, lists, tickets, pages and notes.
+const RECENT = "recent";
+const MOST_RECENT = 6;
+const PLACE = /^\/(tickets\/[A-Z][A-Z0-9]*-\d+|(projects\/[A-Z0-9]+\/)?(board|tickets|sticky-notes|wiki|wiki\/[^/]+))$/;
 let turn = 0;
 let answered;
 let at = 0;
@@ -15,7 +19,9 @@ let at = 0;
 const options = () => list.querySelectorAll("[role=option]");
 
 export function watchPalette() {
-  if (!palette) return;
+  // Where nobody is logged in there is no palette, and nothing may be left behind.
+  if (!palette) return localStorage.removeItem(RECENT);
+  remember();
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
     event.preventDefault();
@@ -29,7 +35,45 @@ export function watchPalette() {
   });
   field.addEventListener("input", () => (answered = find()));
   field.addEventListener("keydown", onKey);
-  list.addEventListener("click", () => palette.close());
+  list.addEventListener("click", onClick);
+}
+
+const recent = () => JSON.parse(localStorage.getItem(RECENT) ?? "[]");
+
+function remember() {
+  const { pathname } = location;
+  const [seen] = performance.getEntriesByType("navigation");
+  if (!PLACE.test(pathname) || seen?.responseStatus >= 400) return;
+  const title = document.title.split(" · ").slice(0, -1).join(" · ");
+  const places = [{ title, pathname }, ...recent().filter((one) => one.pathname !== pathname)];
+  localStorage.setItem(RECENT, JSON.stringify(places.slice(0, MOST_RECENT)));
+}
+
+/** The places one was at before this one. */
+function showRecent() {
+  const places = recent().filter((one) => one.pathname !== location.pathname);
+  if (!places.length) return;
+  const [group, sample] = palette.querySelector("[data-recent]").content.cloneNode(true).children;
+  for (const [index, { title, pathname }] of places.entries()) {
+    const option = sample.cloneNode(true);
+    option.id = `palette-recent-${index}`;
+    option.href = pathname;
+    option.lastElementChild.textContent = title;
+    group.append(option);
+  }
+  list.prepend(group);
+}
+
+const pressed = (option) => document.querySelector(`[data-key=${option.dataset.press}]`);
+
+/** A link leads on; an action presses what does it on the page. */
+function onClick(event) {
+  palette.close();
+  const option = event.target.closest("[data-press]");
+  if (!option) return;
+  event.preventDefault();
+  pressed(option).focus();
+  pressed(option).click();
 }
 
 function open() {
@@ -41,9 +85,13 @@ function open() {
 async function find() {
   const mine = (turn += 1);
   const query = new URLSearchParams({ q: field.value, project: document.body.dataset.project ?? "" });
+  const ticket = document.querySelector("[data-ticket]");
+  if (ticket) query.set("ticket", ticket.dataset.ticket);
   const { status, text } = await ask(`/palette?${query}`);
   if (mine !== turn) return;
   if (status === 200) list.innerHTML = text;
+  for (const option of list.querySelectorAll("[data-press]")) if (!pressed(option)) option.remove();
+  if (!field.value.trim()) showRecent();
   choose(0);
   const count = options().length;
   palette.querySelector("[role=status]").textContent = `${count} ${count === 1 ? "result" : "results"}`;

@@ -230,3 +230,52 @@ def test_on_a_phone_everything_can_be_touched(phone, gates, width):
     assert phone.overflow() <= 0
     phone.page.locator("#palette [role=option]").nth(1).tap()
     phone.page.wait_for_url("**/tickets/DEMO-*")
+
+
+@pytest.mark.parametrize(
+    ("words", "opens"),
+    [
+        ("change st", "state"),
+        ("assign", "assignee"),
+        ("edit lab", "labels"),
+        ("set due", "due_date"),
+    ],
+)
+def test_the_palette_opens_a_picker_of_the_ticket_at_hand(wide, gates, words, opens):
+    wide.go("/tickets/DEMO-2")
+    typed(wide, words)
+    wide.press("Enter")
+    expect(wide.page.locator(f"#fact-{opens} .picker :focus")).to_have_count(1)
+    wide.press("Escape")
+    expect(wide.page.locator(f"#edit-{opens}")).to_be_focused()
+
+
+def test_the_palette_watches_and_copies(wide, gates):
+    wide.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wide.go("/tickets/DEMO-2")
+    before = wide.page.inner_text("#watch")
+    typed(wide, "watch or")
+    wide.press("Enter")
+    expect(wide.page.locator("#watch")).not_to_have_text(before)
+    typed(wide, "copy link")
+    wide.press("Enter")
+    expect(wide.toast()).to_contain_text("Copied")
+    assert wide.page.evaluate("navigator.clipboard.readText()").endswith("/tickets/DEMO-2")
+    # The ticket is held by someone: there is nothing to press for taking it.
+    typed(wide, "assign to me")
+    expect(wide.page.locator("[data-press=me]")).to_have_count(0)
+
+
+def test_recent_places_come_first_while_nothing_is_typed(wide, gates, chosen):
+    for path in ("/wiki/all-gates", "/tickets/DEMO-2", "/tickets/DEMO-99", "/projects/DEMO/board"):
+        wide.page.goto(wide.base + path)
+    wide.press("Control+k")
+    expect(chosen).to_have_text("DEMO-2 A rich ticket")
+    recent = wide.page.get_by_role("group", name="Recent").locator("[role=option]")
+    expect(recent).to_have_text(["DEMO-2 A rich ticket", "All gates"])
+    assert findings_in_both(wide.page) == []
+    wide.press("ArrowDown", "Enter")
+    wide.page.wait_for_url("**/wiki/all-gates")
+    wide.page.context.clear_cookies()
+    wide.page.goto(wide.base + "/login")
+    assert wide.page.evaluate("localStorage.getItem('recent')") is None

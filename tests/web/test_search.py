@@ -163,6 +163,45 @@ def test_without_words_the_palette_begins_with_the_project_at_hand(ada, cast):
     assert options(ada.get("/palette", htmx=True).text)[0] == "/tickets/new"
 
 
+def test_open_tickets_come_before_done_ones_unless_one_is_named(ada, cast):
+    states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+    done = next(one["id"] for one in states if one["category"] == "done")
+    for number in range(12):
+        more = {"state_id": done} if number > 2 else {}
+        make_ticket(cast.ada, cast.open_project, f"Hinge {number}", **more)
+    found = options(ada.get("/palette?q=hinge", htmx=True).text)
+    assert found[:3] == [f"/tickets/OPEN-{number}" for number in (3, 2, 1)]
+    assert found[3] == "/tickets/OPEN-12"
+    assert len([one for one in found if one.startswith("/tickets/OPEN")]) == 8
+    assert options(ada.get("/palette?q=open-9", htmx=True).text)[0] == "/tickets/OPEN-9"
+    assert options(ada.get("/palette?q=hinge+9", htmx=True).text)[0] == "/tickets/OPEN-10"
+
+
+def test_icons_of_a_hit_tell_its_type_and_state(ada, cast, gates):
+    text = ada.get("/palette?q=mend", htmx=True).text
+    assert 'class="type type-story" role="img" aria-label="Story"' in text
+    assert '<span class="state state-backlog" aria-hidden="true"></span>Backlog' in text
+
+
+def test_on_a_ticket_the_palette_offers_its_actions(ada, gates):
+    text = ada.get("/palette?q=&project=OPEN&ticket=OPEN-1", htmx=True).text
+    assert options(text)[0] == "/tickets/OPEN-1/fields/state"
+    assert 'data-press="copy-link"' in text
+    text = ada.get("/palette?q=copy+pro&ticket=OPEN-1", htmx=True).text
+    assert re.findall(r'data-press="([^"]+)"', text) == ["copy-prompt-for-an-agent"]
+    for wrong in ("", "nonsense", "OPEN-1/../x", "open-1"):
+        text = ada.get(f"/palette?q=&ticket={wrong}", htmx=True).text
+        assert "data-press" not in text
+
+
+def test_every_action_stands_on_the_page_of_a_ticket(ada, gates):
+    text = ada.get("/tickets/OPEN-1").text
+    palette = ada.get("/palette?q=&ticket=OPEN-1", htmx=True).text
+    keys = re.findall(r'data-press="([^"]+)"', palette)
+    assert len(keys) == 11
+    assert [key for key in keys if f'data-key="{key}"' not in text] == []
+
+
 def test_every_command_leads_somewhere(ada, cast):
     for typed in ("", "open", "new", "wiki", "p", "b", "s"):
         for address in options(ada.get(f"/palette?q={typed}&project=OPEN", htmx=True).text):
