@@ -199,3 +199,30 @@ def test_a_card_moves_without_dragging(board):
     phone.card(reference).locator(".card-more").tap()
     phone.page.locator("#dialog").get_by_role("button", name="In review").tap()
     expect(phone.card_at("In review", reference)).to_have_count(1)
+
+
+@pytest.mark.parametrize("path", ["/projects/DEMO/board", "/board"])
+def test_the_head_of_a_board_takes_two_rows_at_most(phone, seeded, path):
+    phone.go(path)
+    tops = phone.page.evaluate(
+        "[...document.querySelectorAll('.board-bar :is(.filter-text, .toggle, summary, select)')]"
+        ".filter(one => one.offsetWidth).map(one => Math.round(one.getBoundingClientRect().top))"
+    )
+    assert len(set(tops)) == 2, tops
+    assert phone.overflow() == 0
+
+
+def test_the_menu_of_many_labels_fits_a_phone(phone, seeded):
+    names = [f"label {number} of many" for number in range(14)]
+    labels = f"/projects/{seeded.ids['project']}/labels"
+    made = [seeded.call("POST", labels, {"name": name})["id"] for name in names]
+    phone.go("/projects/DEMO/board")
+    phone.page.locator(".filter-menu summary").tap()
+    menu = phone.page.locator(".filter-groups")
+    assert menu.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+    phone.page.fill("[data-find]", "label 13")
+    expect(phone.page.locator(".filter-group.many .pick:visible")).to_have_text(
+        ["label 13 of many"]
+    )
+    for label in made:
+        seeded.call("DELETE", f"{labels}/{label}")
