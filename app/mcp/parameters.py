@@ -86,6 +86,8 @@ class Parameter:
     hidden: bool = False
     # Of the objects in a list.
     fields: tuple["Parameter", ...] = ()
+    # The name that a text stands for, such as that of an address.
+    meaning: Callable[[str], str] = str
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -283,7 +285,7 @@ def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
         if parameter.choices and word not in parameter.choices:
             allowed = ", ".join(parameter.choices)
             raise _InvalidArgument(f"This must be one of: {allowed}.", "invalid_value")
-    arguments[parameter.name] = read
+    arguments[parameter.name] = parameter.meaning(read) if isinstance(read, str) else read
 
 
 def _text(value: Any) -> str:
@@ -367,23 +369,22 @@ def _day(value: Any) -> str:
         if date.fromisoformat(_text(value)).isoformat() != value:
             raise ValueError(value)
     except ValueError as error:
-        raise _InvalidArgument(
-            "This must be a date such as 2026-11-20.", "invalid_value"
-        ) from error
+        text = "This must be a date such as 2026-11-20."
+        raise _InvalidArgument(text, "invalid_value") from error
     return str(value)
 
 
 def _moment(value: Any) -> int:
-    """Milliseconds since the epoch."""
+    """Milliseconds since the epoch; a date is its first moment in UTC."""
     try:
-        moment = datetime.fromisoformat(_text(value))
+        day = f"{value}T00:00:00Z" if isinstance(value, str) and len(value) == 10 else value
+        moment = datetime.fromisoformat(_text(day))
         if moment.tzinfo is None:
             raise ValueError(value)
         return int(moment.timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise _InvalidArgument(
-            "This must be a time such as 2026-11-20T19:23:58Z.", "invalid_value"
-        ) from error
+        text = "This must be a time such as 2026-11-20T19:23:58Z."
+        raise _InvalidArgument(text, "invalid_value") from error
 
 
 _READERS: dict[ParameterKind, Callable[[Any], Any]] = {

@@ -3,16 +3,17 @@
 A UUID works for each too. An unknown name is refused with the names that are valid.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from sqlalchemy import bindparam, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
 from app.accounts.models import User, UserType
 from app.core import text
 from app.core.actor import Actor
 from app.core.errors import DomainError, InvalidField, NotFound
-from app.core.ids import as_uuid
+from app.core.ids import as_uuid, is_display_id
 from app.database.session import Prepared, session
 from app.mcp import parameters
 from app.projects import loaders
@@ -20,9 +21,33 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets import templates
 from app.tickets.models import TicketTemplate
+from app.wiki import loaders as wiki
+from app.wiki import slugs
+from app.wiki.models import WikiPage
+
+_TICKET = re.compile(r"(?:ticket://|https?://[^?#]*/tickets/)([A-Za-z0-9-]+)(?:[/?#].*)?")
+_PAGE = re.compile(r"(?:wiki://page/|https?://[^?#]*/wiki/)([A-Za-z0-9-]+)(?:[/?#].*)?")
+
+
+def ticket_name(text: str) -> str:
+    """The display id or UUID of an address or resource; display ids in upper case."""
+    found = _TICKET.fullmatch(text.strip())
+    name = found[1] if found else text.strip()
+    return name.upper() if is_display_id(name.upper()) else name
+
+
+def page_name(text: str) -> str:
+    """The slug or UUID of an address or resource."""
+    found = _PAGE.fullmatch(text.strip())
+    return found[1] if found else text.strip()
+
 
 TICKET = parameters.text(
-    "ticket", "Ticket: display id (OPS-12) or UUID.", required=True, alias="ticket_id"
+    "ticket",
+    "Ticket: display id (OPS-12) or UUID.",
+    required=True,
+    alias="ticket_id",
+    meaning=ticket_name,
 )
 PROJECT = parameters.text("project", "Project: key (OPS) or UUID.", alias="project_id")
 ASSIGNEE = parameters.text(
@@ -44,13 +69,16 @@ PARENT = parameters.text(
     "Parent ticket: an epic for a story, a story for a subtask.",
     alias="parent_ticket_id",
     clearable=True,
+    meaning=ticket_name,
 )
 TEMPLATE = parameters.text(
     "template", "Start from this template: name or UUID. What you pass takes its place."
 )
 COMMENT = parameters.text("comment", "The comment's UUID.", required=True, alias="comment_id")
 NOTE = parameters.text("sticky_note", "The note's UUID.", required=True, alias="sticky_note_id")
-PAGE_NAME = parameters.text("page", "Page: slug or UUID.", required=True, alias="page_id")
+PAGE_NAME = parameters.text(
+    "page", "Page: slug, title or UUID.", required=True, alias="page_id", meaning=page_name
+)
 SCOPE = parameters.text(
     "project",
     "Project key or UUID, if several projects have a page with this slug.",
@@ -89,6 +117,11 @@ def _without_nul(reference: str) -> str:
     return reference.replace("\x00", "\N{REPLACEMENT CHARACTER}")
 
 
+def _letters(name: str) -> str:
+    """What is compared last: letters and digits alone, so that ``todo`` is ``To do``."""
+    return "".join(filter(str.isalnum, _name_key(name))) or name
+
+
 def _name_key(reference: str) -> str:
     return text.same_name(_without_nul(reference).strip())
 
@@ -123,10 +156,23 @@ def project(
             return loaders.visible(actor, identifier, include_deleted=True)
         return loaders.visible_by_key(actor, key, include_deleted=True)
     except NotFound:
+        named = _project_of_name(actor, reference)
+        if named is not None:
+            return project(actor, named, writing=writing, in_body=in_body)
         keys = _project_keys(actor)
         if in_body:
             raise _unknown("project", "project", reference, keys) from None
         raise _with_valid(NotFound("project", reference), "project", reference, keys) from None
+
+
+def _project_of_name(actor: Actor, reference: str) -> str | None:
+    """The id of the only project with this name that the actor sees."""
+    statement = select(Project.id, Project.name).where(Project.deleted_at.is_(None))
+    if actor.allowlist:
+        statement = statement.where(Project.id.in_(actor.allowlist))
+    names = [(row.id, _name_key(row.name)) for row in session.execute(statement)]
+    ids = [one for one, name in names if name == _name_key(reference)]
+    return ids[0] if len(ids) == 1 else None
 
 
 def project_id(actor: Actor, reference: str) -> str:
@@ -146,9 +192,14 @@ def state_id(project_id: str, reference: str) -> str:
     row = _STATE.first(project_id=project_id, name_key=_name_key(reference), id=as_uuid(reference))
     if row is not None:
         return str(row.id)
-    names = select(WorkflowState.name).where(WorkflowState.project_id == project_id)
-    ordered = session.scalars(names.order_by(WorkflowState.position))
-    raise _unknown("state", "state", reference, ordered)
+    names = select(WorkflowState.id, WorkflowState.name).where(
+        WorkflowState.project_id == project_id
+    )
+    states = session.execute(names.order_by(WorkflowState.position)).all()
+    alike = [state.id for state in states if _letters(state.name) == _letters(reference)]
+    if len(alike) == 1:
+        return str(alike[0])
+    raise _unknown("state", "state", reference, (state.name for state in states))
 
 
 def state_ids(actor: Actor, reference: str, project_id: str | None) -> list[str]:
@@ -203,8 +254,35 @@ def _ids_in_all_projects(
     ids = [row.id for row in session.execute(statement.where(is_named))]
     if not ids:
         rows = session.execute(statement.order_by(model.name_key).limit(MOST_LISTED * 10)).all()
+        alike = [row for row in rows if _letters(row.name) == _letters(reference)]
+        if len({row.name_key for row in alike}) == 1:
+            return [row.id for row in alike]
         raise _unknown(field, field, reference, dict.fromkeys(row.name for row in rows))
     return ids
+
+
+def page(actor: Actor, reference: str, scope: str | None) -> str:
+    """The slug or UUID of a page, or the id of the only page with this title in a scope.
+
+    Raises InvalidField ``page`` for a title of several pages.
+    """
+    if slugs.is_slug(reference) or as_uuid(reference):
+        return reference
+    statement = select(WikiPage.id, WikiPage.slug).where(
+        func.lower(WikiPage.title) == _without_nul(reference).lower(),
+        WikiPage.deleted_at.is_(None),
+        wiki.seen_by(actor),
+    )
+    if scope == wiki.GLOBAL:
+        statement = statement.where(WikiPage.project_id.is_(None))
+    elif scope is not None:
+        in_scope = or_(WikiPage.project_id == scope, WikiPage.project_id.is_(None))
+        statement = statement.where(in_scope)
+    rows = session.execute(statement.order_by(WikiPage.slug).limit(MOST_LISTED)).all()
+    if len(rows) > 1:
+        error = InvalidField("page", "ambiguous")
+        raise _with_valid(error, "page", reference, (row.slug for row in rows))
+    return rows[0].id if rows else reference
 
 
 def user_id(actor: Actor, reference: str, field: str) -> str:

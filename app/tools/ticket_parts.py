@@ -42,6 +42,7 @@ USER = text("user", "Username, UUID or me. Bots name themselves alone.", alias="
             "The other ticket: display id or UUID.",
             required=True,
             alias="target_ticket_id",
+            meaning=naming.ticket_name,
         ),
         CLIENT_REQUEST_ID,
     ),

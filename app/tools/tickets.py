@@ -74,7 +74,7 @@ RELATIONS = objects(
     "What it blocks, relates to or duplicates. target: a ticket, or children[0], the first child.",
     fields=(
         choice("type", RelationType, "", required=True),
-        text("target", "", required=True, alias="target_ticket_id"),
+        text("target", "", required=True, alias="target_ticket_id", meaning=naming.ticket_name),
     ),
 )
 CHILDREN = objects(
@@ -104,7 +104,9 @@ ALL_WATCHERS = 200
         texts("labels", "Any of these: names or UUIDs.", alias="label"),
         text("label_id", "A label.", hidden=True),
         texts("priority", "Any of these.", choices=tuple(Priority)),
-        text("parent", "Children of this ticket: display id or UUID.", alias="parent_ticket_id"),
+        replace(
+            PARENT, description="Children of this ticket: display id or UUID.", clearable=False
+        ),
         flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
         flag("stalled", "Only what a bot holds that is silent: assignee, and silent_since."),
         moment("updated_since", "Time such as 2026-11-20T00:00:00Z."),

@@ -111,7 +111,9 @@ def _with_bodies(
 def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     """One page with its Markdown text, backlinks (pages that link to it) and etag."""
     scope = _scope(call.actor, call["project"])
-    page = service.get_page(call.actor, call["page"], project_id=scope)
+    page = service.get_page(
+        call.actor, naming.page(call.actor, call["page"], scope), project_id=scope
+    )
     shown = _json(page)
     if call["revision"] is not None:
         shown = service.get_numbered_revision(call.actor, page.id, call["revision"])
@@ -208,7 +210,9 @@ def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
 def list_wiki_revisions(call: ToolCall) -> dict[str, Any]:
     """The saved versions of a page, newest first: who, when and why."""
     scope = _scope(call.actor, call["project"])
-    page = service.get_page(call.actor, call["page"], project_id=scope)
+    page = service.get_page(
+        call.actor, naming.page(call.actor, call["page"], scope), project_id=scope
+    )
     revisions = service.list_revisions(call.actor, page.id, **call.window)
     if call["include_body"]:
         return _with_bodies(revisions.envelope, WikiRevision)
