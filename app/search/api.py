@@ -61,7 +61,8 @@ class HitOut(Schema):
             "examples": [4],
             "description": "6: the display id. 5: the title is what was looked for. 4: all of it "
             "is in the title, 3: some of it. 2: all of it is in headings or the first words. "
-            "1: all others. Hits of one score stand newest first.",
+            "1: in the body. 0: some of it is in comments alone. Hits of one score stand newest "
+            "first.",
         },
     )
     project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
@@ -82,6 +83,14 @@ class TicketHitOut(HitOut):
     display_id = Text(required=True, metadata=like("OPS-12"))
     state = Nested(StateOfHitOut, required=True)
     priority = Text(required=True, metadata=like("high", enum=["low", "medium", "high", "urgent"]))
+    comment_id = Identifier(
+        required=True,
+        allow_none=True,
+        metadata=like(
+            examples.COMMENT,
+            "The comment that `snippet` is from, if some of the words are in comments alone.",
+        ),
+    )
 
 
 class WikiPageHitOut(HitOut):

@@ -48,11 +48,14 @@ class MarkKind(StrEnum):
     # Headings and the first words. Only stems, as only ranking needs them: words and prefixes
     # would add a fifth to all terms.
     LEAD = "¬"
-    # A prefix of a word; before TITLE_WORD, of a word of the title.
+    # Doubled, as a word of a comment is none of the text.
+    COMMENT_STEM = "§§"
+    COMMENT_WORD = "¤¤"
+    # A prefix of a word; before TITLE_WORD, of a word of the title, and so for comments.
     BEGINNING = "÷"
 
 
-# Separates title and body, so that no phrase spans both.
+# Separates title, body and comments, so that no phrase spans two of them.
 BOUNDARY = "·"
 GLOBAL = f"{MarkKind.PROJECT}global"
 
@@ -68,6 +71,12 @@ class SearchDoc:
     title: str
     body: str
     display_id: str | None = None
+    comments: tuple[str, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """The characters of its texts."""
+        return len(self.body) + sum(map(len, self.comments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +116,30 @@ def analyzed(doc: SearchDoc) -> Terms:
     indexed = _within_bounds(distinct, [*title, *body])
     is_cut = len(indexed) < len(distinct)
     sequence = [word for word in body if word in indexed] if is_cut else body
-    positioned = [*title, BOUNDARY, *sequence][:POSITIONS]
+    commented, comment_sequence = _of_comments(doc.comments)
+    positioned = [*title, BOUNDARY, *sequence, *comment_sequence][:POSITIONS]
     lead = indexed.intersection(_lead(doc.body, body))
     marks = [MarkKind.ALL, kind_mark(doc.kind), project_mark(doc.project_id), exact_mark(title)]
     marks += _word_marks(MarkKind.STEM, "", indexed)
     marks += _word_marks(MarkKind.TITLE_STEM, MarkKind.TITLE_WORD, set(title))
     marks.append(_marked(MarkKind.LEAD, set(map(stem, lead))))
+    marks += _word_marks(MarkKind.COMMENT_STEM, MarkKind.COMMENT_WORD, commented)
     if len(positioned) == POSITIONS:
         marks += indexed.difference(positioned)
     terms = Terms(positioned, " ".join(filter(None, marks)))
     return terms if doc.display_id is None else with_display_id(terms, doc.display_id)
+
+
+def _of_comments(comments: Iterable[str]) -> tuple[set[str], list[str]]:
+    """The different words of comments, and all in order, each after its mark."""
+    texts = [words(comment) for comment in comments]
+    in_order = [word for of_one in texts for word in of_one]
+    indexed = _within_bounds(set(in_order), in_order)
+    sequence: list[str] = []
+    for of_one in texts:
+        sequence.append(BOUNDARY)
+        sequence += (MarkKind.COMMENT_WORD + word for word in of_one if word in indexed)
+    return indexed, sequence
 
 
 def with_display_id(terms: Terms, display_id: str) -> Terms:

@@ -51,7 +51,7 @@ _VERSIONS = Prepared(
 
 def add(document_id: int, doc: SearchDoc) -> bool:
     """Record that a document is pending; False if it must be stored at once."""
-    if len(doc.body) > LONGEST:
+    if doc.length > LONGEST:
         return False
     version = secrets.randbits(62)
     return bool(_ADD.all(document_id=document_id, version=version, process=os.getpid(), most=MOST))

@@ -190,7 +190,7 @@ def _best(
         if are_few:
             # No tier has more, and one scan of all blocks saves a round trip.
             scan.size = scan.blocks
-        if all_ids is not None and scan.tier is Tier.ANYWHERE:
+        if all_ids is not None and scan.tier is Tier.IN_COMMENTS:
             scan.left = 0
     while due := _due(scans, limit, all_ids):
         for scan, document_ids in zip(due, _scan(due, limit), strict=True):
@@ -200,7 +200,7 @@ def _best(
         for document_id in scan.document_ids:
             ranked.setdefault(document_id, scan.tier)
     for document_id in sorted(all_ids or (), reverse=True):
-        ranked.setdefault(document_id, Tier.ANYWHERE)
+        ranked.setdefault(document_id, Tier.IN_COMMENTS)
     return list(ranked.items())[:limit]
 
 
@@ -232,7 +232,7 @@ def _few(
     """
     document_ids: list[int] | None = None
     for expression in everything:
-        scan = _scan_of(TierQuery(Tier.ANYWHERE, expression, END), newest_id)
+        scan = _scan_of(TierQuery(Tier.IN_COMMENTS, expression, END), newest_id)
         if document_ids is not None:
             # The faster expression had few matches, so this one is expected to have few.
             scan.size = scan.blocks

@@ -26,6 +26,8 @@ class Tier(IntEnum):
     SOME_IN_TITLE = 3
     ALL_IN_LEAD = 2
     ANYWHERE = 1
+    # Some of the words are in comments alone.
+    IN_COMMENTS = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class _Field:
 
 _ANYWHERE = _Field(MarkKind.STEM, "")
 _TITLE = _Field(MarkKind.TITLE_STEM, MarkKind.TITLE_WORD)
+_COMMENTS = _Field(MarkKind.COMMENT_STEM, MarkKind.COMMENT_WORD)
 
 
 def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]:
@@ -90,6 +93,8 @@ def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]
         # Documents with all words in the title have some there.
         better = [condition for condition in better if condition != all_in_title]
     ranked.append((Tier.ANYWHERE, without(matches, unwanted), tuple(better)))
+    everything = without(_matches(query, with_comments=True), unwanted)
+    ranked.append((Tier.IN_COMMENTS, everything, (*better, matches)))
     return ranked
 
 
@@ -111,7 +116,9 @@ def tier_queries(query: Query, after: Tier | None = None, below: int = END) -> l
 
 def all_tiers(query: Query) -> Expression | None:
     """What matches in any tier but DISPLAY_ID; None for a query that has a single tier."""
-    return without(_matches(query), _unwanted(query)) if query.wanted else None
+    if not query.wanted:
+        return None
+    return without(_matches(query, with_comments=True), _unwanted(query))
 
 
 def some_of_all_tiers(query: Query) -> Expression | None:
@@ -120,20 +127,21 @@ def some_of_all_tiers(query: Query) -> Expression | None:
     return all_tiers(replace(query, wanted=closed))
 
 
-def _matches(query: Query) -> Expression:
-    return every([_in_field(part, _ANYWHERE) for part in query.wanted])
+def _matches(query: Query, *, with_comments: bool = False) -> Expression:
+    fields = (_ANYWHERE, _COMMENTS) if with_comments else (_ANYWHERE,)
+    return every(some(_in_field(part, field) for field in fields) for part in query.wanted)
 
 
 def _unwanted(query: Query) -> list[Expression]:
-    return [_in_field(part, _ANYWHERE) for part in query.unwanted]
+    return [_in_field(part, field) for part in query.unwanted for field in (_ANYWHERE, _COMMENTS)]
 
 
 def _in_field(part: Part, field: _Field) -> Expression:
     *closed, last = part.words
     exact = Term(field.word + last)
     if closed:
-        if field is _ANYWHERE:
-            return Phrase(part.words, part.is_open)
+        if field is not _TITLE:
+            return Phrase(tuple(field.word + word for word in part.words), part.is_open)
         ending = _beginning(field, last) if part.is_open else exact
         return All((*(Term(field.word + word) for word in closed), ending))
     if is_unspaced(last):

@@ -55,6 +55,8 @@ class Hit:
     tier: Tier
     snippet: Snippet
     highlighter: Highlighter
+    # The comment that the snippet is from, if the words are in comments.
+    comment_id: str | None = None
 
     @property
     def title(self) -> list[Piece]:
@@ -120,9 +122,13 @@ def ticket_ids(q: str) -> AnySelect:
     """
     _check(q)
     kind = Term(kind_mark(DocumentKind.TICKET))
-    # What matches in another tier also matches in ANYWHERE.
-    sufficient = (Tier.DISPLAY_ID, Tier.ANYWHERE)
-    fitting = [expression for tier, expression, _ in tiers(parse(q)) if tier in sufficient]
+    # What matches in another tier also matches in the last one.
+    ranked = tiers(parse(q))
+    fitting = [
+        expression
+        for tier, expression, _ in ranked
+        if tier is Tier.DISPLAY_ID or tier is ranked[-1][0]
+    ]
     return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
 
 
@@ -190,12 +196,26 @@ def _hits(ranked: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]
         for kind, identifiers in by_kind.items()
         for document in source_of(kind).found(identifiers)
     }
+    commented = [
+        documents[document_id][1]
+        for document_id, tier in ranked
+        if tier is Tier.IN_COMMENTS and document_id in documents
+    ]
+    comments = source_of(DocumentKind.TICKET).comments(commented) if commented else {}
     hits = []
     for document_id, tier in ranked:
         key = documents.get(document_id)
-        if key in found:
-            snippet = highlighter.snippet(found[key].body)
-            hits.append(Hit(DocumentKind(key[0]), found[key], tier, snippet, highlighter))
+        if key not in found:
+            continue
+        document, comment_id = found[key], None
+        body = document.body
+        # A comment may have changed since the index was asked.
+        best = highlighter.best(comment.body for comment in comments.get(document.id, ()))
+        if tier is Tier.IN_COMMENTS and best is not None:
+            comment = comments[document.id][best]
+            comment_id, body = comment.id, comment.body
+        snippet = highlighter.snippet(body)
+        hits.append(Hit(DocumentKind(key[0]), document, tier, snippet, highlighter, comment_id))
     return hits
 
 
@@ -210,6 +230,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "project_id": hit.found.project_id,
         "updated_at": iso(hit.found.updated_at),
         **hit.found.details,
+        **({"comment_id": hit.comment_id} if hit.kind is DocumentKind.TICKET else {}),
     }
 
 

@@ -6,7 +6,7 @@ never marks inside it, so no text can pass for a match.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, islice
@@ -31,6 +31,24 @@ _ENDS = r"(?![^\W_])"
 _LETTERS = r"[^\W_]*"
 _REST = re.compile(_LETTERS)
 _BLANK = re.compile(r"\s")
+
+
+# The signs of Markdown, and what is left of each. No pattern looks back, or far ahead.
+_MARKDOWN = (
+    # Rules and fences of code.
+    (
+        re.compile(r"^[ \t]{0,3}(?:[-*_][ \t]?){3,80}$|^[ \t]{0,8}(?:```|~~~)[\w+-]{0,40}$", re.M),
+        "",
+    ),
+    # Headings, quotes, and items of lists with their boxes.
+    (re.compile(r"^[ \t]{0,20}(?:#{1,6} |> ?|[-*+] (?:\[[ xX]\] )?)", re.M), ""),
+    # Links of the wiki, then links and pictures.
+    (re.compile(r"\[\[(?:[^\[\]|\n]{1,200}\|)?([^\[\]|\n]{1,200})\]\]"), r"\1"),
+    (re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{1,2048}\)"), r"\1"),
+    (re.compile(r"\*\*|~~|`{1,3}"), ""),
+    (re.compile(r"(?<![\w*])\*(?=\w)|(?<=[\w.!?])\*(?![\w*])"), ""),
+    (re.compile(r"(?<!\w)_(?=\w)([^_\n]{1,200})_(?!\w)"), r"\1"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +85,15 @@ class Highlighter:
         text = composed(text)
         return pieces(text, self.spans(text))
 
+    def best(self, texts: Iterable[str]) -> int | None:
+        """The first of the texts with the most parts of the query; None if none has any."""
+        counts = [len({part for _, _, part in self._matches(composed(text))}) for text in texts]
+        most = max(counts, default=0)
+        return counts.index(most) if most else None
+
     def snippet(self, body: str) -> Snippet:
-        """The part of the body with the most parts of the query, on one line."""
-        text = composed(body)
+        """The part of the body with the most parts of the query, on one line of plain text."""
+        text = composed(without_markdown(body))
         before, piece, after = _cut(text, _best_start(self._matches(text)))
         spans = [(start + len(before), end + len(before)) for start, end in self.spans(piece)]
         return Snippet(before + piece + after, spans)
@@ -84,6 +108,13 @@ class Highlighter:
         if original is not None:
             matches = [(*original(start, end), number) for start, end, number in matches]
         return sorted(matches) if len(self._matchers) > 1 else matches
+
+
+def without_markdown(body: str) -> str:
+    """The text without the signs of Markdown: what they mark stays."""
+    for pattern, replacement in _MARKDOWN:
+        body = pattern.sub(replacement, body)
+    return body
 
 
 def pieces(text: str, spans: list[Span]) -> list[Piece]:

@@ -31,6 +31,14 @@ class FoundDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundComment:
+    """A comment as the index has it."""
+
+    id: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class HitSource:
     """How search reads one kind of document."""
 
@@ -42,6 +50,8 @@ class HitSource:
     found: Callable[[Sequence[str]], list[FoundDocument]]
     # The live documents of these ids, for the index.
     docs: Callable[[Sequence[str]], list[SearchDoc]]
+    # The comments of these documents that are in the index, newest first, by document.
+    comments: Callable[[Sequence[str]], dict[str, list[FoundComment]]] = lambda _: {}
 
 
 _sources: dict[str, HitSource] = {}

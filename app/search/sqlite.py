@@ -20,7 +20,7 @@ from app.database.session import (
     run_write,
 )
 from app.search import pending
-from app.search.documents import SearchDoc, Terms, analyzed
+from app.search.documents import MarkKind, SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, some
 from app.search.models import assign_document_id
 from app.search.ranking import END, Tier, TierQuery
@@ -208,12 +208,14 @@ class Vocabulary:
 
     def _terms(self, prefix: Prefix) -> list[Expression] | None:
         """The words of a prefix, without those of its stem; None if there are too many."""
-        if prefix.letters not in self._longer:
-            self._longer[prefix.letters] = _longer(prefix.letters)
-        longer = self._longer[prefix.letters]
+        # A word of a title is in the index without its mark too, one of a comment is not.
+        start = prefix.text if prefix.mark == MarkKind.COMMENT_WORD else prefix.letters
+        if start not in self._longer:
+            self._longer[start] = _longer(start)
+        longer = self._longer[start]
         if longer is None:
             return None
-        words = [prefix.letters, *longer]
+        words = [prefix.letters, *(word.removeprefix(prefix.mark) for word in longer)]
         return [Term(prefix.mark + word) for word in words if stem(word) != prefix.stem]
 
 

@@ -197,5 +197,6 @@ def _rows_of(hits: list[Hit]) -> list[SearchRow]:
 
 def _address(hit: Hit, project: AnyRow | None) -> str:
     if hit.kind is DocumentKind.TICKET:
-        return f"/tickets/{hit.found.details['display_id']}"
+        anchor = f"#comment-{hit.comment_id}" if hit.comment_id is not None else ""
+        return f"/tickets/{hit.found.details['display_id']}{anchor}"
     return address_of(project.key if project else None, hit.found.details["slug"], hit.found.id)

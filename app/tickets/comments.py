@@ -15,7 +15,7 @@ from app.core.errors import Forbidden
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import touch
-from app.tickets import loaders, reactions
+from app.tickets import loaders, reactions, searching
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 
@@ -122,6 +122,7 @@ def add(actor: Actor, ticket: Ticket, body: str, written_at: int | None = None) 
     )
     session.add(comment)
     session.flush()
+    searching.put(ticket)
     discussed(ticket.id, created_at)
     record(actor, "comment.created", loaders.target(ticket), comment_id=comment.id, body=body)
     return comment
@@ -143,6 +144,7 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
     comment.body = body
     touch(comment)
     session.flush()
+    searching.put(ticket)
     discussed(ticket.id, comment.updated_at)
     record(
         actor,
@@ -163,6 +165,7 @@ def delete_comment(actor: Actor, comment_id: str) -> None:
         raise Forbidden("not_author")
     comment.deleted_at = comment.updated_at = next_version(comment.updated_at)
     session.flush()
+    searching.put(ticket)
     discussed(ticket.id, comment.updated_at)
     record(
         actor,

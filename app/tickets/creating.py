@@ -18,7 +18,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.tickets import rank
+from app.tickets import rank, searching
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import add_labels
 
@@ -101,7 +101,7 @@ def create_ticket(
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     created_at, updated_at = written_at or (moment, moment)
-    doc = SearchDoc(DocumentKind.TICKET, identifier, project.id, title, body)
+    doc = SearchDoc(DocumentKind.TICKET, identifier, project.id, title, searching.own_text(body))
     terms = index.terms_of(doc)
     number = _next_number(project.id)
     display_id = f"{project.key}-{number}"

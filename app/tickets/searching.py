@@ -1,30 +1,85 @@
 """Tickets in the search index: what is indexed, and how a hit is shown."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
 from app.database.session import Prepared
 from app.database.sql_functions import Beginning
 from app.projects.models import WorkflowState
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.search.sources import BODY_SHOWN, FoundDocument, HitSource
-from app.tickets.models import Ticket
+from app.search.sources import BODY_SHOWN, FoundComment, FoundDocument, HitSource
+from app.tickets.models import Comment, Ticket
 from app.tickets.read import state_summary
+
+# Of a ticket's comments the newest are indexed, and of each the beginning.
+MOST_COMMENTS = 100
+COMMENT_LENGTH = 8_192
+COMMENTS_LENGTH = 65_536
+# What an import adds at the end of a body.
+_ORIGIN = re.compile(r"(?:\A|\n\n---\n\n)Imported from [^\n]{1,500}\Z")
 
 
 def document(ticket: Ticket | Any) -> SearchDoc:
-    """The search document of a ticket. Comments are not indexed."""
+    """The search document of a ticket with its comments."""
+    return _document(ticket, _comments([ticket.id]).get(ticket.id, []))
+
+
+def _document(ticket: Ticket | Any, comments: Sequence[FoundComment]) -> SearchDoc:
     return SearchDoc(
         kind=DocumentKind.TICKET,
         id=ticket.id,
         project_id=ticket.project_id,
         title=ticket.title,
-        body=ticket.body,
+        body=own_text(ticket.body),
         display_id=ticket.display_id,
+        comments=tuple(comment.body for comment in comments),
     )
+
+
+def own_text(body: str) -> str:
+    return _ORIGIN.sub("", body)
+
+
+_NUMBERED = (
+    select(
+        Comment.id,
+        Comment.ticket_id,
+        Beginning(Comment.body, COMMENT_LENGTH).label("body"),
+        func.row_number()
+        .over(
+            partition_by=Comment.ticket_id,
+            order_by=(Comment.created_at.desc(), Comment.id.desc()),
+        )
+        .label("number"),
+    )
+    .where(
+        Comment.ticket_id.in_(bindparam("identifiers", expanding=True)),
+        Comment.deleted_at.is_(None),
+    )
+    .subquery()
+)
+_COMMENTS = Prepared(
+    select(_NUMBERED)
+    .where(_NUMBERED.c.number <= MOST_COMMENTS)
+    .order_by(_NUMBERED.c.ticket_id, _NUMBERED.c.number)
+)
+
+
+def _comments(identifiers: Sequence[str]) -> dict[str, list[FoundComment]]:
+    """The comments that are indexed, newest first, by ticket."""
+    comments: dict[str, list[FoundComment]] = {}
+    room: dict[str, int] = {}
+    for row in _COMMENTS.all(identifiers=list(identifiers)):
+        left = room.setdefault(row.ticket_id, COMMENTS_LENGTH)
+        if left > 0:
+            room[row.ticket_id] = left - len(row.body)
+            found = FoundComment(row.id, row.body[:left])
+            comments.setdefault(row.ticket_id, []).append(found)
+    return comments
 
 
 def put(ticket: Ticket) -> None:
@@ -64,7 +119,7 @@ def _found(identifiers: Sequence[str]) -> list[FoundDocument]:
             id=row.id,
             project_id=row.project_id,
             title=row.title,
-            body=row.body,
+            body=own_text(row.body),
             created_at=row.created_at,
             updated_at=row.updated_at,
             details={
@@ -86,9 +141,16 @@ _DOCS = Prepared(
 
 
 def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
-    return [document(row) for row in _DOCS.all(identifiers=list(identifiers))]
+    comments = _comments(identifiers)
+    rows = _DOCS.all(identifiers=list(identifiers))
+    return [_document(row, comments.get(row.id, [])) for row in rows]
 
 
 SOURCE = HitSource(
-    kind=DocumentKind.TICKET, model=Ticket, document=document, found=_found, docs=_docs
+    kind=DocumentKind.TICKET,
+    model=Ticket,
+    document=document,
+    found=_found,
+    docs=_docs,
+    comments=_comments,
 )

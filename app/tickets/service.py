@@ -62,6 +62,7 @@ def restore_comment(actor: Actor, comment_id: str) -> Comment:
     comment.deleted_at = None
     touch(comment)
     session.flush()
+    searching.put(ticket)
     discussed(ticket.id, comment.updated_at)
     record(actor, "comment.restored", loaders.target(ticket), comment_id=comment.id)
     return comment

@@ -24,8 +24,8 @@ toolbox = Toolbox()
     ),
 )
 def search(call: ToolCall) -> dict[str, Any]:
-    """Full-text search over tickets and wiki pages, the best first, with snippets. Use it before
-    creating anything; get_ticket and get_wiki_page read a hit.
+    """Full-text search over tickets, their comments and wiki pages, the best first, with snippets.
+    Use it before creating anything; get_ticket and get_wiki_page read a hit.
     """
     project_id = None
     if call["project"] is not None:

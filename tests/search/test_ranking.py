@@ -69,7 +69,8 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, cast, app, monk
     ticket("Below", "other words " * 60 + "gate wind")
     asked.clear()
     assert titles_of("gate wind") == ["Gate in the wind", "Wind", "Below"]
-    tiers = ["exact title", "all in title", "some in title", "all in lead"]
+    # What is left can be in the body or in comments.
+    tiers = ["exact title", "all in title", "some in title", "all in lead", "in the body"]
     assert -more <= len(asked) - len([*anywhere, *tiers]) <= 0
 
 
@@ -198,7 +199,7 @@ def test_few_that_fit_each_come_with_their_tier(given_data):
 def test_a_common_word_is_found_without_looking_at_all_that_begins_so():
     """At a million tickets that took 34 milliseconds for each tier."""
     query = parse("ticket")
-    assert some_of_all_tiers(query) == Term("§ticket")
+    assert some_of_all_tiers(query) == Any((Term("§ticket"), Term("§§ticket")))
     tiers_of = {tier: fitting for tier, fitting, _ in ranking.tiers(query)}
     for tier in (ranking.Tier.EXACT_TITLE, ranking.Tier.ALL_IN_TITLE, ranking.Tier.ALL_IN_LEAD):
         assert "ticket" not in prefixes(tiers_of[tier])
