@@ -21,10 +21,10 @@ def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki
     writes = mode == BotMode.WRITE
     verb = "read and write" if writes else "read"
     where = ", ".join(project_keys) if project_keys else "every project, including future ones"
-    wiki = "may" if writes and global_wiki else "may not"
+    wiki = "can" if writes and global_wiki else "cannot"
     return (
-        f"{username} may {verb} tickets, comments, wiki pages and notes in {where}. "
-        f"It {wiki} edit global wiki pages."
+        f"{username} can {verb} tickets, comments, wiki pages and notes in {where}. "
+        f"It {wiki} edit workspace wiki pages."
     )
 
 

@@ -16,7 +16,7 @@ def test_the_first_call_arrives_while_one_looks(wide):
     before = button.bounding_box()
     page.fill("#username", "bot-fresh-1")
     page.get_by_label("All projects").check()
-    page.get_by_text("bot-fresh-1 may read").wait_for()
+    page.get_by_text("bot-fresh-1 can read").wait_for()
     # What it may do comes while one is about to press.
     assert button.bounding_box() == before
     button.click()

@@ -23,9 +23,9 @@ def test_a_bot_has_a_page_with_what_it_did_and_holds(ada, cast, ticket):
     page = ada.get(HERE)
     text = text_of(page)
     assert page.status_code == 200
-    assert "smith may read and write tickets, comments, wiki pages and notes in" in text
+    assert "smith can read and write tickets, comments, wiki pages and notes in" in text
     assert f"{ticket['display_id']} " in text.split("Open work")[1]
-    assert "It is assigned 1 open ticket." in text
+    assert "This bot is assigned 1 open ticket." in text
     assert f"Assigned {ticket['display_id']} to Smith" in text
     assert ada.get("/bots/nobody").status_code == 404
     assert ada.get("/bots/ada").status_code == 404
@@ -145,11 +145,11 @@ def test_the_form_says_in_words_what_a_new_bot_may(ada, cast):
     address = "/bots/new/wording"
     assert "Choose at least one project." in ada.get(address).text
     chosen = f"?username=bot-a-1&mode=write&project_ids={cast.open_project}"
-    assert "bot-a-1 may read and write tickets, comments, wiki pages and notes in OPEN." in (
+    assert "bot-a-1 can read and write tickets, comments, wiki pages and notes in OPEN." in (
         ada.get(address + chosen).text
     )
     everywhere = ada.get(f"{address}?username=smith&mode=read&all_projects=on").text
-    assert "smith may read tickets" in everywhere
+    assert "smith can read tickets" in everywhere
     assert "every project, including future ones" in everywhere
     assert "The username smith is already taken." in everywhere
 
