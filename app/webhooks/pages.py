@@ -37,11 +37,17 @@ STATUSES = [
 SINCE = {"1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 PERIODS = [("1h", "Last hour"), ("24h", "Last 24 hours"), ("7d", "Last 7 days")]
 ATTEMPTS = [("2", "Retries only"), ("4", "Last retry only")]
+EVENT_TYPES = [
+    (name, name)
+    for name in (*sorted(EVENTS), attempts.TEST_EVENT)
+    if not name.startswith(NEVER_FORWARDED)
+]
 # The name, the label and the options of each filter.
 FILTERS = (
     ("status", "Any outcome", STATUSES),
     ("since", "Any time", PERIODS),
     ("attempt_min", "Any attempt", ATTEMPTS),
+    ("event_type", "Any event", EVENT_TYPES),
 )
 
 PYTHON = '''\
@@ -266,15 +272,13 @@ def _chosen_filters() -> dict[str, str]:
         value = request.args.get(name, "")
         if value in dict(options):
             chosen[name] = value
-    event_type = request.args.get("event_type", "").strip()[:64]
-    return chosen | ({"event_type": event_type} if event_type else {})
+    return chosen
 
 
 def _filter_fields(chosen: dict[str, str]) -> list[dict[str, Any]]:
-    """The fields of the filter form; one without options is a text field."""
     return [
         {"name": name, "label": label, "options": options, "value": chosen.get(name, "")}
-        for name, label, options in (*FILTERS, ("event_type", "Event type", None))
+        for name, label, options in FILTERS
     ]
 
 

@@ -152,6 +152,8 @@ def test_filters_and_pages_of_the_log(ada, cast, trusting, receiver, subscribe, 
     assert rows("?status=failed") == 1
     assert rows("?status=succeeded&since=24h") == 3
     assert rows("?event_type=ticket.deleted") == 1
+    # Only types that are delivered are offered; another one does not filter.
+    assert rows("?event_type=nonsense") == rows("")
     assert rows("?attempt_min=2") == 0
     assert rows("?status=nonsense&since=x&attempt_min=x") == 4
     assert "No deliveries match" in ada.get(f"{path}?attempt_min=2").text
