@@ -38,7 +38,9 @@ LARGEST_LISTING = 500
 URI_LENGTH = 512
 CLIENT_REQUEST_ID_LENGTH = 128
 MARKDOWN = "text/markdown"
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+# The most characters of an argument of a prompt.
+PROMPT_LENGTH = 4_000
 # How long clients may keep an answer that stays the same while the server runs.
 CONSTANT_TTL_MS = 300_000
 # The status in the tool log of a call that is refused before its tool is looked up.
@@ -196,7 +198,44 @@ def _read(call: MethodCall, uri: str) -> str:
     raise NotFound("resource", uri)
 
 
+def list_prompts(call: MethodCall) -> dict[str, Any]:
+    _refuse_cursor(call)
+    return {"prompts": [prompt.listing for prompt in call.config.catalog.prompts.values()]}
+
+
+def get_prompt(call: MethodCall) -> dict[str, Any]:
+    """A prompt for this bot; a wrong name or argument is refused as invalid params."""
+    params = call.message.params
+    name, arguments = params.get("name"), params.get("arguments") or {}
+    prompt = call.config.catalog.prompts.get(name) if isinstance(name, str) else None
+    if prompt is None:
+        raise ProtocolError(INVALID_PARAMS, "Unknown prompt.", status=call.error_status)
+    known = {argument: is_required for argument, _, is_required in prompt.arguments}
+    fits = (
+        isinstance(arguments, dict)
+        and known.keys() >= arguments.keys()
+        and all(isinstance(one, str) and len(one) <= PROMPT_LENGTH for one in arguments.values())
+        and all(arguments.get(one, "").strip() for one, is_required in known.items() if is_required)
+    )
+    if not fits:
+        named = ", ".join(f"{one} (required)" if known[one] else one for one in known)
+        message = f"Arguments: {named}; texts of at most {PROMPT_LENGTH} characters."
+        raise ProtocolError(INVALID_PARAMS, message, status=call.error_status)
+    try:
+        with reading():
+            written = prompt.written(call.actor, arguments)
+    except NotFound as error:
+        raise ProtocolError(INVALID_PARAMS, error.message, status=call.error_status) from error
+    content = {"type": "text", "text": written}
+    return {
+        "description": prompt.description,
+        "messages": [{"role": "user", "content": content}],
+    }
+
+
 METHODS: dict[str, Method] = {
+    "prompts/list": Method(list_prompts, CONSTANT_TTL_MS),
+    "prompts/get": Method(get_prompt),
     "initialize": Method(initialize, modern=False),
     "ping": Method(ping, modern=False),
     "server/discover": Method(discover, CONSTANT_TTL_MS, legacy=False),

@@ -135,12 +135,42 @@ class ResourceKind:
     read: Callable[[Actor, str], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt; ``arguments`` are names, descriptions, and whether they are required."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[tuple[str, str, bool], ...]
+    # The text for an actor, in a unit of work; raises NotFound for what it does not see.
+    written: Callable[[Actor, dict[str, str]], str]
+
+    @property
+    def listing(self) -> dict[str, Any]:
+        """The prompt as ``prompts/list`` shows it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "arguments": [
+                {"name": name, "description": description, "required": is_required}
+                for name, description, is_required in self.arguments
+            ],
+        }
+
+
 class Catalog:
-    """All tools and kinds of resources; the listing is built once."""
+    """All tools, prompts and kinds of resources; the listing of tools is built once."""
 
     def __init__(
-        self, toolboxes: Iterable[Toolbox], kinds: Iterable[ResourceKind], instructions: str
+        self,
+        toolboxes: Iterable[Toolbox],
+        kinds: Iterable[ResourceKind],
+        instructions: str,
+        prompts: Iterable[Prompt] = (),
     ) -> None:
+        self.prompts = {prompt.name: prompt for prompt in prompts}
         self.tools = {tool.name: tool for box in toolboxes for tool in box.tools}
         self.kinds = tuple(kinds)
         self.instructions = instructions

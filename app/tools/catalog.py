@@ -2,6 +2,7 @@
 
 from app.mcp.registry import Catalog
 from app.tools import projects, resources, search, sticky_notes, ticket_parts, tickets, wiki
+from app.tools.prompts import PROMPTS
 
 INSTRUCTIONS = """\
 {name} is a ticket tracker and wiki in which bots are colleagues: what you write bears your name.
@@ -27,4 +28,4 @@ def catalog(name: str) -> Catalog:
         sticky_notes.toolbox,
         search.toolbox,
     )
-    return Catalog(toolboxes, resources.KINDS, INSTRUCTIONS.format(name=name))
+    return Catalog(toolboxes, resources.KINDS, INSTRUCTIONS.format(name=name), PROMPTS)

@@ -159,7 +159,7 @@ def project(
         named = _project_of_name(actor, reference)
         if named is not None:
             return project(actor, named, writing=writing, in_body=in_body)
-        keys = _project_keys(actor)
+        keys = project_keys(actor)
         if in_body:
             raise _unknown("project", "project", reference, keys) from None
         raise _with_valid(NotFound("project", reference), "project", reference, keys) from None
@@ -180,7 +180,7 @@ def project_id(actor: Actor, reference: str) -> str:
     return project(actor, reference).id
 
 
-def _project_keys(actor: Actor) -> Sequence[str]:
+def project_keys(actor: Actor) -> Sequence[str]:
     statement = select(Project.key).where(Project.deleted_at.is_(None)).order_by(Project.key)
     if actor.allowlist:
         statement = statement.where(Project.id.in_(actor.allowlist))

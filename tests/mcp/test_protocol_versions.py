@@ -21,7 +21,7 @@ pytestmark = pytest.mark.one_database
 def test_the_handshake_settles_a_version(smith, asked, answered):
     found = smith.result("initialize", {"protocolVersion": asked, "capabilities": {}})
     assert found["protocolVersion"] == answered
-    assert found["capabilities"] == {"tools": {}, "resources": {}}
+    assert found["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
     assert found["serverInfo"]["name"] == "docket"
     assert 100 < len(found["instructions"]) < 1100
 
@@ -31,7 +31,7 @@ def test_a_handshake_without_a_version_is_refused(smith):
 
 
 @pytest.mark.parametrize(
-    "method", ["prompts/list", "completion/complete", "server/discover", "tasks/get", "no such"]
+    "method", ["prompts/none", "completion/complete", "server/discover", "tasks/get", "no such"]
 )
 def test_unknown_methods_of_the_handshake_era(smith, method):
     body = error_of(smith.send(method), 200, -32601)
@@ -73,7 +73,7 @@ def test_every_result_of_the_stateless_era_says_that_it_is_complete(smith):
     smith.modern = True
     discovered = smith.result("server/discover")
     assert discovered["supportedVersions"][0] == MODERN
-    assert discovered["capabilities"] == {"tools": {}, "resources": {}}
+    assert discovered["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
     for method, ttl in (
         ("server/discover", 300_000),
         ("tools/list", 300_000),
@@ -113,7 +113,7 @@ def test_client_info_is_never_required(smith):
     assert modern(smith, clientInfo=None).status_code == 200
 
 
-@pytest.mark.parametrize("method", ["initialize", "ping", "subscriptions/listen", "prompts/list"])
+@pytest.mark.parametrize("method", ["initialize", "ping", "subscriptions/listen", "prompts/none"])
 def test_methods_that_the_stateless_era_has_not(smith, method):
     smith.modern = True
     error_of(smith.send(method, {}), 404, -32601)

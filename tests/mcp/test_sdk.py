@@ -33,6 +33,10 @@ async def session(address, mode):
         made = await client.call_tool("create_ticket", {"project": "OPS", "title": f"By {mode}"})
         assert not made.is_error
         name = made.structured_content["display_id"]
+        prompts = (await client.list_prompts()).prompts
+        assert "work-next" in [prompt.name for prompt in prompts]
+        written = await client.get_prompt("work-next", {})
+        assert "ticket next" in written.messages[0].content.text
         listed = (await client.list_resources()).resources
         assert f"ticket://{name}" in [str(resource.uri) for resource in listed]
         assert len((await client.list_resource_templates()).resource_templates) == 2

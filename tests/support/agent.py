@@ -41,7 +41,7 @@ class Agent:
         message["params"] = {**(params or {}), "_meta": envelope()}
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
         named = (params or {}).get({"resources/read": "uri"}.get(method, "name"))
-        if method in ("tools/call", "resources/read") and isinstance(named, str):
+        if method in ("tools/call", "resources/read", "prompts/get") and isinstance(named, str):
             headers["Mcp-Name"] = named
         return self.post(message, headers=headers)
 
