@@ -210,6 +210,9 @@ def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
 
 
 def _discussed(source: Ticket, target: Ticket, moment: int) -> None:
+    """Note it on both tickets, unless a reader of one may not know of the other."""
+    if source.project_id != target.project_id:
+        return
     for end_id in sorted((source.id, target.id)):
         discussed(end_id, moment)
 
