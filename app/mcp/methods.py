@@ -30,7 +30,7 @@ from app.mcp.messages import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import EndpointConfig, Resource, Tool, ToolCall
+from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -335,23 +335,32 @@ class Invocation:
         echo = arguments.pop(CLIENT_REQUEST_ID.name, None)
         if echo is not None:
             text.checked(echo, CLIENT_REQUEST_ID.name, CLIENT_REQUEST_ID_LENGTH)
+        is_full = arguments.pop(DETAIL.name, None) == FULL
         key = arguments.pop(IDEMPOTENCY_KEY.name, None)
         # A unit of work can run again.
         self.with_log.clear()
         call = ToolCall(actor, arguments, self.with_log)
         if key is None:
-            return _with_echo(_answer(tool, call), echo)
+            answer = _answer(tool, call)
+        else:
+            answer = self._answer_once(tool, call, key, {**arguments, "client_request_id": echo})
+        return _with_echo(answer if is_full else self.config.catalog.lean(tool, call, answer), echo)
+
+    def _answer_once(
+        self, tool: Tool, call: ToolCall, key: str, sent: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The full answer of the first call with this idempotency key and these arguments."""
         claimed = idempotency.claim(
-            actor.id,
+            call.actor.id,
             idempotency.check_key(key),
-            idempotency.fingerprint("MCP", tool.name, {**arguments, "client_request_id": echo}),
+            idempotency.fingerprint("MCP", tool.name, sent),
             self.idempotency_ttl_hours,
         )
         if isinstance(claimed, idempotency.StoredAnswer):
             idempotency.judge_replay(lambda: tool.view(call))
             replayed: dict[str, Any] = orjson.loads(claimed.body)
             return replayed
-        content = _with_echo(_answer(tool, call), echo)
+        content = _answer(tool, call)
         idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(content), {}))
         return content
 

@@ -4,7 +4,7 @@ The same record guards, parses, documents and calls, so these cannot drift apart
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -12,7 +12,11 @@ import orjson
 from app.core.actor import Access, Actor, Operation
 from app.database.group_commit import GroupCommit
 from app.mcp import tool_log
-from app.mcp.parameters import Parameter, input_schema
+from app.mcp.parameters import Parameter, choice, input_schema
+
+# What every tool takes; published where a tool reads.
+LEAN, FULL = "lean", "full"
+DETAIL = choice("detail", (LEAN, FULL), "full: all fields, with ids.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,10 @@ class Tool:
         return self.calls.access is not Access.READ
 
     @property
+    def creates(self) -> bool:
+        return self.hints is ADDS
+
+    @property
     def listing(self) -> dict[str, Any]:
         """The tool as ``tools/list`` shows it; its description is the view's docstring."""
         return {
@@ -89,7 +97,7 @@ class Tool:
             "title": self.title,
             "description": " ".join((self.view.__doc__ or "").split()),
             "inputSchema": input_schema(self.parameters),
-            "annotations": {"title": self.title, **self.hints.annotations},
+            "annotations": self.hints.annotations,
         }
 
 
@@ -100,12 +108,20 @@ class Toolbox:
         self.tools: list[Tool] = []
 
     def tool(
-        self, name: str, title: str, *, calls: Operation[Any, Any], **options: Any
+        self,
+        name: str,
+        title: str,
+        *,
+        calls: Operation[Any, Any],
+        parameters: tuple[Parameter, ...] = (),
+        **options: Any,
     ) -> Callable[[View], View]:
         """Register a view; ``options`` are the other fields of Tool."""
 
         def register(view: View) -> View:
-            self.tools.append(Tool(name, title, calls, view, **options))
+            detail = DETAIL if calls.access is Access.READ else replace(DETAIL, hidden=True)
+            taken = (*parameters, detail)
+            self.tools.append(Tool(name, title, calls, view, parameters=taken, **options))
             return view
 
         return register
@@ -160,6 +176,10 @@ class Prompt:
         }
 
 
+# Makes the answer of a call lean.
+Presenter = Callable[[Tool, ToolCall, dict[str, Any]], dict[str, Any]]
+
+
 class Catalog:
     """All tools, prompts and kinds of resources; the listing of tools is built once."""
 
@@ -168,12 +188,14 @@ class Catalog:
         toolboxes: Iterable[Toolbox],
         kinds: Iterable[ResourceKind],
         instructions: str,
+        lean: Presenter,
         prompts: Iterable[Prompt] = (),
     ) -> None:
         self.prompts = {prompt.name: prompt for prompt in prompts}
         self.tools = {tool.name: tool for box in toolboxes for tool in box.tools}
         self.kinds = tuple(kinds)
         self.instructions = instructions
+        self.lean = lean
         self.tools_listing = [tool.listing for tool in self.tools.values()]
         self.tools_json = orjson.dumps(self.tools_listing)
 

@@ -1,7 +1,7 @@
 """All tools in their order, which never changes, and the instructions for new agents."""
 
 from app.mcp.registry import Catalog
-from app.tools import projects, resources, search, sticky_notes, ticket_parts, tickets, wiki
+from app.tools import lean, projects, resources, search, sticky_notes, ticket_parts, tickets, wiki
 from app.tools.prompts import PROMPTS
 
 INSTRUCTIONS = """\
@@ -10,6 +10,7 @@ Start: get_self, then list_projects; get_project tells a project's states and la
 has guide, read that resource first: it is the house rules.
 Names: tickets by display id (OPS-12), projects by key, states and labels by name, users by username
 or me, wiki pages by slug; UUIDs work everywhere, and so do the argument names of the REST API.
+Answers name things so, too; detail full, on any tool, adds ids and all fields.
 Work: list_tickets with ready true finds what can be started. Claim it with update_ticket (assignee
 me, expected_assignee none); if that is refused, take another. Then transition_ticket with a comment
 on what you did. Search before you create.
@@ -28,4 +29,5 @@ def catalog(name: str) -> Catalog:
         sticky_notes.toolbox,
         search.toolbox,
     )
-    return Catalog(toolboxes, resources.KINDS, INSTRUCTIONS.format(name=name), PROMPTS)
+    text = INSTRUCTIONS.format(name=name)
+    return Catalog(toolboxes, resources.KINDS, text, lean.present, PROMPTS)

@@ -52,7 +52,7 @@ class Doors:
 
     def tool(self, name: str, **arguments: Any) -> Done:
         """Call MCP."""
-        sent = {"name": name, "arguments": arguments}
+        sent = {"name": name, "arguments": {**arguments, "detail": "full"}}
         result = Agent(self.cast.smith).result("tools/call", sent)
         content = result["structuredContent"]
         error = content["error"] if result["isError"] else None

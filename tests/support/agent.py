@@ -55,7 +55,11 @@ class Agent:
         return found
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """A tool's structured result; it must succeed, and say the same in both forms."""
+        """A tool's full result; it must succeed, and say the same in both forms."""
+        return self.lean(tool, detail="full", **arguments)
+
+    def lean(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """A tool's lean result, as ``call``."""
         found = self.result("tools/call", {"name": tool, "arguments": arguments})
         assert not found["isError"], found["structuredContent"]
         return _both_forms(found)

@@ -1,0 +1,166 @@
+"""Lean answers: what tools answer unless ``detail`` is ``full``.
+
+Names stand for ids and summaries, empty fields are left out, times are to the minute, and a write
+answers what it changed. All of it is made from the full answer, so the two cannot disagree.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import func, select
+
+from app.accounts.models import User
+from app.core.ids import as_uuid
+from app.database.session import session
+from app.mcp.registry import Tool, ToolCall
+from app.projects.models import Project
+from app.tickets.models import Comment
+
+# The minute of a time such as 2026-11-25T07:30:12.345Z.
+_MINUTE = len("2026-11-25T07:30")
+_DROPPED = frozenset(
+    {
+        *("workspace_id", "ticket_number", "rank", "state_id", "assignee_user_id", "position"),
+        *("reporter_user_id", "parent_ticket_id", "author_user_id", "user_id", "ticket_id"),
+        *("page_id", "source_ticket_id", "target_ticket_id", "edit_history", "score", "highlights"),
+        "has_more",
+    }
+)
+# An object with one of these is named by it, so its id is left out.
+_NAMES = ("display_id", "slug", "key", "name", "username")
+# The field of a summary that stands for it.
+_SUMMARIES = {
+    "state": "name",
+    "assignee": "username",
+    "reporter": "username",
+    "author": "username",
+    "user": "username",
+    "parent": "display_id",
+}
+_PROJECTS = {"project_id": "project", "project_allowlist": "project_allowlist"}
+_USERS = {
+    "owner_user_id": "owner",
+    "created_by_user_id": "created_by",
+    "updated_by_user_id": "updated_by",
+}
+# What a row of list_tickets leaves to get_ticket.
+_NOT_IN_ROWS = ("reporter", "project", "created_at")
+# What a write leaves out: the sender's own text, and what it knows or did not change.
+_NOT_IN_WRITES = (
+    *("body", "reporter", "author", "created_by", "updated_by", "reactions"),
+    *("created_at", "updated_at", "last_activity_at"),
+)
+# What an update answers only where an argument was about it.
+_IF_CHANGED = ("title", "type", "priority", "labels", "parent", "due_date", "color")
+_ARGUMENTS_ABOUT = {"add_labels": "labels", "remove_labels": "labels"}
+
+
+def present(tool: Tool, call: ToolCall, answer: dict[str, Any]) -> dict[str, Any]:
+    """The lean form of what a tool answers; looks up the names of projects and users."""
+    lean = _Presenter(answer).of(answer)
+    if tool.name == "list_tickets" and "data" in lean:
+        _trim_rows(lean["data"], [row["id"] for row in answer["data"]])
+    elif tool.writes and "deleted" not in answer and str(call["ticket"]).lower() != "next":
+        lean = _of_write(tool, call, lean)
+    return lean
+
+
+def _of_write(tool: Tool, call: ToolCall, lean: dict[str, Any]) -> dict[str, Any]:
+    dropped = {*_NOT_IN_WRITES}
+    if "display_id" in lean:
+        dropped.add("project")
+    if not tool.creates:
+        about = {_ARGUMENTS_ABOUT.get(name, name) for name in call.arguments}
+        dropped |= set(_IF_CHANGED) - about
+    return {name: value for name, value in lean.items() if name not in dropped}
+
+
+def _trim_rows(rows: list[dict[str, Any]], ticket_ids: list[str]) -> None:
+    counted = session.execute(
+        select(Comment.ticket_id, func.count())
+        .where(Comment.ticket_id.in_(ticket_ids), Comment.deleted_at.is_(None))
+        .group_by(Comment.ticket_id)
+    )
+    counts = {row[0]: row[1] for row in counted}
+    for row, ticket_id in zip(rows, ticket_ids, strict=True):
+        for name in _NOT_IN_ROWS:
+            row.pop(name, None)
+        if row["last_activity_at"] == row["updated_at"]:
+            del row["last_activity_at"]
+        if ticket_id in counts:
+            row["comments"] = counts[ticket_id]
+
+
+class _Presenter:
+    """Makes objects lean, with the names of all projects and users in one answer."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        projects = set(_ids_in(answer, _PROJECTS))
+        users = set(_ids_in(answer, _USERS))
+        self._keys = _names_of(Project.id, Project.key, projects)
+        self._usernames = _names_of(User.id, User.username, users)
+
+    def of(self, full: dict[str, Any]) -> dict[str, Any]:
+        lean: dict[str, Any] = {}
+        is_named = any(name in full for name in _NAMES)
+        for name, value in full.items():
+            if value is None or name in _DROPPED or (name == "id" and is_named):
+                continue
+            if name in _PROJECTS:
+                lean[_PROJECTS[name]] = _replaced(value, self._keys)
+            elif name in _USERS:
+                lean[_USERS[name]] = _replaced(value, self._usernames)
+            else:
+                shown = self._value(name, value)
+                if shown not in (None, [], {}) or name in ("data", "page"):
+                    lean[name] = shown
+        return lean
+
+    def _value(self, name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            short = _SUMMARIES.get(name)
+            return value.get(short) if short else self.of(value)
+        if name == "workflow_states":
+            return {state["name"]: state["category"] for state in value}
+        if isinstance(value, list):
+            return [self._item(name, item) for item in value]
+        if name.endswith("_at") and isinstance(value, str):
+            return f"{value[:_MINUTE]}Z"
+        return value
+
+    def _item(self, name: str, item: Any) -> Any:
+        if not isinstance(item, dict):
+            return item
+        if name == "labels":
+            return item["name"]
+        return item["user"]["username"] if name == "watchers" else self.of(item)
+
+
+def _ids_in(value: Any, fields: dict[str, str]) -> Iterator[str]:
+    """The ids under these fields, anywhere in an answer."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _ids_in(item, fields)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name in fields:
+                yield from (one for one in _listed(inner) if as_uuid(one) is not None)
+            else:
+                yield from _ids_in(inner, fields)
+
+
+def _listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
+
+
+def _names_of(id_column: Any, name_column: Any, ids: set[str]) -> dict[str, str]:
+    if not ids:
+        return {}
+    rows = session.execute(select(id_column, name_column).where(id_column.in_(ids)))
+    return {row[0]: row[1] for row in rows}
+
+
+def _replaced(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return sorted(names.get(one, one) for one in value)
+    return names.get(value, value)
