@@ -77,4 +77,4 @@ def test_states_and_labels(plain):
     plain.page.get_by_role("link", name="Edit In review").click()
     plain.page.get_by_label("Limit of In review").fill("4")
     plain.page.get_by_role("button", name="Save").click()
-    expect(plain.page.locator(".state-row").nth(2)).to_contain_text("at most 4")
+    expect(plain.page.locator(".state-row").nth(2)).to_contain_text("limit 4")
