@@ -14,8 +14,13 @@ FROM (
     SELECT ticket_id, max(moment) AS moment
     FROM (
         SELECT ticket_id, updated_at AS moment FROM comments
-        UNION ALL SELECT source_ticket_id, created_at FROM ticket_relations
-        UNION ALL SELECT target_ticket_id, created_at FROM ticket_relations
+        UNION ALL
+        SELECT ends.id, relations.created_at
+        FROM ticket_relations AS relations
+        JOIN tickets AS source ON source.id = relations.source_ticket_id
+        JOIN tickets AS target ON target.id = relations.target_ticket_id
+        JOIN tickets AS ends ON ends.id IN (source.id, target.id)
+        WHERE source.project_id = target.project_id
     ) AS every
     GROUP BY ticket_id
 ) AS latest

@@ -43,9 +43,9 @@ async function show(link) {
   const panel = marked("peek");
   const reference = referenceOf(link);
   const isNew = shown?.reference !== reference;
-  shown?.holder.classList.remove("peeked");
+  shown?.holder.removeAttribute("data-peeked");
   shown = { reference, holder: holderOf(link), address: location.href };
-  shown.holder.classList.add("peeked");
+  shown.holder.setAttribute("data-peeked", "");
   link.scrollIntoView({ block: "nearest", inline: "nearest" });
   const { status, text } = await ask(`/tickets/${reference}/peek`);
   // Meanwhile the reader may have gone on, or closed it.
@@ -101,8 +101,8 @@ function onKey(event) {
 function onClose() {
   const link = linkTo(shown.reference);
   const { activeElement } = document;
-  shown.holder.classList.remove("peeked");
-  document.querySelector(".peeked")?.classList.remove("peeked");
+  shown.holder.removeAttribute("data-peeked");
+  document.querySelector("[data-peeked]")?.removeAttribute("data-peeked");
   document.documentElement.classList.remove("peeking");
   shown = null;
   if (activeElement === document.body || marked("peek").contains(activeElement)) link?.focus();

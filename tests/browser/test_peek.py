@@ -31,7 +31,7 @@ def test_space_opens_a_card_beside_the_board_and_keys_go_on(wide, two):
     expect(panel).to_contain_text("A word on it")
     wide.press("j")
     expect(panel.locator("h2")).to_have_text("Peek two")
-    expect(wide.card(second)).to_have_class("card peeked")
+    expect(wide.card(second)).to_have_attribute("data-peeked", "")
     wide.press("k")
     expect(panel.locator("h2")).to_have_text("Peek one")
     wide.press("Escape")

@@ -48,7 +48,7 @@ def test_a_due_date_is_typed_or_taken_from_the_calendar(phone, seeded):
     reference = seeded.ticket("Due some day")
     phone.go(f"/tickets/{reference}")
     phone.page.locator("#edit-due_date").tap()
-    field = phone.page.get_by_role("combobox", name="Due date")
+    field = phone.page.get_by_role("textbox", name="Due date", exact=True)
     expect(field).to_be_focused()
     field.fill("someday")
     expect(phone.page.locator("#value-hint")).to_have_text("No such day")

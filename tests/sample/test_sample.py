@@ -109,7 +109,7 @@ def test_removing_takes_it_away_and_keeps_what_happened(app, ada, cast):
     assert "Remove the sample project" in ada.get("/projects").text
     assert ada.post("/sample-project/remove").location == "/projects?removed"
     page = ada.get("/projects?removed").text
-    assert "The audit log keeps what happened" in page
+    assert "The audit log is kept." in page
     # Where there are projects of one's own, it is not offered again but under /start.
     assert "Load the sample project" not in page
     assert "Load the sample project" in ada.get("/start").text

@@ -177,7 +177,7 @@ def test_every_filter(cast: Cast) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["state_id=x", "state_category=open", "ticket_type=task", "priority=", "include_deleted=1"],
+    ["state_id=x", "state_category=closed", "ticket_type=task", "priority=", "include_deleted=1"],
 )
 def test_a_filter_of_the_wrong_form(cast: Cast, query: str) -> None:
     malformed(
