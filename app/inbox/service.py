@@ -56,6 +56,8 @@ DAYS = 30
 COUNTED = 100
 # Tickets of each kind that are looked at: watched, held, created, commented on, mentioned on.
 MOST = 500
+# Events of a bot, its calls included, among which its claims are looked for.
+CLAIMS_AMONG = 2000
 # Events shown of each ticket.
 SHOWN = 5
 # The last use of a token is written up to a minute late (``accounts/last_used.py``).
@@ -127,9 +129,27 @@ def concerned_by(actor: Actor) -> CTE:
         .order_by(Comment.created_at.desc())
     )
     mentioned = select(Ticket.id).where(Ticket.id.in_(mentioned_tickets(actor)))
-    parts = (watched, held, created, commented)
+    parts = [watched, held, created, commented]
+    if not actor.is_human:
+        parts.append(_claimed(actor))
     bounded = [select(part.limit(MOST).subquery()) for part in parts]
     return union(*bounded, mentioned).cte("concerned")
+
+
+def _claimed(actor: Actor) -> Select[Any]:
+    """The tickets that a bot took lately: it is told when someone takes one over."""
+    own = (
+        select(AuditEvent)
+        .where(AuditEvent.actor_user_id == actor.id)
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(CLAIMS_AMONG)
+        .subquery()
+    )
+    event = aliased(AuditEvent, own)
+    return select(event.ticket_id.label("id")).where(
+        event.event_type == "ticket.assigned",
+        event.payload["assignee_user_id"].as_string() == actor.id,
+    )
 
 
 def mentioned_tickets(actor: Actor) -> list[str]:

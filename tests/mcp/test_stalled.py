@@ -76,3 +76,16 @@ def test_people_and_busy_bots_are_not_asked(smith, held, cast, ada, monkeypatch)
     monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 0)
     ok(ada.patch("/tickets/FENCED-1", {"assignee_user_id": cast.ada.user_id}))
     assert stalled(smith) == []
+
+
+def test_who_held_it_is_told_and_who_has_it_is_told_what_follows(smith, fenced, cast, ada, at_once):
+    make_ticket(ada, cast.fenced_project)
+    fenced.call("update_ticket", ticket="next")
+    fenced.call("get_self")
+    smith.call("get_self")
+    smith.call("update_ticket", ticket="FENCED-1", assignee="me", expected_assignee="fenced")
+    (row,) = fenced.call("get_self")["news"]
+    assert (row["ticket"], row["who"]) == ("FENCED-1", "smith")
+    fenced.call("add_comment", ticket="FENCED-1", body="Half of it is done.")
+    *_, row = smith.call("get_self")["news"]
+    assert row["comment"] == "Half of it is done."
