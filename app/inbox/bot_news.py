@@ -5,7 +5,7 @@ an event that commits late on PostgreSQL is told too, and none twice.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -32,6 +32,8 @@ SHOWN = 20
 EXCERPT = 300
 # A cursor marks no more known events than this; a query must get past them.
 KNOWN = 64
+# More events than this are not looked up one by one.
+LOOKED_AT = 50
 BOTS_KEPT = 10_000
 WITH_TEXT = ("comment.created", "comment.updated")
 CREATED = "ticket.created"
@@ -61,8 +63,16 @@ class BotNews:
 NOTHING = BotNews([])
 
 
-# By bot: nothing before this time (ms) is news, as this process found. Only saves queries.
-_quiet_until: dict[str, int] = {}
+@dataclass(frozen=True, slots=True)
+class CheckedNews:
+    """What this process found to be no news: all before ``until`` (ms), and these later events."""
+
+    until: int
+    event_ids: frozenset[str]
+
+
+# By bot. Only saves queries.
+_checked: dict[str, CheckedNews] = {}
 
 _STORED = Prepared(select(User.news_cursor).where(User.id == bindparam("user_id")))
 _users = cast("Table", User.__table__)
@@ -82,7 +92,7 @@ _HAPPENED = Prepared(
             AuditEvent.actor_user_id != bindparam("user_id", type_=Id()),
         ),
     )
-    .limit(1)
+    .limit(LOOKED_AT)
 )
 
 
@@ -94,15 +104,25 @@ def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
     """
     moment = now_ms()
     if since is not None:
-        return _found(actor, _since(since), moment, stored=False)
-    quiet_until = _quiet_until.get(actor.id)
-    if quiet_until and _HAPPENED.first(start=quiet_until, user_id=actor.id) is None:
-        return NOTHING
+        return _found(actor, _since(since), moment)
+    checked = _checked.get(actor.id, CheckedNews(0, frozenset()))
+    happened: frozenset[str] = frozenset()
+    if checked.until:
+        rows = _HAPPENED.all(start=checked.until, user_id=actor.id)
+        happened = frozenset(row.id for row in rows)
+        if len(rows) < LOOKED_AT and happened <= checked.event_ids:
+            return NOTHING
     seen = _seen(_STORED.first(user_id=actor.id).news_cursor)
-    return _found(actor, Seen(max(seen.start, quiet_until or 0), seen.marks), moment, stored=True)
+    news = _found(actor, Seen(max(seen.start, checked.until), seen.marks), moment)
+    if not news.rows:
+        if len(_checked) >= BOTS_KEPT:
+            _checked.clear()
+        _checked[actor.id] = CheckedNews(moment - OVERLAP_MS, happened)
+    is_due = bool(news.rows) or moment - OVERLAP_MS - seen.start > STORED_EVERY_MS
+    return replace(news, is_due=is_due)
 
 
-def _found(actor: Actor, seen: Seen, moment: int, *, stored: bool) -> BotNews:
+def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
     seen = Seen(max(seen.start, moment - DAYS * DAY_MS), seen.marks)
     events = _events(actor, seen.start)
     fresh = [event for event in events if not seen.knows(event.id)]
@@ -113,15 +133,9 @@ def _found(actor: Actor, seen: Seen, moment: int, *, stored: bool) -> BotNews:
             _rows(actor, shown),
             next_token(newest_first, seen),
             has_more=len(fresh) > SHOWN,
-            is_due=stored,
         )
-    settled = moment - OVERLAP_MS
-    if stored:
-        if len(_quiet_until) >= BOTS_KEPT:
-            _quiet_until.clear()
-        _quiet_until[actor.id] = settled
-    cursor = next_token(events[::-1], Seen(max(seen.start, settled), seen.marks))
-    return BotNews([], cursor, is_due=stored and settled - seen.start > STORED_EVERY_MS)
+    settled = max(seen.start, moment - OVERLAP_MS)
+    return BotNews([], next_token(events[::-1], Seen(settled, seen.marks)))
 
 
 def store_cursor(actor: Actor, cursor: str) -> None:

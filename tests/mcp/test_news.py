@@ -35,7 +35,7 @@ def test_each_thing_is_told_once(ada, smith, held):
 def test_another_process_tells_nothing_again(ada, smith, held):
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "a"}), 201)
     assert len(smith.call("get_self")["news"]) == 1
-    bot_news._quiet_until.clear()
+    bot_news._quiet.clear()
     assert smith.call("get_self")["news"] == []
 
 
@@ -124,3 +124,22 @@ def test_a_move_names_its_states(ada, smith, cast, held):
     path = "/tickets/OPEN-1/transition"
     ok(ada.post(path, {"state_id": state_ids(ada, cast.open_project)[1]}))
     assert said(smith.call("get_self")) == [("OPEN-1", "ada", "moved from Backlog to To do")]
+
+
+def test_what_was_no_news_is_looked_up_once(ada, smith, cast, held, monkeypatch):
+    make_ticket(ada, cast.open_project)
+    smith.call("get_self")
+    ok(ada.post("/tickets/OPEN-2/comments", {"body": "Not for smith"}), 201)
+    lookups = []
+    found = bot_news._found
+
+    def counted(*args):
+        lookups.append(1)
+        return found(*args)
+
+    monkeypatch.setattr(bot_news, "_found", counted)
+    for _ in range(3):
+        assert smith.call("get_self")["news"] == []
+    assert len(lookups) == 1
+    ok(ada.post("/tickets/OPEN-1/comments", {"body": "For smith"}), 201)
+    assert said(smith.call("get_self")) == [("OPEN-1", "ada", "commented")]
