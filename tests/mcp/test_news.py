@@ -35,7 +35,7 @@ def test_each_thing_is_told_once(ada, smith, held):
 def test_another_process_tells_nothing_again(ada, smith, held):
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "a"}), 201)
     assert len(smith.call("get_self")["news"]) == 1
-    bot_news._quiet.clear()
+    bot_news._checked.clear()
     assert smith.call("get_self")["news"] == []
 
 
