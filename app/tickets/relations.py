@@ -27,6 +27,14 @@ Other = aliased(Ticket, name="other")
 TARGET_FIELD = "target_ticket_id"
 
 
+def _acquire_relations() -> None:
+    """Take the lock of all relations, before any lock of a ticket.
+
+    A relation changes both of its tickets, and two requests could lock them in different order.
+    """
+    acquire(Lock.RELATIONS)
+
+
 def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
     """A row of ``_rows``, seen from the ticket with this id."""
     outgoing = row.source_ticket_id == ticket_id
@@ -129,6 +137,7 @@ def create_relation(
 
     Raises InvalidField, and Conflict ``duplicate_key`` or ``invariant_violation`` (a cycle).
     """
+    _acquire_relations()
     source = loaders.writable(actor, reference)
     target = loaders.named_in_body(actor, target_ticket_id)
     if target is None:
@@ -137,7 +146,6 @@ def create_relation(
         raise InvalidField(TARGET_FIELD, "same_ticket", "A ticket cannot be related to itself.")
     _check_new(source, target, type)
     if type == RelationType.BLOCKS:
-        acquire(Lock.RELATIONS)
         _check_no_cycle(source, target)
     identifier = ids.new_id()
     relation = TicketRelation(
@@ -166,9 +174,6 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
         TicketRelation.source_ticket_id == target.id, TicketRelation.target_ticket_id == source.id
     )
     either = or_(same, reverse) if kind == RelationType.RELATES_TO else same
-    if kind == RelationType.RELATES_TO:
-        # Both directions are the same relation, which no unique index can say.
-        acquire(Lock.RELATIONS)
     statement = select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
     if session.scalar(statement) is not None:
         raise Conflict("duplicate_key", "This relation already exists.", field=TARGET_FIELD)
@@ -194,6 +199,7 @@ def _check_no_cycle(source: Ticket, target: Ticket) -> None:
 @operation(Access.WRITE)
 def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
     """Remove a relation by either of its two tickets; raises NotFound."""
+    _acquire_relations()
     ticket = loaders.writable(actor, reference)
     canonical = as_uuid(relation_id)
     relation = session.get(TicketRelation, canonical, with_for_update=True) if canonical else None

@@ -124,6 +124,26 @@ def test_blocks_edges_never_close_a_cycle(cast: Cast) -> None:
     assert Counter(answer.status_code for answer in answers) == {201: 1, 409: 15}
 
 
+def test_relations_of_two_tickets_come_and_go_from_both_ends(cast: Cast) -> None:
+    for _ in range(2):
+        make_ticket(cast.ada, cast.open_project)
+    first = cast.smith.post(
+        "/tickets/OPEN-1/relations", {"type": "duplicates", "target_ticket_id": "OPEN-2"}
+    )
+    relation = ok(first, 201)["id"]
+
+    def change(number: int) -> Any:
+        source, target = ("OPEN-1", "OPEN-2") if number % 2 else ("OPEN-2", "OPEN-1")
+        if number % 4 == 0:
+            return cast.smith.delete(f"/tickets/{source}/relations/{relation}")
+        kind = ("relates_to", "duplicates", "blocks")[number % 3]
+        body = {"type": kind, "target_ticket_id": target}
+        return cast.smith.post(f"/tickets/{source}/relations", body)
+
+    answers = at_once(16, change)
+    assert {answer.status_code for answer in answers} <= {201, 204, 404, 409}
+
+
 def test_one_watcher_of_many_tries(cast: Cast, app) -> None:
     make_ticket(cast.ada, cast.open_project)
     answers = at_once(16, lambda _: cast.smith.post("/tickets/OPEN-1/watchers"))
