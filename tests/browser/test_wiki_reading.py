@@ -67,6 +67,9 @@ def test_two_changes_of_one_place_are_settled_by_key(wide, seeded):
     expect(place).to_contain_text("One by another")
     expect(place.get_by_label("Keep both")).to_be_checked()
     assert not findings_in_both(wide.page)
+    with wide.page.expect_response("**/saved?*") as asked:
+        wide.page.evaluate("document.body.dispatchEvent(new Event('app:poll'))")
+    assert asked.value.ok
     place.get_by_label("Keep both").focus()
     wide.press("ArrowUp", "ArrowUp")
     expect(place.get_by_role("radio", name="Keep mine")).to_be_checked()
