@@ -16,8 +16,12 @@ from app.search.parsing import Part, Query
 from app.search.words import LONGEST, WordRun, composed, folded, is_picture, stem
 
 LENGTH = 200
+ELLIPSIS = "…"
 # Characters of a snippet before its first match.
 BEFORE = 50
+# Characters around its first match that a snippet is made of, signs of Markdown included.
+READ_BEFORE = 150
+READ_AFTER = 450
 # Matches that are considered: of each part of the query, and in all.
 WEIGHED = 100
 WEIGHED_IN_ALL = 400
@@ -33,21 +37,23 @@ _REST = re.compile(_LETTERS)
 _BLANK = re.compile(r"\s")
 
 
-# The signs of Markdown, and what is left of each. No pattern looks back, or far ahead.
+# The signs of Markdown: letters of which one is in each, a pattern, and what is left of it. No
+# pattern looks far ahead.
 _MARKDOWN = (
     # Rules and fences of code.
     (
+        "-*_`~",
         re.compile(r"^[ \t]{0,3}(?:[-*_][ \t]?){3,80}$|^[ \t]{0,8}(?:```|~~~)[\w+-]{0,40}$", re.M),
         "",
     ),
     # Headings, quotes, and items of lists with their boxes.
-    (re.compile(r"^[ \t]{0,20}(?:#{1,6} |> ?|[-*+] (?:\[[ xX]\] )?)", re.M), ""),
+    ("#>-*+", re.compile(r"^[ \t]{0,20}(?:#{1,6} |> ?|[-*+] (?:\[[ xX]\] )?)", re.M), ""),
     # Links of the wiki, then links and pictures.
-    (re.compile(r"\[\[(?:[^\[\]|\n]{1,200}\|)?([^\[\]|\n]{1,200})\]\]"), r"\1"),
-    (re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{1,2048}\)"), r"\1"),
-    (re.compile(r"\*\*|~~|`{1,3}"), ""),
-    (re.compile(r"(?<![\w*])\*(?=\w)|(?<=[\w.!?])\*(?![\w*])"), ""),
-    (re.compile(r"(?<!\w)_(?=\w)([^_\n]{1,200})_(?!\w)"), r"\1"),
+    ("[", re.compile(r"\[\[(?:[^\[\]|\n]{1,200}\|)?([^\[\]|\n]{1,200})\]\]"), r"\1"),
+    ("[", re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{1,2048}\)"), r"\1"),
+    ("*~`", re.compile(r"\*\*|~~|`{1,3}"), ""),
+    ("*", re.compile(r"\*(?:(?<![\w*]\*)(?=\w)|(?<=[\w.!?]\*)(?![\w*]))"), ""),
+    ("_", re.compile(r"_(?<!\w_)(?=\w)([^_\n]{1,200})_(?!\w)"), r"\1"),
 )
 
 
@@ -93,8 +99,18 @@ class Highlighter:
 
     def snippet(self, body: str) -> Snippet:
         """The part of the body with the most parts of the query, on one line of plain text."""
-        text = composed(without_markdown(body))
-        before, piece, after = _cut(text, _best_start(self._matches(text)))
+        text = composed(body)
+        matches = self._matches(text)
+        start, end = _around(text, _best_start(matches))
+        plain = without_markdown(text[start:end])
+        best = self._matches(plain)
+        if matches and not best:
+            # What matches there is a sign itself, such as the address of a link.
+            start, end, plain = 0, len(text), without_markdown(text)
+            best = self._matches(plain)
+        before, piece, after = _cut(plain, _best_start(best))
+        before = ELLIPSIS if start else before
+        after = ELLIPSIS if piece and end < len(text) else after
         spans = [(start + len(before), end + len(before)) for start, end in self.spans(piece)]
         return Snippet(before + piece + after, spans)
 
@@ -112,8 +128,9 @@ class Highlighter:
 
 def without_markdown(body: str) -> str:
     """The text without the signs of Markdown: what they mark stays."""
-    for pattern, replacement in _MARKDOWN:
-        body = pattern.sub(replacement, body)
+    for letters, pattern, replacement in _MARKDOWN:
+        if any(letter in body for letter in letters):
+            body = pattern.sub(replacement, body)
     return body
 
 
@@ -225,6 +242,16 @@ def _best_start(matches: list[tuple[int, int, int]]) -> int:
     return best
 
 
+def _around(text: str, match: int) -> Span:
+    """The stretch of a text that a snippet of this match is made of.
+
+    It begins with a line if there is one in reach.
+    """
+    earliest = max(0, match - READ_BEFORE)
+    line = text.rfind("\n", earliest, max(0, match - BEFORE)) + 1
+    return line or earliest, min(len(text), match + READ_AFTER)
+
+
 def _cut(text: str, match: int) -> tuple[str, str, str]:
     """About ``LENGTH`` characters around a match, cut between words, with white space collapsed.
 
@@ -246,4 +273,4 @@ def _cut(text: str, match: int) -> tuple[str, str, str]:
         shorter = piece[:LENGTH]
         space = shorter.rfind(" ")
         piece = shorter[:space] if space > LENGTH * 2 // 3 else shorter
-    return "…" if start else "", piece, "…" if is_cut and piece else ""
+    return ELLIPSIS if start else "", piece, ELLIPSIS if is_cut and piece else ""

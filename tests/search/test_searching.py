@@ -98,6 +98,24 @@ def test_highlights_count_code_points(search, ticket):
     assert marked == ["straße", "STRASSE"]
 
 
+def test_a_snippet_of_a_long_text_is_plain_text_around_the_match(search, ticket):
+    far = "\n\n".join(["Some *other* words, [linked](https://example.com/far)."] * 60)
+    near = "## The **lamp** in [the hall](https://example.com/hall) `flickers` at night"
+    ticket("Long", f"{far}\n\n{near}\n\n{far}")
+    (hit,) = search("flickers")
+    assert "The lamp in the hall flickers at night" in hit["snippet"]
+    assert hit["snippet"].startswith("…")
+    assert hit["snippet"].endswith("…")
+    assert not set("*`[#") & set(hit["snippet"])
+    assert [hit["snippet"][start:end] for start, end in hit["highlights"]] == ["flickers"]
+
+
+def test_a_snippet_shows_words_rather_than_an_address(search, ticket):
+    ticket("Long", f"[Here](https://example.com/hall) {'x ' * 1000} the hall is far away")
+    (hit,) = search("hall")
+    assert "the hall is far" in hit["snippet"]
+
+
 def test_what_a_kind_is_called_is_no_word_of_it(titles, ticket, page):
     page("Deploy", "the body")
     ticket("Gate", "the body")
