@@ -32,8 +32,8 @@ SHOWN = 20
 EXCERPT = 300
 # A cursor marks no more known events than this; a query must get past them.
 KNOWN = 64
-# More events than this are not looked up one by one.
-LOOKED_AT = 50
+# More events than this are not compared one by one with those that were no news.
+COMPARED = 200
 BOTS_KEPT = 10_000
 WITH_TEXT = ("comment.created", "comment.updated")
 CREATED = "ticket.created"
@@ -92,7 +92,7 @@ _HAPPENED = Prepared(
             AuditEvent.actor_user_id != bindparam("user_id", type_=Id()),
         ),
     )
-    .limit(LOOKED_AT)
+    .limit(COMPARED)
 )
 
 
@@ -110,16 +110,22 @@ def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
     if checked.until:
         rows = _HAPPENED.all(start=checked.until, user_id=actor.id)
         happened = frozenset(row.id for row in rows)
-        if len(rows) < LOOKED_AT and happened <= checked.event_ids:
+        if len(rows) < COMPARED and happened <= checked.event_ids:
+            # The next question looks at no event, such as the bot's own, from before the overlap.
+            _keep(actor, CheckedNews(moment - OVERLAP_MS, happened))
             return NOTHING
     seen = _seen(_STORED.first(user_id=actor.id).news_cursor)
     news = _found(actor, Seen(max(seen.start, checked.until), seen.marks), moment)
     if not news.rows:
-        if len(_checked) >= BOTS_KEPT:
-            _checked.clear()
-        _checked[actor.id] = CheckedNews(moment - OVERLAP_MS, happened)
+        _keep(actor, CheckedNews(moment - OVERLAP_MS, happened))
     is_due = bool(news.rows) or moment - OVERLAP_MS - seen.start > STORED_EVERY_MS
     return replace(news, is_due=is_due)
+
+
+def _keep(actor: Actor, checked: CheckedNews) -> None:
+    if len(_checked) >= BOTS_KEPT:
+        _checked.clear()
+    _checked[actor.id] = checked
 
 
 def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
