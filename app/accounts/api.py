@@ -106,7 +106,7 @@ def me(call: Call) -> Answer:
     ),
 )
 def change_password(call: Call) -> Answer:
-    """Change one's own password; the current session stays, all others end."""
+    """Change your own password; all other sessions end."""
     users.change_password(
         call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()
     )
@@ -115,7 +115,7 @@ def change_password(call: Call) -> Answer:
 
 @api.route("GET", "/setup/status", "setup.status", calls=setup.setup_status, returns=SetupStatusOut)
 def setup_status(call: Call) -> Answer:
-    """Say whether the first admin is still to be made: whether no human exists."""
+    """Say whether setup is needed, which is while no human exists."""
     needs_setup = setup.setup_status(call.actor)
     needs_code = needs_setup and not _peer(call.client).is_local
     return Answer({"needs_setup": needs_setup, "needs_code": needs_code})
@@ -137,7 +137,7 @@ def setup_status(call: Call) -> Answer:
 def set_up_admin(call: Call) -> Answer:
     """Create the first admin and log the caller in; refused once a human exists.
 
-    From another machine, or through a proxy, it takes the setup code, which the server printed.
+    From another machine, or through a proxy, this needs the setup code that the server printed.
     """
     opened = setup.set_up_admin(
         call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()

@@ -146,7 +146,7 @@ class UserPatch(StrictSchema):
 
     display_name = Text(metadata=like("Ada", "The display name.", maxLength=200))
     is_active = Flag(
-        metadata={"description": "Whether they can log in. One human must stay active."}
+        metadata={"description": "Whether they can log in. At least one human must stay active."}
     )
     password = Text(
         metadata={"description": "12 characters or more.", "minLength": 12, "maxLength": 1024}

@@ -63,7 +63,7 @@ class AuditQuery(PageQuery):
     event_type = Choice(EVENTS, metadata={"description": "Events of this type."})
     category = Choice(Category, metadata={"description": "Events of this category."})
     project_id = Identifier(metadata={"description": "Events in this project."})
-    ticket_id = Identifier(metadata={"description": "The ticket's UUID, not its display id."})
+    ticket_id = Identifier(metadata={"description": "The UUID of the ticket, not its display id."})
     request_id = Identifier(metadata={"description": "Events of this request."})
 
 

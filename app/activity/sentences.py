@@ -16,8 +16,8 @@ SENTENCES: dict[str, str] = {
     "auth.login.failure": "failed to log in as {username} ({reason})",
     "auth.login.rate_limited": "was locked out as {username}: too many attempts",
     "auth.logout": "logged out",
-    "auth.session.expired": "was signed out: session ended ({reason})",
-    "auth.bot.success": "signed in with token app_{token_prefix}…",
+    "auth.session.expired": "was logged out: session ended ({reason})",
+    "auth.bot.success": "authenticated with token app_{token_prefix}…",
     "auth.bot.failure": "was rejected: invalid token",
     "auth.bot.write_attempt_in_read_mode": "was denied {operation}: read-only access",
     "auth.bot.write_attempt_outside_allowlist": "was denied {operation}: project not allowed",
@@ -62,7 +62,7 @@ SENTENCES: dict[str, str] = {
     "sticky_note.created": "added a note",
     "sticky_note.updated": "edited a note",
     "sticky_note.deleted": "deleted a note",
-    "sticky_note.converted": "turned a note into {display_id}",
+    "sticky_note.converted": "converted a note to {display_id}",
 }
 
 # The sentences of several events of one type; in braces, how many.
@@ -73,7 +73,7 @@ MANY: dict[str, str] = {
     "auth.login.rate_limited": "was locked out {count} times",
     "auth.logout": "logged out {count} times",
     "auth.session.expired": "had {count} sessions ended",
-    "auth.bot.success": "signed in {count} times",
+    "auth.bot.success": "authenticated {count} times",
     "auth.bot.failure": "was rejected {count} times",
     "auth.bot.write_attempt_in_read_mode": "was denied {count} writes",
     "auth.bot.write_attempt_outside_allowlist": "was denied {count} writes outside its projects",
@@ -118,7 +118,7 @@ MANY: dict[str, str] = {
     "sticky_note.created": "added {count} notes",
     "sticky_note.updated": "edited {count} notes",
     "sticky_note.deleted": "deleted {count} notes",
-    "sticky_note.converted": "turned {count} notes into tickets",
+    "sticky_note.converted": "converted {count} notes to tickets",
     "ticket.created": "created {count} tickets",
     "ticket.updated": "updated {count} tickets",
     "ticket.state_changed": "moved {count} tickets",

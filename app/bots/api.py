@@ -48,7 +48,7 @@ def list_bots(call: Call) -> Answer:
     errors=(InvalidField, Conflict),
 )
 def create_bot(call: Call) -> Answer:
-    """Create a bot and its first token; the plaintext is shown only in this answer."""
+    """Create a bot and its first token; the token is shown only in this response."""
     issued = service.create_bot(call.actor, **call.body, settings=settings_at_hand())
     return created(_with_token(issued), f"/bots/{issued.user.id}")
 
@@ -72,7 +72,7 @@ def get_bot(call: Call) -> Answer:
 def update_bot(call: Call) -> Answer:
     """Change a bot; a new mode, allowlist or activity takes effect at once.
 
-    An empty `project_ids` admits every project.
+    An empty `project_ids` means every project.
     """
     bot = service.update_bot(call.actor, call.path["bot_id"], **call.body)
     return Answer(bot_json(bot.user, bot.token))
@@ -95,7 +95,7 @@ def delete_bot(call: Call) -> Answer:
     errors=(NotFound,),
 )
 def rotate_token(call: Call) -> Answer:
-    """Issue a new token, shown only in this answer; the old one stops working at once."""
+    """Issue a new token, shown only in this response; the old one stops working at once."""
     return Answer(_with_token(service.rotate_token(call.actor, call.path["bot_id"])))
 
 

@@ -159,7 +159,7 @@ def load_allowlist(form: Form) -> None:
     if "all_projects" in request.form:
         form.data["project_ids"] = []
     elif not form.data.get("project_ids"):
-        form.refuse("project_ids", "Choose a project, or all of them.")
+        form.refuse("project_ids", "Select at least one project, or all projects.")
 
 
 def reveal_of(issued: IssuedBot) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def wording() -> Response:
             global_wiki=settings_at_hand().bot_can_edit_global_wiki_default,
         )
     else:
-        sentences = "Choose at least one project."
+        sentences = "Select at least one project."
     return html(render("bots/_wording.html", wording=sentences, taken=taken))
 
 
@@ -281,7 +281,7 @@ def change_in_project(key: str) -> Response:
     verb = service.shut_out if "remove" in request.form else service.let_in
     form = Form(shown=frozenset({"bot_id"}))
     if not bot_id:
-        form.refuse("bot_id", "Choose a bot.")
+        form.refuse("bot_id", "Select a bot.")
     if submit(form, lambda person: verb(person, bot_id, project.id)) and not is_htmx():
         return go(f"/projects/{project.key}/settings/bots")
     return _show_in_project(project, form)

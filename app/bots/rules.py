@@ -40,7 +40,7 @@ def check_rate(value: int) -> None:
         raise InvalidField(
             "rate_limit_per_minute",
             "out_of_range",
-            f"rate_limit_per_minute is {LOWEST_RATE} to {HIGHEST_RATE}.",
+            f"rate_limit_per_minute must be {LOWEST_RATE} to {HIGHEST_RATE}.",
         )
 
 
@@ -60,7 +60,7 @@ def allowlist(project_ids: list[str], *, already: Sequence[str] = ()) -> list[st
     unique = text.unique(project_ids)
     if len(unique) > LONGEST_ALLOWLIST:
         raise InvalidField(
-            "project_ids", "too_long", f"project_ids has at most {LONGEST_ALLOWLIST} entries."
+            "project_ids", "too_long", f"project_ids can have at most {LONGEST_ALLOWLIST} entries."
         )
     if not unique:
         return []
@@ -68,5 +68,5 @@ def allowlist(project_ids: list[str], *, already: Sequence[str] = ()) -> list[st
         select(Project.id).where(Project.id.in_(unique), Project.deleted_at.is_(None))
     )
     if set(unique) - set(live) - set(already):
-        raise InvalidField("project_ids", "not_found", "project_ids names an unknown project.")
+        raise InvalidField("project_ids", "not_found", "project_ids contains an unknown project.")
     return unique

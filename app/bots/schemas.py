@@ -9,15 +9,17 @@ from app.rest import examples
 from app.rest.examples import Nested, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 
-USERNAME = like("bot-ops-1", "Its name; it stays.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
-NAME = like("bot-ops-1", "A name to be shown.", minLength=1, maxLength=200)
-MODE = like(BotMode.WRITE, "Whether it may write, or only read.")
-PROJECT_IDS = like([examples.PROJECT], "The projects it may see and write in; empty: all.")
-GLOBAL_WIKI = like(False, "Whether it may write wiki pages that belong to no project.")
+USERNAME = like(
+    "bot-ops-1", "The username. It cannot change.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$"
+)
+NAME = like("bot-ops-1", "The display name.", minLength=1, maxLength=200)
+MODE = like(BotMode.WRITE, "Whether it can write or only read.")
+PROJECT_IDS = like([examples.PROJECT], "The projects it can access; empty: all.")
+GLOBAL_WIKI = like(False, "Whether it can write wiki pages that belong to no project.")
 RATE = like(60, "Stored, not enforced in v1.", minimum=LOWEST_RATE, maximum=HIGHEST_RATE)
 TOKEN = like(
     "app_k3v7q2xwb5n4d6f2h3j7l5m4p6r2s3t7",
-    "Shown only this once.",
+    "Shown only once.",
     pattern="^app_[a-z2-7]{32}$",
 )
 
@@ -27,7 +29,7 @@ class BotCreate(CreateSchema):
 
     username = Text(required=True, metadata=USERNAME)
     mode = Choice(BotMode, required=True, metadata=MODE)
-    display_name = Text(metadata={**NAME, "description": "The username if absent."})
+    display_name = Text(metadata={**NAME, "description": "Default: the username."})
     project_ids = Items(Identifier(), metadata=PROJECT_IDS)
     can_edit_global_wiki = Flag(metadata=GLOBAL_WIKI)
     rate_limit_per_minute = Whole(metadata=RATE)

@@ -219,8 +219,8 @@ def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
     if not remaining:
         raise Conflict(
             "invariant_violation",
-            "Without this project its list would be empty, which means every project. "
-            "Let it into another one first, or deactivate it.",
+            "This is the bot's only project. Without it, the bot could access every project. "
+            "Give it access to another project first, or deactivate it.",
         )
     update_bot(actor, bot_id, project_ids=remaining)
 

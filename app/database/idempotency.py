@@ -129,13 +129,15 @@ def _stored(actor_user_id: str, key_hash: str, key: str, request_fingerprint: st
         )
     ).one()
     if row.fingerprint != request_fingerprint or row.status is None or row.sealed is None:
-        raise Conflict("idempotency_mismatch", "This Idempotency-Key was used for another request.")
+        raise Conflict(
+            "idempotency_mismatch", "This Idempotency-Key was used for a different request."
+        )
     try:
         content = orjson.loads(encryption.decrypt(row.sealed, f"idempotency:{key}"))
     except InvalidTag:
         raise Conflict(
             "idempotency_mismatch",
-            "This Idempotency-Key was used, and its answer was sealed under another SECRET_KEY.",
+            "The response stored for this Idempotency-Key needs a different SECRET_KEY.",
         ) from None
     return StoredAnswer(row.status, content["body"].encode(), content["headers"])
 

@@ -162,7 +162,7 @@ def _since(since: str) -> Seen:
             raise ValueError(since)
         return Seen(max(0, int(asked.timestamp() * 1000)), frozenset())
     except (ValueError, OverflowError) as error:
-        message = "Use a time such as 2026-11-20T19:23:58Z, or news_cursor of an answer."
+        message = "Use a time such as 2026-11-20T19:23:58Z, or the news_cursor of a result."
         raise InvalidField("since", "invalid_value", message) from error
 
 

@@ -277,4 +277,4 @@ def _reason(reference: str, error: DomainError) -> str:
         return error.message
     holder = details["assignee"]
     name = holder["display_name"] if holder else "nobody"
-    return f"{reference} is no longer yours to hand back: {name} has it now."
+    return f"{reference} can no longer be handed back. It is assigned to {name}."

@@ -30,7 +30,7 @@ _FIND = {
     "comment": "list_comments shows a ticket's comments.",
     "sticky_note": "list_sticky_notes shows a project's notes.",
     "relation": "get_ticket shows a ticket's relations.",
-    "audit_event": "Events are in event_ids of what changed, and in get_ticket with history.",
+    "audit_event": "Event ids are in the event_ids of a change, and in get_ticket with history.",
     "revision": "list_wiki_revisions shows the revisions of a page.",
     "watcher": "get_ticket shows who watches a ticket.",
 }

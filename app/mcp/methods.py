@@ -219,7 +219,7 @@ def get_prompt(call: MethodCall) -> dict[str, Any]:
     )
     if not fits:
         named = ", ".join(f"{one} (required)" if known[one] else one for one in known)
-        message = f"Arguments: {named}; texts of at most {PROMPT_LENGTH} characters."
+        message = f"Arguments: {named}. Each is a string of at most {PROMPT_LENGTH} characters."
         raise ProtocolError(INVALID_PARAMS, message, status=call.error_status)
     try:
         with reading():

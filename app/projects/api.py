@@ -166,7 +166,7 @@ def delete_state(call: Call) -> Answer:
     paginated=True,
 )
 def reorder_states(call: Call) -> Answer:
-    """Renumber all workflow states of a project at once."""
+    """Reorder all workflow states of a project."""
     project_id = call.path["project_id"]
     states.reorder_states(call.actor, project_id, **call.body)
     rows = [state_json(state) for state in states.ordered(project_id.lower())]
@@ -231,6 +231,6 @@ def update_label(call: Call) -> Answer:
     status=204,
 )
 def delete_label(call: Call) -> Answer:
-    """Delete a label for good; it comes off every ticket."""
+    """Delete a label permanently and remove it from every ticket."""
     labels.delete_label(call.actor, call.path["project_id"], call.path["label_id"])
     return NO_CONTENT

@@ -275,7 +275,7 @@ def _labels(project: SeenProject) -> dict[str, Any]:
         {**label_json(label), "tickets": counts.get(label.id, 0)}
         for label in labels.by_name(project.id)
     ]
-    choices = [("", "Choose…"), *((row["id"], row["name"]) for row in rows)]
+    choices = [("", "Select…"), *((row["id"], row["name"]) for row in rows)]
     next_color = labels.PALETTE[len(rows) % len(labels.PALETTE)]
     return {"labels": rows, "choices": choices, "next_color": next_color}
 
@@ -348,5 +348,5 @@ def delete_label(key: str, label_id: str) -> Response:
         return go(LABELS.address(project))
     if undoable:
         return with_undo(LABELS.show(project), "Label deleted", LABELS.address(project))
-    text = f"Label deleted, from more than {labels.MOST_NAMED} tickets: too many to undo that."
+    text = f"Label deleted. More than {labels.MOST_NAMED} tickets had it, too many to undo."
     return with_toast(LABELS.show(project), text)

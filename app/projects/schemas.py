@@ -9,12 +9,10 @@ from app.rest.fields import Choice, CreateSchema, Identifier, Items, StrictSchem
 
 KEY = like("OPS", "The prefix of display ids, such as OPS-12.", pattern="^[A-Z][A-Z0-9]{1,9}$")
 NAME = like("Operations", "On one line.", minLength=1, maxLength=200)
-DESCRIPTION = like("What keeps the lights on.", "What it is about.", maxLength=16384)
+DESCRIPTION = like("What keeps the lights on.", "What the project is about.", maxLength=16384)
 STATE_NAME = like("In progress", "On one line; unique in the project.", minLength=1, maxLength=200)
 CATEGORY = like(StateCategory.ACTIVE, "What the state means. Only `done` closes a ticket.")
-WIP_LIMIT = like(
-    3, "How many tickets it should hold at most; null: any number.", minimum=1, maximum=999
-)
+WIP_LIMIT = like(3, "The most tickets it should hold; null: no limit.", minimum=1, maximum=999)
 LABEL_NAME = like("security", "On one line; unique in the project.", minLength=1, maxLength=200)
 COLOR = like(
     "#64748b",

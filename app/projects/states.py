@@ -116,7 +116,7 @@ def named_in_body(project_id: str, state_id: str) -> WorkflowState:
 
 def _check_limit(wip_limit: int | None) -> None:
     if wip_limit is not None and not 1 <= wip_limit <= HIGHEST_LIMIT:
-        message = f"A limit is a number from 1 to {HIGHEST_LIMIT}."
+        message = f"A limit must be a number from 1 to {HIGHEST_LIMIT}."
         raise InvalidField("wip_limit", "out_of_range", message)
 
 
@@ -181,7 +181,9 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = ticket_rows.live_in_state(state.id)
     if in_use:
-        raise Conflict("state_in_use", f"Tickets in this state: {in_use}.", ticket_count=in_use)
+        raise Conflict(
+            "state_in_use", f"This state still has tickets: {in_use}.", ticket_count=in_use
+        )
     remaining = [other for other in ordered(project.id) if other.id != state.id]
     if not remaining:
         raise Conflict("invariant_violation", "A project must have at least one state.")

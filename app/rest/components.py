@@ -30,7 +30,7 @@ PAGE: Json = {
 
 ECHO: Json = {
     "type": "string",
-    "description": "What the request sent, in the answer to that request alone.",
+    "description": "The value that the request sent. Only in the response to that request.",
 }
 
 _TEXT: Json = {"type": ["string", "null"]}

@@ -210,7 +210,7 @@ class CreateSchema(StrictSchema):
     """A body that creates something; ``client_request_id`` is echoed and never stored."""
 
     client_request_id = Text(
-        metadata={"description": "Echoed in the answer, never stored.", "maxLength": 128}
+        metadata={"description": "Echoed in the response, never stored.", "maxLength": 128}
     )
 
 

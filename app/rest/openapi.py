@@ -54,11 +54,11 @@ TAGS = {
 }
 
 DESCRIPTION = """\
-Tickets for people and bots. A human calls with a session cookie, a bot with the header
-`X-API-Key`. `x-access` says who may call an operation: `anon` anyone, `H` humans, `H,B/R` humans
+Tickets for people and bots. People authenticate with a session cookie, bots with the header
+`X-API-Key`. `x-access` says who can call an operation: `anon` anyone, `H` humans, `H,B/R` humans
 and bots, `H,B/W` humans and bots in write mode.
 
-Every answer carries `X-Request-Id`. Every failure has the body `Error`; clients switch on its
+Every response has `X-Request-Id`. Every error has the body `Error`; clients switch on its
 `code`. Lists are paginated: send `next_cursor` as `cursor` until `has_more` is false.
 """
 

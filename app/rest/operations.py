@@ -45,7 +45,7 @@ SECURITY_SCHEMES: dict[str, Json] = {
         "type": "apiKey",
         "in": "header",
         "name": "X-API-Key",
-        "description": "The token of a bot. Together with a session cookie it is refused.",
+        "description": "The token of a bot. It cannot be combined with a session cookie.",
     },
 }
 
@@ -55,19 +55,19 @@ PARAMETERS: dict[str, Json] = {
         "in": "header",
         "schema": {"type": "string", "minLength": 1, "maxLength": 128},
         "description": "A key of the client's choice. The same request under the same key is done "
-        "once and its answer replayed, with `Idempotency-Replayed: true`.",
+        "once and its response replayed, with `Idempotency-Replayed: true`.",
     },
     "If-Match": {
         "name": "If-Match",
         "in": "header",
         "schema": {"type": "string"},
-        "description": "Go on only if the resource has this ETag; else 409 `etag_mismatch`.",
+        "description": "Proceed only if the resource has this ETag; otherwise 409 `etag_mismatch`.",
     },
     "If-None-Match": {
         "name": "If-None-Match",
         "in": "header",
         "schema": {"type": "string"},
-        "description": "Answer 304 without a body if the resource has this ETag.",
+        "description": "Respond with 304 and no body if the resource has this ETag.",
     },
     "X-Requested-By": {
         "name": "X-Requested-By",
@@ -75,7 +75,7 @@ PARAMETERS: dict[str, Json] = {
         "required": True,
         # Not a const, which generators of clients do not send.
         "schema": {"type": "string", "enum": ["web"]},
-        "description": "Says that our own pages, or a client on purpose, sent the request.",
+        "description": "Shows that the request did not come from another site.",
     },
 }
 
@@ -94,7 +94,7 @@ HEADERS: dict[str, Json] = {
         "schema": {"type": "string", "pattern": '^W/"[0-9]+-[0-9a-f]{8}"$'},
     },
     "Idempotency-Replayed": {
-        "description": "The answer was stored under the Idempotency-Key before.",
+        "description": "Set on a response replayed for the Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
     },
     "Retry-After": {
@@ -104,10 +104,10 @@ HEADERS: dict[str, Json] = {
 }
 
 MEANINGS = {
-    200: "Done.",
+    200: "OK.",
     201: "Created.",
-    204: "Done; there is nothing to show.",
-    304: "It still has the ETag that was sent.",
+    204: "Success, with no content.",
+    304: "Not modified: it still has the ETag that was sent.",
 }
 
 

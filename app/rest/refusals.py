@@ -28,12 +28,13 @@ def _text(description: str) -> Json:
 
 def _reason(known: Iterable[str]) -> Json:
     words = ", ".join(f"`{word}`" for word in sorted(known))
-    return _text(f"Why, in a word. More may come: {words}.")
+    return _text(f"The reason, as one word. More may come: {words}.")
 
 
-_MESSAGE = _text("A sentence, safe to show.")
+_MESSAGE = _text("A message that is safe to show.")
 _RESOURCE = _object(
-    resource=_text("What was looked for, such as `ticket`."), id=_text("As it was sent.")
+    resource=_text("What was looked for, such as `ticket`."),
+    id=_text("The reference as it was sent."),
 )
 _PROBLEM = _object(
     loc={
@@ -51,7 +52,7 @@ CONFLICTS: dict[str, dict[str, Json]] = {
     "assignee_mismatch": {"assignee": {"anyOf": [ref("UserSummary"), {"type": "null"}]}},
     "delivery_already_succeeded": {},
     "duplicate_key": {"field": _text("The field whose value is in use.")},
-    "etag_mismatch": {"etag": _text("The ETag of now.")},
+    "etag_mismatch": {"etag": _text("The current ETag.")},
     "idempotency_mismatch": {},
     "invariant_violation": {},
     "state_in_use": {"ticket_count": {"type": "integer"}},
@@ -72,7 +73,7 @@ def _conflict_details() -> Json:
 DETAILS: dict[Refusal, Json] = {
     errors.Forbidden: _object(reason=_reason(errors.FORBIDDEN_MESSAGES)),
     errors.RequestInvalid: _object(
-        {"more": {"type": "integer", "description": "How many further ones are not listed."}},
+        {"more": {"type": "integer", "description": "How many more are not listed."}},
         errors={"type": "array", "items": ref("RequestProblem"), "minItems": 1, "maxItems": 50},
     ),
     errors.InvalidField: _object(
@@ -137,7 +138,7 @@ def components() -> dict[str, Json]:
             "details": {
                 "type": "object",
                 "additionalProperties": True,
-                "description": "Its form depends on the code.",
+                "description": "Its shape depends on the code.",
             }
         },
         code=_text(f"What clients switch on. More codes may come: {codes}."),
@@ -145,9 +146,9 @@ def components() -> dict[str, Json]:
     )
     schemas = {
         "Error": _object(error=ref("ErrorBody"))
-        | {"description": "The body of every answer with a status of 400 or above."},
+        | {"description": "The body of every response with a status of 400 or above."},
         "ErrorBody": body | {"description": "What went wrong."},
-        "RequestProblem": _PROBLEM | {"description": "A fault in the form of a request."},
+        "RequestProblem": _PROBLEM | {"description": "A problem with a field of a request."},
         "InternalDetails": _object({"trace_id": {"type": "string", "format": "uuid"}})
         | {"description": "In development only: the request id that the log has beside the trace."},
     }

@@ -105,7 +105,7 @@ def _bot(actor: Actor, name: str, display_name: str, project: Project, settings:
             mode = BotMode.WRITE.value
             fields = {"is_active": True, "mode": mode, "project_ids": [project.id]}
             return bots.update_bot(actor, user.id, **fields).user
-    raise Conflict("duplicate_key", f"All usernames like {name} are taken.")
+    raise Conflict("duplicate_key", f"All usernames like {name} are already taken.")
 
 
 def _id_of(username: str) -> str:

@@ -96,7 +96,7 @@ NOTES = (
     ("**Notes** are for ideas that are not tickets yet. Press `n` to add one.", "#fde68a"),
     ("Ask the team: which project do we import first?", "#bfdbfe"),
     ("Idea: one epic a month, with a wiki page to sum it up.", "#bbf7d0"),
-    ("You can turn a note into a ticket: select *Convert*.", "#fbcfe8"),
+    ("You can convert a note to a ticket: select *Convert*.", "#fbcfe8"),
 )
 
 
@@ -275,8 +275,8 @@ TICKETS = (
     ),
     SampleTicket(
         "Save a view",
-        "Filter the list of tickets, for example by the label *bots*, then select *Save view*. The"
-        " URL contains the filters, so you can share it with anyone.",
+        "Filter the list of tickets, for example by the label *bots*, then save it in the *Views*"
+        " menu. The URL contains the filters, so you can share it with anyone.",
         parent=2,
         priority="low",
     ),
@@ -348,7 +348,7 @@ TICKETS = (
         mine=True,
     ),
     SampleTicket(
-        "Turn a sticky note into a ticket",
+        "Convert a note to a ticket",
         "On the *Notes* page, select *Convert* on any note. The note stays, faded, with a"
         " link to its ticket.",
         parent=4,

@@ -19,16 +19,16 @@ class SearchQuery(PageQuery):
         required=True,
         metadata={
             "examples": ["certificates"],
-            "description": "Words that must all occur, in the form given or another of the same "
-            'stem; the last one may be the beginning of a word. `"a phrase"` must occur as it is, '
-            "`-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
+            "description": "All words must occur, as typed or in another form of the same stem; "
+            'the last one can be the start of a word. `"a phrase"` must occur as typed, `-word` '
+            "must not. A display id such as `OPS-12` brings that ticket to the top. "
             "No input is a syntax error.",
             "minLength": 1,
             "maxLength": 500,
         },
     )
     type = Choice(
-        DocumentKind, load_default=None, metadata={"description": "Only hits of this kind."}
+        DocumentKind, load_default=None, metadata={"description": "Only results of this kind."}
     )
     project_id = Identifier(
         load_default=None, metadata={"description": "Only what belongs to this project."}
@@ -52,17 +52,17 @@ class HitOut(Schema):
         Items(Whole(), metadata={"minItems": 2, "maxItems": 2}),
         required=True,
         metadata=like(
-            [[4, 16]], "Where the words stand in `snippet`: `[start, end]` in code points."
+            [[4, 16]], "Where the words are in `snippet`: `[start, end]` in code points."
         ),
     )
     score = Float(
         required=True,
         metadata={
             "examples": [4],
-            "description": "6: the display id. 5: the title is what was looked for. 4: all of it "
-            "is in the title, 3: some of it. 2: all of it is in headings or the first words. "
-            "1: in the body. 0: some of it is in comments alone. Hits of one score stand newest "
-            "first.",
+            "description": "Where the words were found. 6: the display id. 5: exactly the title. "
+            "4: all in the title, 3: some in the title. 2: all in headings or the first words. "
+            "1: in the body. 0: some only in comments. Results with the same score are ordered "
+            "newest first.",
         },
     )
     project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
@@ -119,5 +119,5 @@ api = Api("search")
     paginated=True,
 )
 def query(call: Call) -> Answer:
-    """Find tickets and wiki pages; the best hits first."""
+    """Find tickets and wiki pages; the best matches first."""
     return Answer(service.query(call.actor, **call.query).envelope)

@@ -102,7 +102,7 @@ def update_note(call: Call) -> Answer:
 
 @api.route("DELETE", NOTE, "sticky_notes.delete", calls=service.delete_note, status=204)
 def delete_note(call: Call) -> Answer:
-    """Delete a note for good."""
+    """Delete a note permanently."""
     service.delete_note(call.actor, call.path["note_id"])
     return NO_CONTENT
 

@@ -61,4 +61,4 @@ class StickyNoteConversion(CreateSchema):
     parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
     assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)
     priority = Choice(Priority, metadata={**PRIORITY, "default": "medium"})
-    title = Text(metadata={"maxLength": 200, "description": "The note's first line if absent."})
+    title = Text(metadata={"maxLength": 200, "description": "Default: the first line of the note."})

@@ -9,7 +9,7 @@ from app.text.sequences import runs
 
 MINE = "<<<<<<< Your text"
 BETWEEN = "======="
-THEIRS = ">>>>>>> The saved text"
+THEIRS = ">>>>>>> Saved text"
 
 Lines = tuple[str, ...]
 

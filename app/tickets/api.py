@@ -196,7 +196,7 @@ def create_relation(call: Call) -> Answer:
     status=204,
 )
 def delete_relation(call: Call) -> Answer:
-    """Remove a relation through either of its ends."""
+    """Remove a relation of either of its tickets."""
     relations.delete_relation(call.actor, call.path["ticket_id"], call.path["relation_id"])
     return NO_CONTENT
 
@@ -231,7 +231,7 @@ def list_watchers(call: Call) -> Answer:
     key="user_id",
 )
 def add_watcher(call: Call) -> Answer:
-    """Watch a ticket; humans may add others. 200 with the row where it exists already."""
+    """Watch a ticket; humans may add others. 200 if they already watch it."""
     ticket, watcher, is_new = watchers.add_watcher(call.actor, call.path["ticket_id"], **call.body)
     if not is_new:
         return Answer(watcher)
@@ -293,14 +293,14 @@ def create_comment(call: Call) -> Answer:
     returns=CommentOut,
 )
 def update_comment(call: Call) -> Answer:
-    """Edit one's own comment; the previous body goes to `edit_history`."""
+    """Edit your own comment; the previous body goes to `edit_history`."""
     comment = comments.update_comment(call.actor, call.path["comment_id"], **call.body)
     return Answer(comments.described(comment))
 
 
 @discussion.route("DELETE", COMMENT, "comments.delete", calls=comments.delete_comment, status=204)
 def delete_comment(call: Call) -> Answer:
-    """Soft-delete a comment: its author, or any human."""
+    """Soft-delete a comment; bots can only delete their own."""
     comments.delete_comment(call.actor, call.path["comment_id"])
     return NO_CONTENT
 
@@ -322,6 +322,6 @@ def add_reaction(call: Call) -> Answer:
     "DELETE", REACTION, "comments.reactions.remove", calls=reactions.remove_reaction, status=204
 )
 def remove_reaction(call: Call) -> Answer:
-    """Take one's own reaction back; 204 where there is none."""
+    """Remove your own reaction; 204 even if there is none."""
     reactions.remove_reaction(call.actor, call.path["comment_id"], call.path["reaction"])
     return NO_CONTENT

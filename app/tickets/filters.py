@@ -170,10 +170,10 @@ FILTERS = {
     "parent_ticket_id": Filter(_is(Ticket.parent_ticket_id), "Parent"),
     "updated_since": Filter(lambda moment: Ticket.updated_at >= moment),
     "due": Filter(_is_due, "Due", tuple(DUE)),
-    "untouched": Filter(_is_untouched, "Not touched for", tuple(UNTOUCHED)),
+    "untouched": Filter(_is_untouched, "Not updated for", tuple(UNTOUCHED)),
     "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
-    "quiet": Filter(lambda _: is_stalled(), "Quiet bots", is_flag=True),
+    "quiet": Filter(lambda _: is_stalled(), "Stalled bots", is_flag=True),
     # The same over REST and tools.
     "stalled": Filter(lambda _: is_stalled()),
     # A list of ids, or a query for ids.

@@ -16,6 +16,7 @@ from app.core.ids import is_display_id
 from app.tickets import due_dates, loaders, templates
 from app.tickets.creating import CHILD_TYPE
 from app.tickets.models import Priority, TicketTemplate, TicketType
+from app.web.filters import day as written
 
 _PIECE = re.compile(
     r"(?<!\S)(?P<sign>[!@#^/]|due:)(?:\"(?P<quoted>[^\"]+)\"|(?P<word>[^\s\"]+))(?!\S)",
@@ -107,7 +108,7 @@ def _due(draft: QuickTicket, word: str) -> bool:
     day = due_dates.day_meant(word, due_dates.today())
     if day is None:
         return False
-    draft.take("due_date", day.isoformat(), "Due", f"{day:%a} {day.isoformat()}")
+    draft.take("due_date", day.isoformat(), "Due", f"{day:%a}, {written(day.isoformat())}")
     return True
 
 

@@ -163,7 +163,7 @@ def create_template(
     )
     _check_free(project, values["name"])
     if len(of_project(project.id)) >= MOST_TEMPLATES:
-        message = f"A project has at most {MOST_TEMPLATES} templates."
+        message = f"A project can have at most {MOST_TEMPLATES} templates."
         raise InvalidField("name", "too_many", message)
     template = add_versioned(
         TicketTemplate, project_id=project.id, name_key=text.same_name(values["name"]), **values

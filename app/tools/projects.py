@@ -30,7 +30,7 @@ def own_identity(actor: Actor) -> dict[str, Any]:
     }
 
 
-SINCE = text("since", "Tell news from here again: news_cursor, or a time in UTC.")
+SINCE = text("since", "Repeat news from here: news_cursor, or a time in UTC.")
 
 
 @toolbox.tool("get_self", "Who am I", calls=own_identity, parameters=(SINCE,))

@@ -4,8 +4,8 @@ from app.core.actor import Actor
 from app.mcp.registry import Prompt
 from app.tools import naming, resources
 
-PROJECT = ("project", "Key of the project, such as OPS. Without it: all that you see.")
-_ASK = "If something is unclear, ask in a comment and go on with what is clear."
+PROJECT = ("project", "Key of the project, such as OPS. Default: all you can see.")
+_ASK = "If something is unclear, ask in a comment and continue with what is clear."
 
 _TEXTS = {
     "work-next": (
@@ -27,11 +27,11 @@ _TEXTS = {
     ),
     "plan-epic": (
         "Plan an epic",
-        "Turn a goal into an epic with stories that can be started.",
+        "Turn a goal into an epic with stories that are ready to start.",
         "Plan this goal{scope}: {goal}\nSearch for tickets and pages about it first. Write an epic "
-        "that says what is true when it is done, and 3 to 8 stories below it, each small enough "
+        "that says when it is done, and 3 to 8 stories below it, each small enough "
         "for a day and with its own check of done. Relate with blocks only what must wait. Show "
-        "the plan and create it after it was agreed to.",
+        "the plan and create it once it is approved.",
     ),
     "daily-report": (
         "Report on the day",
@@ -42,15 +42,15 @@ _TEXTS = {
     ),
     "hand-over": (
         "Hand over a ticket",
-        "Leave a ticket so that someone else can go on at once.",
+        "Leave a ticket so that someone else can continue right away.",
         "Hand over {ticket}. Read it with its comments and history. Add one comment: what is done "
-        "and how it was checked, what is left in order, what you tried in vain, where the work is. "
-        "Then take yourself off with update_ticket, assignee none, unless a person named the next "
+        "and how it was checked, what is left in order, what did not work, where the work is. "
+        "Then unassign yourself with update_ticket, assignee none, unless a person named the next "
         "one.",
     ),
 }
 _ARGUMENTS = {
-    "plan-epic": (("goal", "What shall be reached.", True), (*PROJECT, False)),
+    "plan-epic": (("goal", "The goal.", True), (*PROJECT, False)),
     "hand-over": (("ticket", "Display id of the ticket, such as OPS-12.", True),),
 }
 

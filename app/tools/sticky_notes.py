@@ -76,7 +76,7 @@ def update_sticky_note(call: ToolCall) -> dict[str, Any]:
     parameters=(NOTE,),
 )
 def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
-    """Delete a note for good."""
+    """Delete a note permanently."""
     service.delete_note(call.actor, call["sticky_note"])
     return {"deleted": True, "id": call["sticky_note"]}
 
@@ -90,7 +90,7 @@ def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
         NOTE,
         PROJECT,
         choice("type", TicketType, "A subtask needs a story as parent.", default="story"),
-        text("title", "The note's first line if absent."),
+        text("title", "Default: the note's first line."),
         choice("priority", Priority, "Priority.", default="medium"),
         ASSIGNEE,
         PARENT,

@@ -24,7 +24,7 @@ from app.tools.undoing import UNDO, undo
 toolbox = Toolbox()
 
 TEXT = body("body", "Markdown, 1 to 65,536 characters.")
-USER = text("user", "Username, UUID or me. Bots name themselves alone.", alias="user_id")
+USER = text("user", "Username, UUID or me. Bots can only name themselves.", alias="user_id")
 
 
 @toolbox.tool(
@@ -48,7 +48,7 @@ USER = text("user", "Username, UUID or me. Bots name themselves alone.", alias="
     ),
 )
 def add_ticket_relation(call: ToolCall) -> dict[str, Any]:
-    """Relate two tickets, of any projects you see. A circle of blocks is refused. Returns the
+    """Relate two tickets, of any projects you see. Blocks cannot form a cycle. Returns the
     relation, whose id remove_ticket_relation takes.
     """
     _, relation = relations.create_relation(
@@ -160,6 +160,6 @@ def update_comment(call: ToolCall) -> dict[str, Any]:
     events_of="comment",
 )
 def delete_comment(call: ToolCall) -> dict[str, Any]:
-    """Delete a comment of your own; update_comment with undo takes it back."""
+    """Delete a comment of your own; update_comment with undo restores it."""
     comments.delete_comment(call.actor, call["comment"])
     return {"deleted": True, "id": call["comment"]}

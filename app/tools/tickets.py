@@ -107,13 +107,13 @@ ALL_WATCHERS = 200
         replace(
             PARENT, description="Children of this ticket: display id or UUID.", clearable=False
         ),
-        flag("ready", "Only what can be started: not done, nobody's, not blocked, no epics."),
-        flag("stalled", "Only what a bot holds that is silent: assignee, and silent_since."),
+        flag("ready", "Only what can be started: open, unassigned, not blocked, no epics."),
+        flag("stalled", "Only tickets of stalled bots; rows have assignee and silent_since."),
         moment("updated_since", "Time such as 2026-11-20T00:00:00Z."),
         text("q", "Words to search for, as in search."),
         choice("sort", TicketSort, "Default: created (newest first); with ready, rank."),
-        choice("count_by", CountBy, "Answer the numbers of tickets by this, and no rows."),
-        replace(LIMIT, description="Rows per page; 0 answers the total alone.", minimum=0),
+        choice("count_by", CountBy, "Return numbers of tickets by this, and no rows."),
+        replace(LIMIT, description="Rows per page; 0 returns the total alone.", minimum=0),
         CURSOR,
         INCLUDE_BODY,
     ),
@@ -151,7 +151,7 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
         TICKET,
         flag("history", "Add its newest events, with from and to."),
         moment("since", "With history: only events since, such as 2026-11-20T00:00:00Z."),
-        replace(CURSOR, description="With history: next_cursor of the answer before."),
+        replace(CURSOR, description="With history: next_cursor of the previous result."),
     ),
 )
 def get_ticket(call: ToolCall) -> dict[str, Any]:

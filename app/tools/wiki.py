@@ -100,10 +100,10 @@ def _with_bodies(
         PAGE_NAME,
         SCOPE,
         integer("revision", "Read this old revision, by its number.", minimum=1),
-        integer("body_offset", "Start of the text wanted.", minimum=0),
+        integer("body_offset", "Where in the text to start.", minimum=0),
         integer(
             "body_limit",
-            "Characters of text; 65536 unless given, then next_body_offset goes on.",
+            "Characters of text; default 65536. next_body_offset continues.",
             minimum=1,
         ),
     ),
@@ -143,7 +143,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     ),
 )
 def create_wiki_page(call: ToolCall) -> dict[str, Any]:
-    """Create a wiki page. Search first: update_wiki_page extends one that is there."""
+    """Create a wiki page. Search first: update_wiki_page extends an existing one."""
     fields = {name: call[name] for name in ("title", "slug", "body") if call[name] is not None}
     project = call["project"]
     if project is not None and project.lower() != GLOBAL:
@@ -195,7 +195,7 @@ def update_wiki_page(call: ToolCall) -> dict[str, Any]:
     events_of="wiki",
 )
 def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
-    """Delete a page; links to it break. update_wiki_page with undo takes it back."""
+    """Delete a page; links to it break. update_wiki_page with undo restores it."""
     page_id = _page_id(call)
     service.delete_page(call.actor, page_id, if_match=call["if_match"])
     return {"deleted": True, "id": page_id}

@@ -50,7 +50,7 @@ def list_webhooks(call: Call) -> Answer:
     errors=(InvalidField,),
 )
 def create_webhook(call: Call) -> Answer:
-    """Subscribe an https address to events; the secret is shown in this answer only."""
+    """Subscribe an https address to events; the secret is shown in this response only."""
     webhook = service.create_webhook(call.actor, **call.body)
     shown = {**service.webhook_json(webhook), "secret": call.body["secret"]}
     return created(shown, f"/webhooks/{webhook.id}")
@@ -80,8 +80,8 @@ def get_webhook(call: Call) -> Answer:
     errors=(InvalidField, NotFound, Conflict),
 )
 def update_webhook(call: Call) -> Answer:
-    """Change a webhook. With `rotate_secret=true` the body holds the new secret, which this answer
-    shows once.
+    """Change a webhook. With `rotate_secret=true` the body has the new secret, which this
+    response shows once.
     """
     webhook = service.update_webhook(call.actor, call.path["webhook_id"], **call.query, **call.body)
     shown = service.webhook_json(webhook)
@@ -133,7 +133,7 @@ def list_deliveries(call: Call) -> Answer:
     errors=(NotFound, Conflict),
 )
 def retry_delivery(call: Call) -> Answer:
-    """Send once more, now, what did not arrive; the answer is the new attempt.
+    """Send a failed delivery again now; the response is the new attempt.
 
     It takes the place of a retry that was scheduled, and schedules none itself.
     """

@@ -51,7 +51,7 @@ class WebhookWithSecretOut(WebhookOut):
 class PatchedWebhookOut(WebhookOut):
     """A changed webhook; its secret where the request rotated it."""
 
-    secret = Text(metadata={"description": "Only after a rotation."})
+    secret = Text(metadata={"description": "Only in the response to a rotation."})
 
 
 class WebhookCreate(CreateSchema):

@@ -69,7 +69,7 @@ def create_page(call: Call) -> Answer:
     errors=(InvalidField,),
 )
 def get_page(call: Call) -> Answer:
-    """Fetch a wiki page by id or slug; `project_id` settles the scope of a slug."""
+    """Fetch a wiki page by id or slug; `project_id` says which wiki a slug is in."""
     page = service.get_page(call.actor, call.path["slug_or_id"], **call.query)
     return Answer(page_json(page), etag=page.etag)
 
@@ -160,5 +160,5 @@ def list_backlinks(call: Call) -> Answer:
     key="page/id",
 )
 def list_broken_links(call: Call) -> Answer:
-    """List the wikilinks of the whole workspace that mean no page."""
+    """List wikilinks in the whole workspace that lead to no page."""
     return Answer(links.list_broken_links(call.actor, **call.query).envelope)

@@ -89,7 +89,7 @@ class WikiPagePatch(StrictSchema):
 
     title = Text(metadata=TITLE)
     body = Text(metadata=BODY)
-    summary = Text(metadata=like("The hosts", "A note on the revision.", maxLength=200))
+    summary = Text(metadata=like("The hosts", "What changed in this revision.", maxLength=200))
 
 
 class PageFilters(DeletedPageQuery):

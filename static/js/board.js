@@ -126,7 +126,7 @@ function onKey(event) {
     if (target) {
       move(card, target);
       reach(card);
-    } else speak(sideways ? "There is no further column" : "There is no further lane");
+    } else speak(sideways ? "No more columns this way" : "No more lanes this way");
   } else if (sideways) {
     event.preventDefault();
     const place = cardsOf(column).indexOf(card);
@@ -148,10 +148,10 @@ function onKey(event) {
 
 /** Put a card one up or down among the cards of its cell, or as far as it goes. */
 function raise(card, list, by, far) {
-  if (!ranked()) return speak("Cards have no manual order here");
+  if (!ranked()) return speak("Sort by manual order to move cards up or down");
   const place = list.indexOf(card);
   const to = far ? (by < 0 ? 0 : list.length - 1) : place + by;
-  if (to === place || !list[to]) return speak(by < 0 ? "This is the top" : "This is the bottom");
+  if (to === place || !list[to]) return speak(by < 0 ? "Already at the top" : "Already at the bottom");
   move(card, card.closest("[data-cell]"), list[by < 0 ? to : to + 1] ?? null);
   reach(card);
 }
@@ -172,7 +172,7 @@ function onLetter(event, card) {
 async function choose(card) {
   const id = idOf(card);
   if (!chosen.delete(id)) chosen.add(id);
-  speak(`${card.dataset.ref} ${chosen.has(id) ? "chosen" : "left out"}, ${chosen.size} in all`);
+  speak(`${card.dataset.ref} ${chosen.has(id) ? "selected" : "deselected"}, ${chosen.size} selected in all`);
   if (!bar()) {
     const query = new URLSearchParams({ project: board().dataset.project, back: location.pathname + location.search });
     const { status, text } = await ask(`/tickets/bulk?${query}`);

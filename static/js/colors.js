@@ -21,7 +21,7 @@ function show(field, preview) {
     label.style.setProperty("--c", field.value);
     label.textContent = field.form.elements.name.value || "label";
     const reached = contrast(field.value, getComputedStyle(label).backgroundColor);
-    told.push(`${reached.toFixed(1)}:1 in ${side.dataset.theme}${reached < ENOUGH ? ", hard to see" : ""}`);
+    told.push(`${reached.toFixed(1)}:1 in ${side.dataset.theme}${reached < ENOUGH ? ", low contrast" : ""}`);
   }
   preview.querySelector("output").textContent = told.join("; ");
 }

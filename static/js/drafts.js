@@ -102,7 +102,7 @@ function restoreDrafts(within) {
 function draftNote(area, at, undo) {
   const note = document.createElement("p");
   note.className = "hint";
-  const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const time = new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   note.append(`Draft from ${time} · `);
   const discard = document.createElement("button");
   discard.type = "button";

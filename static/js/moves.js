@@ -81,7 +81,7 @@ export async function move(card, cell, next) {
   const list = cardsOf(there);
   const where = there.dataset.name + (there.dataset.laneName ? `, ${there.dataset.laneName}` : "");
   if (moved) speak(`${ref} moved to ${where}, ${list.indexOf(now) + 1} of ${list.length}`);
-  else if (status === 409) speak(`${ref} was moved by someone else; it is in ${where}`);
+  else if (status === 409) speak(`${ref} was moved by someone else and is in ${where}`);
   else speak(`${ref} could not be moved`);
   if (now.contains(document.activeElement)) rove(now);
 }

@@ -29,9 +29,9 @@ async function turn(button) {
   if (known()) localStorage.removeItem(KNOWN);
   else if ((await Notification.requestPermission()) !== "granted") {
     toast("Your browser blocks notifications from this site. Allow them in its settings first.", "error");
-  } else if (show("Notifications are on", "News of your tickets comes here while you are elsewhere.")) {
+  } else if (show("Notifications are on", "You get updates on your tickets here while you work elsewhere.")) {
     localStorage.setItem(KNOWN, button.dataset.latest);
-  } else toast("This browser shows no notifications of pages.", "error");
+  } else toast("This browser doesn’t support notifications.", "error");
   name(button);
 }
 

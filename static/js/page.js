@@ -168,7 +168,7 @@ function watchRequests() {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
   });
   document.addEventListener("htmx:timeout", (event) => {
-    if (!asksForNews(event)) toast("The server did not answer in time. Try again.", "error");
+    if (!asksForNews(event)) toast("The server took too long to respond. Try again.", "error");
   });
   document.addEventListener("submit", (event) => {
     const { target: form, timeStamp } = event;

@@ -77,7 +77,7 @@ function beside(by) {
 function step(by) {
   const link = beside(by);
   if (link) open(link);
-  else speak(by < 0 ? "This is the top" : "This is the bottom");
+  else speak(by < 0 ? "First ticket" : "Last ticket");
 }
 
 function onKey(event) {

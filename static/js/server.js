@@ -33,15 +33,15 @@ export function connected(yes) {
   failed = yes ? 0 : failed + 1;
   const banner = marked("offline");
   if (failed === 2) {
-    const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    banner.textContent = `No connection since ${now}. What you write is kept.`;
+    const now = new Date().toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+    banner.textContent = `No connection since ${now}. Your text is kept.`;
   }
   banner.hidden = failed < 2;
 }
 
 /** Say that the server could not be asked, or could not answer. */
 function failing(status) {
-  toast(`${status ? "The server did not answer" : "No connection"}. Nothing was saved; your text is still here.`, "error");
+  toast(`${status ? "The server did not respond" : "No connection"}. Nothing was saved; your text is still here.`, "error");
 }
 
 /** The login, over the page as it is; whether the reader is logged in then. */

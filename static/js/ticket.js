@@ -31,7 +31,7 @@ function watchPreviews() {
     if (seeing) {
       const { status, text } = await ask("/tickets/preview", { project: area.dataset.completes, body: area.value });
       if (status === 200) shown.innerHTML = text;
-      else return toast("The preview did not come. Your text is still here.", "error");
+      else return toast("Couldn’t load the preview. Your text is still here.", "error");
     }
     shown.hidden = !seeing;
     area.parentElement.hidden = seeing;

@@ -79,7 +79,7 @@ def test_lanes_by_keys(wide, seeded):
     # What came of the move is said when the server has answered.
     expect(wide.page.locator("#speak")).to_contain_text(f"{reference} moved to To do, Urgent")
     wide.press("Shift+ArrowUp")
-    expect(wide.page.locator("#speak")).to_have_text("There is no further lane")
+    expect(wide.page.locator("#speak")).to_have_text("No more lanes this way")
     wide.press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowRight")
     expect(at(wide, reference, "In progress", "Medium")).to_have_count(1)
     expect(title).to_be_focused()

@@ -80,7 +80,7 @@ def test_the_menu_of_a_card_puts_it_to_the_top(wide, three):
     wide.go("/projects/DEMO/board")
     wide.card(last).locator("[data-more]").click()
     with wide.page.expect_response("**/move"):
-        wide.page.click("dialog button:has-text('To the top')")
+        wide.page.click("dialog button:has-text('Move to top')")
     kept_in_order(wide, last, one, two)
 
 

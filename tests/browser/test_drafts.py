@@ -40,14 +40,14 @@ def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(wide, seed
     path = f"/tickets/{reference}"
     seeded.call("PATCH", path, {"body": "One, by the bot\n\nTwo"}, as_bot=True)
     place.get_by_role("button", name="Save").click()
-    expect(place).to_contain_text("Nothing of yours is lost")
+    expect(place).to_contain_text("Your changes are safe")
     wide.page.reload()
     wide.page.click("#edit-body")
     expect(text).to_have_value("One\n\nTwo, by me")
     # It was begun on an older text: what became of that is shown once more.
     place.get_by_role("button", name="Save").click()
     expect(text).to_have_value("One, by the bot\n\nTwo, by me")
-    place.get_by_role("button", name="Save both together").click()
+    place.get_by_role("button", name="Save both").click()
     expect(place.locator(".markdown")).to_contain_text("Two, by me")
     assert wide.page.evaluate(DRAFTS) == []
 
@@ -137,6 +137,6 @@ def test_a_conflict_of_a_page_that_is_left_loses_nothing(wide, seeded):
     wide.page.get_by_role("button", name="Restore").click()
     wide.press("Control+s")
     expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by me")
-    wide.page.get_by_role("button", name="Save both together").click()
+    wide.page.get_by_role("button", name="Save both").click()
     wide.page.wait_for_url("**/wiki/of-two")
     wide.page.wait_for_function(f"() => !{DRAFTS}.length")

@@ -35,8 +35,8 @@ def test_the_inbox_by_keyboard(wide, seeded):
     expect(wide.page.locator(".inbox-count")).to_have_text("1")
     wide.page.go_back()
     expect(wide.page.locator(".news")).to_have_count(1)
-    wide.page.get_by_role("button", name="Mark all read").click()
-    expect(wide.page.get_by_role("heading", name="All read")).to_be_visible()
+    wide.page.get_by_role("button", name="Mark all as read").click()
+    expect(wide.page.get_by_role("heading", name="You’re all caught up")).to_be_visible()
     expect(wide.page.locator(".inbox-count")).to_have_count(0)
     wide.page.get_by_role("link", name="All", exact=True).click()
     expect(wide.page.locator(".news")).to_have_count(3)
@@ -66,9 +66,9 @@ def test_a_question_is_unfolded_and_replied_to(wide, seeded):
 def test_muting_by_a_click(wide, seeded):
     wide.go("/tickets/DEMO-2")
     wide.page.get_by_role("button", name="Mute", exact=True).click()
-    expect(wide.page.locator("#watchers")).to_contain_text("You muted this")
+    expect(wide.page.locator("#watchers")).to_contain_text("Updates don’t appear")
     wide.page.get_by_role("button", name="Unmute").click()
-    expect(wide.page.locator("#watchers")).not_to_contain_text("You muted this")
+    expect(wide.page.locator("#watchers")).not_to_contain_text("Updates don’t appear")
 
 
 def test_notifications_are_turned_on_for_a_browser(wide, seeded):

@@ -139,7 +139,7 @@ def test_what_is_wrong_keeps_the_choice(wide, seeded, several):
     wide.go("/projects/DEMO/tickets?q=listed")
     box(wide, several[0]).check()
     bar(wide).get_by_text("Apply").click()
-    expect(wide.toast()).to_contain_text("Choose what to change")
+    expect(wide.toast()).to_contain_text("Select what to change")
     expect(wide.page.locator("#bulk-count")).to_have_text("1")
 
 
@@ -222,7 +222,7 @@ def test_order_groups_and_numbers_follow_each_other(wide, seeded, several):
     expect(wide.page.locator("#group")).to_be_focused()
     assert "sort=title" in wide.page.url
     wide.page.get_by_role("link", name="0 done").click()
-    expect(wide.page.locator("#results")).to_contain_text("No ticket matches these filters.")
+    expect(wide.page.locator("#results")).to_contain_text("No tickets match these filters.")
     assert "group=priority" in wide.page.url
 
 
@@ -242,7 +242,7 @@ def test_to_the_top_and_back(wide, seeded, several):
     expect(first).to_have_text(several[4])
     box(wide, several[0]).check()
     bar(wide).get_by_text("More", exact=True).click()
-    bar(wide).get_by_text("To the top").click()
+    bar(wide).get_by_text("Move to top").click()
     expect(wide.toast()).to_contain_text("1 moved")
     expect(first).to_have_text(several[0])
     wide.page.click("[data-undo-all]")

@@ -99,7 +99,7 @@ def test_a_due_date_in_words(ticket, typed):
     ticket.press("d")
     expect(ticket.page.locator("#value")).to_be_focused()
     ticket.page.keyboard.type(typed)
-    expect(ticket.page.locator("#value-hint")).not_to_have_text("Empty for none")
+    expect(ticket.page.locator("#value-hint")).not_to_have_text("Leave empty for no date")
     day = ticket.page.inner_text("#value-hint").split(", ")[1].rsplit(" ", 2)[0]
     ticket.press("Enter")
     expect(ticket.page.locator("#edit-due_date")).to_contain_text(f"{day} ")

@@ -86,7 +86,7 @@ def test_a_login_that_does_not_come_can_be_tried_again(wide, seeded):
         lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"),
     )
     wide.press("Shift+ArrowRight")
-    expect(wide.toast().filter(has_text="The server did not answer")).to_be_visible()
+    expect(wide.toast().filter(has_text="The server did not respond")).to_be_visible()
     expect(wide.card_at("To do", reference)).to_be_visible()
     wide.page.unroute("**/login")
     wide.card(reference).locator(".card-title").focus()
@@ -112,7 +112,7 @@ def test_a_form_stays_where_it_is_while_the_server_does_not_answer(wide):
     wide.page.fill("#title", "Made later")
     wide.page.route("**/login", lambda route: route.fulfill(status=502, body="Bad gateway"))
     wide.page.locator("main form button.primary").click()
-    expect(wide.toast()).to_contain_text("The server did not answer")
+    expect(wide.toast()).to_contain_text("The server did not respond")
     expect(wide.page.locator("#title")).to_have_value("Made later")
     wide.page.unroute("**/login")
     wide.page.locator("main form button.primary").click()

@@ -166,7 +166,7 @@ def test_relations_from_either_end(ticket, seeded):
     wide.page.fill("#target_ticket_id", other.lower())
     wide.page.click("#relations .form button")
     expect(wide.page.locator("#relations h3")).to_have_text("Is blocked by")
-    wide.page.click(f"[aria-label='Remove the relation to {other}']")
+    wide.page.click(f"[aria-label='Remove relation to {other}']")
     expect(wide.page.locator("#relations h3")).to_have_count(0)
     wide.page.click("#relations summary")
     wide.page.select_option("#relations #type", "blocks")

@@ -10,7 +10,7 @@ def test_cards_are_chosen_by_tapping_and_changed_together(phone, seeded):
     phone.go("/projects/DEMO/board")
     count = phone.page.locator("#bulk-count")
     phone.card(first).locator(".card-more").tap()
-    phone.page.get_by_role("button", name="Choose several").tap()
+    phone.page.get_by_role("button", name="Select multiple").tap()
     expect(phone.page.locator("#dialog")).not_to_be_visible()
     expect(count).to_have_text("1")
     # From now on a tap chooses, and opens nothing.

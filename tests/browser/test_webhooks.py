@@ -104,7 +104,7 @@ def test_a_log_of_failures_is_accessible_and_leads_to_what_was_sent(wide, hook, 
     assert findings_in_both(wide.page) == []
     receiver.answer = 200
     wide.page.click("text=Redeliver")
-    expect(wide.page.locator("text=Attempt 2 (this one)")).to_be_visible()
+    expect(wide.page.locator("text=Attempt 2 (current)")).to_be_visible()
     expect(wide.page.locator(".badge.good").first).to_be_visible()
     assert findings_in_both(wide.page) == []
     wide.go(f"/webhooks/{hook}")
@@ -131,7 +131,7 @@ def test_two_clicks_send_once(wide, hook, receiver, seeded):
     receiver.answer = after_both_clicks
     wide.page.dblclick("text=Redeliver")
     clicked.set()
-    expect(wide.page.locator("text=Attempt 2 (this one)")).to_be_visible()
+    expect(wide.page.locator("text=Attempt 2 (current)")).to_be_visible()
     assert len(receiver.received) == 2
 
 

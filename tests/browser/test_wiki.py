@@ -157,7 +157,7 @@ def test_two_people_save_and_nothing_is_lost(wide, seeded):
     expect(wide.page.locator("h1")).to_contain_text("Someone saved this page before you")
     expect(wide.page.locator("#body")).to_have_value("One by another\n\nTwo by Ada\n")
     assert findings(wide.page) == []
-    wide.page.get_by_role("button", name="Save both together").click()
+    wide.page.get_by_role("button", name="Save both").click()
     wide.page.wait_for_url("**/wiki/shared")
     saved = seeded.call("GET", f"/wiki/pages/{page['id']}")["body"]
     assert saved == "One by another\n\nTwo by Ada\n"

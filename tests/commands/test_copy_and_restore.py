@@ -186,7 +186,7 @@ def test_nobody_serves_the_past_after_a_move(cluster, used):
         refused_start(instance, unused_port(), SECRET_KEY=KEY),
         command_of_operator(instance, "users", "list", code=1),
     ):
-        assert "this installation moved there" in refused
+        assert "This installation was moved" in refused
     assert not (instance / "docket.db").exists()
     moved.rename(instance / "docket.db")
     with serving(instance, SECRET_KEY=KEY) as served:

@@ -52,7 +52,7 @@ def test_what_is_wrong_is_said_and_kept(ada):
     assert (short.status_code, "2 to 64" in short.text) == (422, True)
     nowhere = ada.post("/start/bot", username="bot-1", mode="read")
     assert nowhere.status_code == 422
-    assert "Choose a project" in nowhere.text
+    assert "Select at least one project" in nowhere.text
 
 
 def test_without_a_project_home_leads_to_the_steps(newcomer):

@@ -56,8 +56,8 @@ def test_everything_is_there_to_look_at(app, ada, cast):
     told = str(rows(app, select(Ticket.title, Ticket.body)) + rows(app, select(WikiPage.body)))
     assert "PERSON" not in told
     home = ada.get("/").text
-    assert "handed this to you" in home
-    assert "was refused 1" in home
+    assert "handed this over to you" in home
+    assert "was denied 1" in home
 
     bots_worked_through_their_tools(app, ada)
     every_row_has_its_event(app)

@@ -185,7 +185,7 @@ def test_an_order_of_states_that_changed_since_asks_and_keeps_newcomers(wall):
 def test_a_state_with_tickets_stays(wall):
     state = wall.add("workflow-states", name="Blocked", category="active")
     wall.add("tickets", title="In it", state_id=state["id"])
-    with pytest.raises(Conflict, match="Tickets in this state"):
+    with pytest.raises(Conflict, match="This state still has tickets"):
         wall.undo("workflow_state.created")
 
 

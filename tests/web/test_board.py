@@ -58,7 +58,7 @@ def test_what_is_done_for_long_is_left_to_the_list(ada, cast, make, states, age)
     text = ada.get("/projects/OPEN/board").text
     assert shown(text) == ["OPEN-2"]
     assert "1 of 2" in text
-    assert "1 older in the list" in text
+    assert "1 older in list" in text
     assert f"/projects/OPEN/tickets?state_id={states['Done']}" in text
     assert shown(ada.get("/projects/OPEN/board?done=all").text) == ["OPEN-1", "OPEN-2"]
 

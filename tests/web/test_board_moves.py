@@ -93,7 +93,7 @@ def test_picking(ada, cast, make, label):
         ("priority", "urgent", "urgent priority"),
         ("labels", bug, "labels bug"),
         ("labels", "", "no labels"),
-        ("assignee", "", "assigned to nobody"),
+        ("assignee", "", "unassigned"),
         ("due_date", "2031-05-06", "due 6 May 2031"),
         ("due_date", "", "no due date"),
         ("parent", epic, f"parent {epic}"),

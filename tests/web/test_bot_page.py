@@ -1,4 +1,4 @@
-"""The page of a bot, quiet bots, house rules, the access tester and the first call."""
+"""The page of a bot, stalled bots, house rules, the access tester and the first call."""
 
 import re
 
@@ -71,7 +71,7 @@ def test_settings_change_on_the_page(ada, cast):
     assert bot["can_edit_global_wiki"] is False
     refused = ada.post(address, display_name="Agent", mode="read")
     assert refused.status_code == 422
-    assert "Choose a project, or all of them." in refused.text
+    assert "Select at least one project, or all projects." in refused.text
 
 
 def test_deactivating_takes_the_open_tickets(ada, cast, ticket):
@@ -92,23 +92,23 @@ def test_what_it_holds_in_a_deleted_project_keeps_no_bot(ada, cast):
     assert cast.ada.get(f"/bots/{cast.smith.user_id}").json["is_active"] is False
 
 
-def test_a_bot_is_quiet_after_half_an_hour(ada, cast, app, ticket, monkeypatch):
+def test_a_bot_is_stalled_after_half_an_hour(ada, cast, app, ticket, monkeypatch):
     address = f"/tickets/{ticket['id']}"
     fragment = f"/tickets/{ticket['display_id']}/bots"
     cast.smith.patch(address, {"assignee_user_id": cast.smith.user_id})
-    assert "has done nothing here" not in ada.get(fragment).text
+    assert "has done nothing on this ticket" not in ada.get(fragment).text
     later = now_ms() + 31 * MINUTE_MS
     monkeypatch.setattr(stalled_bots, "now_ms", lambda: later)
-    assert "Smith has done nothing here since" in ada.get(fragment).text
-    assert "quiet <time" in ada.get("/projects/OPEN/board").text
-    assert "inactive since" in text_of(ada.get(HERE))
+    assert "Smith has done nothing on this ticket since" in ada.get(fragment).text
+    assert "stalled <time" in ada.get("/projects/OPEN/board").text
+    assert "stalled since" in text_of(ada.get(HERE))
     # A person's word does not count as its own.
     cast.ada.post(f"{address}/comments", {"body": "Are you there?"})
-    assert "has done nothing here" in ada.get(fragment).text
+    assert "has done nothing on this ticket" in ada.get(fragment).text
     back = {"ticket_id": ticket["id"], "back": f"/tickets/{ticket['display_id']}"}
     assert ada.post(f"/bots/{cast.smith.user_id}/release", **back).location == back["back"]
     assert cast.ada.get(address).json["assignee"] is None
-    assert "has done nothing here" not in ada.get(fragment).text
+    assert "has done nothing on this ticket" not in ada.get(fragment).text
 
 
 def test_people_hold_tickets_as_long_as_they_like(ada, cast, ticket, monkeypatch):
@@ -116,7 +116,7 @@ def test_people_hold_tickets_as_long_as_they_like(ada, cast, ticket, monkeypatch
     later = now_ms() + 31 * MINUTE_MS
     monkeypatch.setattr(stalled_bots, "now_ms", lambda: later)
     assert "has done nothing" not in ada.get(f"/tickets/{ticket['display_id']}/bots").text
-    assert "quiet <time" not in ada.get("/projects/OPEN/board").text
+    assert "stalled <time" not in ada.get("/projects/OPEN/board").text
 
 
 def test_people_see_which_house_rules_bots_read(ada, cast, ticket):
@@ -143,7 +143,7 @@ def test_waiting_turns_into_the_first_call(ada, cast, app):
 
 def test_the_form_says_in_words_what_a_new_bot_may(ada, cast):
     address = "/bots/new/wording"
-    assert "Choose at least one project." in ada.get(address).text
+    assert "Select at least one project." in ada.get(address).text
     chosen = f"?username=bot-a-1&mode=write&project_ids={cast.open_project}"
     assert "bot-a-1 can read and write tickets, comments, wiki pages and notes in OPEN." in (
         ada.get(address + chosen).text

@@ -69,7 +69,7 @@ def test_the_last_project_stays_as_none_would_mean_all(ada, cast, allowlist, lis
     assert "Remove" not in row
     refused = ada.post(HERE, bot_id=cast.smith.user_id, remove="yes")
     assert refused.status_code == 422
-    assert "which means every project" in refused.text
+    assert "could access every project" in refused.text
     assert allowlist(cast.smith) == (["OPEN"] if listed else [])
 
 

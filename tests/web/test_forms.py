@@ -70,7 +70,7 @@ def test_a_parent_is_named_by_its_number(ada, cast, ticket, parent):
 def test_a_bot_needs_a_deliberate_choice_of_projects(ada, cast):
     refused = ada.post("/bots", username="bot-a", mode="write")
     assert refused.status_code == 422
-    assert "Choose a project, or all of them." in refused.text
+    assert "Select at least one project, or all projects." in refused.text
     shown = ada.post("/bots", username="bot-a", mode="write", project_ids=cast.open_project)
     token = shown.text.partition('value="app_')[2][:32]
     assert len(token) == 32

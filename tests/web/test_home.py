@@ -44,7 +44,7 @@ def test_a_ticket_handed_over_is_answered_and_handed_back(ada, cast, ticket):
     address = f"/tickets/{ticket['id']}"
     cast.smith.patch(address, {"assignee_user_id": cast.ada.user_id})
     text = text_of(ada.get(HERE))
-    assert "Smith bot handed this to you" in text
+    assert "Smith bot handed this over to you" in text
     answer = {"bot_id": cast.smith.user_id, "body": "Take the second."}
     back = ada.post(f"/tickets/{ticket['display_id']}/hand-back", **answer)
     assert back.location == HERE
@@ -75,7 +75,7 @@ def test_a_hand_over_shows_the_question(ada, cast, ticket):
     say(cast.smith, ticket, "@ada, the <i>second</i>?")
     text = text_of(ada.get(HERE))
     assert "@ada , the &lt;i&gt;second&lt;/i&gt;?" in text
-    assert "Smith bot handed this to you" in text
+    assert "Smith bot handed this over to you" in text
     assert "Reply and hand back" in text
     assert "Show all" not in text
     # What a person says does not hide what the bot waits for.
@@ -132,9 +132,9 @@ def test_what_bots_did_is_counted_until_it_was_seen(ada, cast, ticket):
     cast.scout.patch(f"/tickets/{ticket['id']}", {"priority": "high"})
     text = text_of(ada.get(HERE))
     assert "Smith · commented 2 · changed 1" in text
-    assert "Scout · was refused 1" in text
+    assert "Scout · was denied 1" in text
     assert ada.post("/seen").location == HERE
-    assert "Since you were here" not in text_of(ada.get(HERE))
+    assert "Since your last visit" not in text_of(ada.get(HERE))
     say(cast.smith, ticket, "Three")
     assert "Smith · commented 1" in text_of(ada.get(HERE))
 
@@ -164,4 +164,4 @@ def test_old_events_are_lost_from_sight(ada, cast, ticket, monkeypatch):
     monkeypatch.setattr(home, "now_ms", lambda: later)
     text = text_of(ada.get(HERE))
     assert "Needs you" not in text
-    assert "Since you were here" not in text
+    assert "Since your last visit" not in text

@@ -37,7 +37,7 @@ def count(ada):
 
 
 def test_what_others_did_is_told_by_ticket(ada, cast, watched):
-    assert "All read" in ada.get(HERE).text
+    assert "You’re all caught up" in ada.get(HERE).text
     say(cast.smith, watched, "One")
     say(cast.ada, watched, "Mine")
     say(cast.bo, watched, "Two <b>")
@@ -93,7 +93,7 @@ def test_what_was_read_is_marked_unread_again(ada, cast, watched):
     say(cast.smith, watched, "Two")
     form = form_of(ada.get(HERE), "OPEN-1", "read")
     again = ada.post("/inbox/OPEN-1/read", htmx=True, **form)
-    assert "All read" in ada.get(HERE).text
+    assert "You’re all caught up" in ada.get(HERE).text
     back = ada.post("/inbox/OPEN-1/unread", htmx=True, **form_of(again, "OPEN-1", "unread"))
     assert 'action="/inbox/OPEN-1/read"' in back.text
     assert "news on 1 ticket<" in back.text
@@ -119,7 +119,7 @@ def test_all_shows_what_is_read_too(ada, cast, watched):
     assert ("One" in text, "Two" in text) == (False, True)
     # What was set back is read with all the rest.
     ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
-    assert "All read" in ada.get(HERE).text
+    assert "You’re all caught up" in ada.get(HERE).text
     assert count(ada) == ""
 
 
@@ -131,7 +131,7 @@ def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
     text = text_of(ada.get(HERE))
     assert ("One" in text, "Two" in text) == (False, True)
     ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
-    assert "All read" in ada.get(HERE).text
+    assert "You’re all caught up" in ada.get(HERE).text
     assert count(ada) == ""
     # A marker only moves forward; what is no event moves none.
     ada.post("/inbox/read", event_id=shown)
@@ -149,7 +149,7 @@ def test_pages_go_on_by_key(ada, cast, watched, monkeypatch):
     assert ("One" in text_of(first), other["title"] in text_of(first)) == (True, False)
     older = ada.get(re.search(r'href="(/inbox\?cursor=[^"]+)">Older', first.text)[1])
     assert ("One" in text_of(older), other["title"] in text_of(older)) == (False, True)
-    assert "Mark these and older read" in older.text
+    assert "Mark these and older as read" in older.text
     assert "Older</a>" not in older.text
     assert ada.get("/inbox?cursor=x").location == HERE
 
@@ -169,7 +169,7 @@ def test_old_news_is_lost_from_sight(ada, cast, watched, monkeypatch):
     say(cast.smith, watched, "@ada?")
     later = service.now_ms() + (service.DAYS + 1) * service.DAY_MS
     monkeypatch.setattr(service, "now_ms", lambda: later)
-    assert "All read" in ada.get(HERE).text
+    assert "You’re all caught up" in ada.get(HERE).text
     assert count(ada) == ""
 
 

@@ -168,7 +168,7 @@ def test_the_board_hides_epics_and_what_was_done_long_ago(ada, cast, ticket, app
     assert "Just done" in text
     assert "Done long ago" not in text
     assert "1 of 2" in text
-    assert "1 older in the list" in text
+    assert "1 older in list" in text
     assert "Done long ago" in ada.get("/projects/OPEN/board?done=all").text
     assert "An epic" in ada.get("/projects/OPEN/board?ticket_type=epic").text
 

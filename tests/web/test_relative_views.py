@@ -71,7 +71,7 @@ def test_tickets_are_filtered_by_how_long_nobody_touched_them(app, ada, cast, ma
     assert rows(ada.get(f"{LIST}?untouched=30").text) == [old["display_id"]]
     assert rows(ada.get(f"{LIST}?untouched=90").text) == []
     assert len(rows(ada.get(f"{LIST}?untouched=31").text)) == 3
-    assert "Not touched for: 30 days" in ada.get(f"{LIST}?untouched=30").text
+    assert "Not updated for: 30 days" in ada.get(f"{LIST}?untouched=30").text
     assert fresh["display_id"] in rows(ada.get(LIST).text)
 
 

@@ -76,7 +76,7 @@ def test_without_words_nothing_is_looked_for(ada, gates, query):
     answer = ada.get(f"/search{query}")
     assert answer.status_code == 200
     assert shown(answer.text) == []
-    assert "Search the titles and text" in answer.text
+    assert "Search tickets, their comments" in answer.text
 
 
 @pytest.mark.parametrize("q", ["!!!", "'", '"', "-", "(", "a" * 900, "%ff%fe", "\U0001f41e"])

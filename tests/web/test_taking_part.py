@@ -49,15 +49,15 @@ def test_a_muted_ticket_is_no_news(ada, cast, created, app):
     # Twice is once.
     ada.post("/tickets/OPEN-1/mute")
     assert events(app) == before
-    assert "All read" in ada.get(HERE).text
+    assert "You’re all caught up" in ada.get(HERE).text
     assert "inbox-count" not in ada.get("/standing").text
     # A person who is needed finds it on the home page all the same.
     assert "Smith bot mentioned you" in text_of(ada.get("/"))
     page = ada.get("/tickets/OPEN-1").text
-    assert "You muted this" in page
+    assert "Updates don’t appear" in page
     assert 'value="no"' in page.split('id="mute"')[1][:60]
     shown = ada.post("/tickets/OPEN-1/mute", mute="no", htmx=True)
-    assert "You muted this" not in shown.text
+    assert "Updates don’t appear" not in shown.text
     assert "Created" in text_of(ada.get(HERE))
 
 
@@ -75,7 +75,7 @@ def test_watching_ends_a_mute(ada, cast, created):
     ada.post("/tickets/OPEN-1/mute")
     say(cast.smith, created, "Done")
     shown = ada.post("/tickets/OPEN-1/watch", watch="yes", htmx=True)
-    assert "You muted this" not in shown.text
+    assert "Updates don’t appear" not in shown.text
     assert "Created" in text_of(ada.get(HERE))
 
 

@@ -34,7 +34,7 @@ def test_two_changes_of_a_description_are_put_together(ada, cast, path):
     merged = base.replace("First", "1st").replace("Third", "3rd")
     assert f"\n{merged}</textarea>" in page.text
     assert f"\n{mine}</textarea>" in page.text
-    assert "do not touch each other" in page.text
+    assert "don’t overlap" in page.text
     theirs = re.search(r'name="seen" value="([^"]*)"', page.text)[1]
     assert ada.post(f"{REF}/fields/body", htmx=True, seen=theirs, value=merged).status_code == 200
     assert cast.ada.get(path).json["body"] == merged
@@ -45,7 +45,7 @@ def test_a_place_that_both_changed_keeps_both(ada, cast, path):
     cast.smith.patch(path, {"body": "Their line"})
     page = ada.post(f"{REF}/fields/body", htmx=True, seen="One line", value="My line")
     assert page.status_code == 409
-    assert "1 place was changed by both of you" in page.text
+    assert "You both changed the text in 1 place." in page.text
     for text in ("Their line", "My line"):
         assert text in page.text.split('id="value"')[1].split("</textarea>")[0]
     again = {"seen": "Their line", "value": "whatever", "mine": "My line", "take": "mine"}

@@ -171,7 +171,7 @@ def test_sending_once_more(app, ada, cast, trusting, receiver, subscribe, delive
     answer = ada.post(f"{first}/retry")
     second = receiver.received[1].body["id"]
     assert answer.location == f"/webhooks/{webhook['id']}/deliveries/{second}"
-    assert "Attempt 2 (this one)" in ada.get(answer.location).text
+    assert "Attempt 2 (current)" in ada.get(answer.location).text
     refused = ada.post(f"{answer.location}/retry")
     assert refused.status_code == 409
     assert "This delivery already succeeded." in refused.text

@@ -121,7 +121,7 @@ def test_one_s_own_text_can_be_taken(ada, cast, guide):
 
 def test_changes_of_one_place_are_both_shown(ada, cast, guide):
     answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
-    assert "1 place was changed by both of you" in answer.text
+    assert "You both changed the text in 1 place." in answer.text
     # No marks to delete, and no text to search for them.
     assert "&lt;&lt;&lt;" not in answer.text
     assert re.findall(r'name="keep-1" value="(\w+)"( checked)?', answer.text) == [

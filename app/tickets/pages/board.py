@@ -28,7 +28,7 @@ ORDERS = (
     (BoardOrder.RANK, "Manual order"),
     (BoardOrder.PRIORITY, "By priority"),
     (BoardOrder.DUE, "By due date"),
-    (BoardOrder.UPDATED, "By last change"),
+    (BoardOrder.UPDATED, "By last update"),
 )
 
 

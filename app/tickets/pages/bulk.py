@@ -48,10 +48,12 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
     else:
         ids = _matching_ids(MultiDict(parse_qsl(request.form.get("query", ""))), project)
     if not ids:
-        raise InvalidField("id", "required", "Tick some tickets first.")
+        raise InvalidField("id", "required", "Select some tickets first.")
     if len(ids) > MOST_TICKETS:
         raise InvalidField(
-            "id", "too_many", f"At most {MOST_TICKETS} tickets change at once; narrow the filter."
+            "id",
+            "too_many",
+            f"You can change up to {MOST_TICKETS} tickets at once. Narrow the filters.",
         )
     return ids
 
@@ -137,7 +139,7 @@ def change() -> Response:
             if changes.end:
                 chosen = bulk.in_placing_order(chosen, changes.end)
         if changes.is_empty:
-            raise InvalidField("action", "required", "Choose what to change.")
+            raise InvalidField("action", "required", "Select what to change.")
     except DomainError as error:
         if not explain(form, error):
             raise
@@ -218,7 +220,7 @@ def replace_state(key: str, state_id: str) -> Response:
     form = Form()
     into = request.form.get("into_state_id", "")
     if not into:
-        form.refuse("into_state_id", "Choose a state for the tickets.")
+        form.refuse("into_state_id", "Select a state for the tickets.")
 
     def work(present: Actor) -> None:
         bulk.replace_state(present, project.id, state_id, into_state_id=into)
@@ -233,7 +235,7 @@ def merge_labels(key: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset(fields))
     for name in fields:
         if not form.value(name):
-            form.refuse(name, "Choose a label.")
+            form.refuse(name, "Select a label.")
 
     def work(present: Actor) -> None:
         into = form.value("into_label_id")

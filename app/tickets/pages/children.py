@@ -91,7 +91,7 @@ def add_relation(reference: str) -> Response:
     other = form.value("target_ticket_id").strip().upper()
     relation = WORDS.get(form.value("type"))
     if relation is None:
-        form.refuse("type", "Choose what this ticket is to the other one.")
+        form.refuse("type", "Select a relation.")
         return _answer(reference, form)
     kind, outgoing = relation
 
@@ -124,7 +124,7 @@ def add_child(reference: str) -> Response:
         parent = loaders.visible(present, reference)
         kind = creating.CHILD_TYPE.get(TicketType(parent.type))
         if kind is None:
-            raise InvalidField("title", "wrong_type", "A subtask has nothing below it.")
+            raise InvalidField("title", "wrong_type", "A subtask cannot have children.")
         child = creating.create_ticket(
             present,
             parent.project_id,

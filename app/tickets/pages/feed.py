@@ -100,8 +100,8 @@ def _watched(event: Mapping[str, Any], ticket: str) -> str:
     if payload["user_id"] == (event["actor"] or {}).get("id"):
         return f"{'started' if is_added else 'stopped'} watching {_it(ticket)}"
     if is_added:
-        return f"made {payload['username']} a watcher{_after('of', ticket)}"
-    return f"stopped {payload['username']} watching {_it(ticket)}"
+        return f"added {payload['username']} as a watcher{_after('of', ticket)}"
+    return f"removed {payload['username']} as a watcher{_after('of', ticket)}"
 
 
 def _assigned(payload: Mapping[str, Any], names: Mapping[str, str], ticket: str) -> str:

@@ -220,7 +220,7 @@ def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -
     """The editor after a conflict, with the new value; of a description, with a merge."""
     if name != "body":
         change = _new_value(subject, name)
-        form.refuse("", f"This changed meanwhile{change}. Save again to put yours in place.")
+        form.refuse("", f"Someone changed this{change}. Save again to overwrite it.")
         return _editor(reference, name, form, status=409)
     base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
     theirs = _as_sent(subject.ticket["body"])

@@ -177,7 +177,7 @@ def _text_of(name: str, value: str) -> str:
         return f"“{value}”"
     if value in FILTERS[name].words:
         return value.capitalize()
-    return value.upper() if is_display_id(value.upper()) else "one that is not offered"
+    return value.upper() if is_display_id(value.upper()) else "unknown"
 
 
 def address(path: str, chosen: Chosen, **more: str) -> str:

@@ -161,9 +161,9 @@ def _refused(reference: str, target: BoardCell, current: BoardCell) -> Response:
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{who} moved {reference} to {name} meanwhile"
+        text=f"{who} has moved {reference} to {name}"
         if is_moved
-        else f"{who} changed {reference} meanwhile",
+        else f"{who} has changed {reference}",
         at=last.created_at if last else None,
         spot=target,
         action="Move anyway",
@@ -225,7 +225,7 @@ def pick(reference: str, name: str) -> Response:
     is_overtaken = bool(before) and before[0].is_overtaken
     if not is_htmx():
         if is_overtaken:
-            form.refuse("", "This changed meanwhile. Choose again.")
+            form.refuse("", "Someone changed this. Select again.")
         if form.errors:
             return _choose_value(reference, field, form)
         return go(safe_next(form.value("back")))
@@ -235,7 +235,7 @@ def pick(reference: str, name: str) -> Response:
         card = shown_card(reference)
         words = _words(page_queries.subject(actor(), reference).ticket, name)
     if is_overtaken:
-        text = f"{reference} changed meanwhile, and is left as it is now"
+        text = f"Someone changed {reference}, so it was left as it is"
         return html(card + _toast(reference, text, kind="error"), 409)
     undo = {"value": before[0].value.split(","), "name": name}
     return html(card + _toast(reference, f"{reference}: {words}", undo=undo))
@@ -252,7 +252,7 @@ def _words(ticket: Mapping[str, Any], name: str) -> str:
     if name == "parent":
         return f"parent {ticket['parent']['display_id']}" if ticket["parent"] else "no parent"
     user = ticket["assignee"]
-    return f"assigned to {user['display_name']}" if user else "assigned to nobody"
+    return f"assigned to {user['display_name']}" if user else "unassigned"
 
 
 def _toast(reference: str, text: str, *, kind: str = "", undo: Any = None) -> str:

@@ -82,7 +82,7 @@ def copies(ticket: Mapping[str, Any], base_url: str) -> list[tuple[str, str]]:
     text = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return [
         ("Link", link),
-        ("Id", display_id),
+        ("ID", display_id),
         ("Branch name", branch_name(display_id, title)),
         ("Markdown", f"[{display_id}: {text}]({link})"),
         ("Prompt for an agent", _prompt(display_id, title)),
@@ -93,9 +93,9 @@ def _prompt(display_id: str, title: str) -> str:
     return (
         f"Work on {display_id}: {title}\n\n"
         f"Read ticket://{display_id} with its comments and relations first. "
-        "Assign it to yourself and move it to a state in which it is being worked on. "
-        "When you are done, comment on what you did and move it on; "
-        "if you need a decision, comment with a question and assign it to whoever reported it."
+        "Assign it to yourself and move it to a state that means in progress. "
+        "When you are done, add a comment that says what you did, and move it on. "
+        "If you need a decision, ask in a comment and assign it to its reporter."
     )
 
 
