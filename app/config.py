@@ -183,8 +183,8 @@ class Settings:
             raise SettingsError("DATABASE_URL names a file in a directory that does not exist.")
         if path is not None and not path.exists() and Path(f"{path}{MOVED}").exists():
             raise SettingsError(
-                "DATABASE_URL must name what 'flask copy-to' filled: this installation "
-                f"moved there. To go back instead, rename {path}{MOVED} to {path.name}."
+                "This installation was moved with 'flask copy-to'. Set DATABASE_URL to the new "
+                f"database. To go back instead, rename {path}{MOVED} to {path.name}."
             )
 
     @property

@@ -22,10 +22,10 @@ from app.database.session import reading
 )
 @with_appcontext
 def setup_admin(username: str | None, display_name: str | None, password: str | None) -> None:
-    """Create the first admin, under the rule of POST /setup/admin.
+    """Create the first admin.
 
-    Exit codes: 0 made, 1 refused (a human exists already, a password too short, a username that is
-    none), 2 wrong usage.
+    Exit codes: 0 created, 1 refused (there already is a person, or the username or password is
+    invalid), 2 wrong usage.
     """
     request_id.set(ids.new_id())
     try:
@@ -47,9 +47,9 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
 @click.command("setup-code")
 @with_appcontext
 def setup_code() -> None:
-    """Show the code with which the first admin is made from another machine.
+    """Show the code needed to create the first admin from another machine.
 
-    Exit codes: 0 shown, 1 a human exists already.
+    Exit codes: 0 shown, 1 there already is a person.
     """
     try:
         _check_open()

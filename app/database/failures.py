@@ -58,7 +58,7 @@ def outage_in_words(error: Unavailable) -> str:
     if not isinstance(cause, DBAPIError):
         return error.message
     first_line = str(cause.orig).partition("\n")[0]
-    return f"The database is out of reach: {first_line}"
+    return f"The database cannot be reached: {first_line}"
 
 
 # Serialization failure; deadlock; a foreign key to a row that was deleted meanwhile, which the next

@@ -28,7 +28,7 @@ def _text(description: str) -> Json:
 
 def _reason(known: Iterable[str]) -> Json:
     words = ", ".join(f"`{word}`" for word in sorted(known))
-    return _text(f"The reason, as one word. More may come: {words}.")
+    return _text(f"The reason, as one word. More may be added: {words}.")
 
 
 _MESSAGE = _text("A message that is safe to show.")
@@ -78,7 +78,7 @@ DETAILS: dict[Refusal, Json] = {
     ),
     errors.InvalidField: _object(
         field=_text("The name of the field, parameter or header."),
-        reason=_text("What is wrong with it, such as `too_long`. More may come."),
+        reason=_text("What is wrong with it, such as `too_long`. More may be added."),
     ),
     errors.NotFound: _RESOURCE,
     errors.Gone: _RESOURCE,
@@ -141,7 +141,7 @@ def components() -> dict[str, Json]:
                 "description": "Its shape depends on the code.",
             }
         },
-        code=_text(f"What clients switch on. More codes may come: {codes}."),
+        code=_text(f"What clients switch on. More codes may be added: {codes}."),
         message=_MESSAGE,
     )
     schemas = {

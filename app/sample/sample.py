@@ -179,13 +179,13 @@ def remove_sample(actor: Actor) -> Project:
 
 
 @click.command("sample-project")
-@click.option("--remove", is_flag=True, help="Remove it: project deleted, its bots deactivated.")
+@click.option("--remove", is_flag=True, help="Delete the project and deactivate its bots.")
 @click.option("--as", "username", help="The person who acts. Required if there are several.")
 def sample_project(username: str | None, *, remove: bool) -> None:
-    """Load a project to look around in: tickets, pages, and the history of two bots.
+    """Load a project to explore, with tickets, pages and the history of two bots.
 
-    It is made of ordinary, audited changes. With --remove it goes again; the audit log keeps what
-    happened, and the project's key and the bots' names stay taken.
+    Loading it makes ordinary, audited changes. With --remove, the audit log is kept, and the
+    project's key and the bots' usernames stay taken.
     """
     settings = settings_at_hand()
     with reading():

@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 @click.command("serve")
 @with_appcontext
 def serve_command() -> None:
-    """Bring the database up to date and serve until told to stop."""
+    """Bring the database up to date and serve until stopped."""
     serve(current_app._get_current_object())  # type: ignore[attr-defined]  # of Flask's proxies
 
 
@@ -97,7 +97,7 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
                 log.error("a worker ended unexpectedly", extra={"exit_code": worker.exitcode})
                 now = time.monotonic()
                 if now - replaced_at[number] < CRASH_SECONDS:
-                    raise click.ClickException("Workers end as soon as they have begun.")
+                    raise click.ClickException("Workers keep stopping right after they start.")
                 replaced_at[number] = now
                 workers[number] = _start_worker(settings)
     finally:
@@ -153,10 +153,10 @@ def _check_address(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             reasons = {
-                errno.EADDRINUSE: f"PORT {port} is in use; choose another.",
-                errno.EACCES: f"PORT {port} needs privileges; choose one above 1023.",
+                errno.EADDRINUSE: f"PORT {port} is in use. Choose another one.",
+                errno.EACCES: f"PORT {port} needs privileges. Choose one above 1023.",
             }
-            reason = reasons.get(error.errno or 0, f"HOST cannot be listened on ({error}).")
+            reason = reasons.get(error.errno or 0, f"Cannot listen on HOST ({error}).")
             raise click.ClickException(reason) from None
 
 
@@ -179,9 +179,9 @@ def prepare_database(app: Flask) -> bool:
                 return session.scalar(human) is None
         except OperationalError as error:
             first_line = str(error.orig).partition("\n")[0]
-            raise click.ClickException(f"The database is out of reach: {first_line}") from None
+            raise click.ClickException(f"The database cannot be reached: {first_line}") from None
         except Unavailable as error:
-            raise click.ClickException("The database does not take writes now.") from error
+            raise click.ClickException("The database cannot be written to.") from error
         except CommandError as error:
             raise click.ClickException(f"Cannot use the database: {error}") from None
         finally:
@@ -216,7 +216,7 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
             continue
         if needs_setup:
             click.echo(f"{settings.app_name} is ready. Set it up at {settings.base_url}/setup")
-            click.echo(f"From another machine this takes the setup code {code(settings)}")
+            click.echo(f"From another machine, you need the setup code {code(settings)}")
         else:
             click.echo(f"{settings.app_name} is ready at {settings.base_url}")
         return

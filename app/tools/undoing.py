@@ -28,7 +28,7 @@ def undo(call: ToolCall, subject: Subject, subject_id: str) -> bool:
         names = ", ".join(field["field"] for field in fields)
         raise Conflict(
             "changed_since",
-            f"Nothing was undone, as this changed since: {names}. details.fields has the values.",
+            f"Nothing was undone. These have changed since: {names}. See details.fields.",
             fields=fields,
         )
     return outcome.is_done

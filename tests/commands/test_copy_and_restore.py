@@ -105,9 +105,9 @@ def test_commands_say_why_a_database_is_out_of_reach(tmp_path):
     # An instance with a table and a person, so that there is something to copy.
     command(tmp_path, "setup-admin", "--username", "ada", "--password", "correct horse battery")
     said = command(tmp_path, "copy-to", nowhere, code=1)
-    assert "Error: The database is out of reach: connection failed" in said
+    assert "Error: The database cannot be reached: connection failed" in said
     said = command(tmp_path, "doctor", code=1, DATABASE_URL=nowhere)
-    assert said.count("FAIL database: The database is out of reach: connection failed") == 1
+    assert said.count("FAIL database: The database cannot be reached: connection failed") == 1
     assert "FAIL" not in said.partition("correct DATABASE_URL")[2]
     assert "ok   disk" in said
     assert "secret" not in said

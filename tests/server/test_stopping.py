@@ -171,7 +171,7 @@ def test_a_database_that_may_only_be_read_is_refused(tmp_path):
 def test_a_port_in_use_is_refused(tmp_path):
     with serving(tmp_path / "one") as served:
         said = refused_start(tmp_path / "two", served.port)
-        assert said == f"Error: PORT {served.port} is in use; choose another."
+        assert said == f"Error: PORT {served.port} is in use. Choose another one."
 
 
 def test_a_killed_worker_is_replaced(tmp_path):
@@ -227,7 +227,7 @@ def test_a_database_out_of_reach_is_said_in_a_sentence(tmp_path):
         DATABASE_URL=url,
         SECRET_KEY="a secret key of the tests, long enough",
     )
-    assert said.startswith("Error: The database is out of reach: ")
+    assert said.startswith("Error: The database cannot be reached: ")
     assert "hidden-password" not in said
 
 
