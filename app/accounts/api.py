@@ -115,7 +115,7 @@ def change_password(call: Call) -> Answer:
 
 @api.route("GET", "/setup/status", "setup.status", calls=setup.setup_status, returns=SetupStatusOut)
 def setup_status(call: Call) -> Answer:
-    """Say whether setup is needed, which is while no human exists."""
+    """Say whether setup is needed, that is, whether no human exists yet."""
     needs_setup = setup.setup_status(call.actor)
     needs_code = needs_setup and not _peer(call.client).is_local
     return Answer({"needs_setup": needs_setup, "needs_code": needs_code})

@@ -70,7 +70,7 @@ def get_bot(call: Call) -> Answer:
     errors=(InvalidField, NotFound),
 )
 def update_bot(call: Call) -> Answer:
-    """Change a bot; a new mode, allowlist or activity takes effect at once.
+    """Change a bot; a new mode, allowlist or status takes effect at once.
 
     An empty `project_ids` means every project.
     """

@@ -88,7 +88,7 @@ class TicketHitOut(HitOut):
         allow_none=True,
         metadata=like(
             examples.COMMENT,
-            "The comment that `snippet` is from, if some of the words are in comments alone.",
+            "The comment that `snippet` is from, if some of the words are only in comments.",
         ),
     )
 

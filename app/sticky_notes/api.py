@@ -49,7 +49,7 @@ def list_personal(call: Call) -> Answer:
     leads_to=("sticky_notes.update", "sticky_notes.convert"),
 )
 def create_personal(call: Call) -> Answer:
-    """Create a personal note, visible to its creator alone."""
+    """Create a personal note, visible only to its creator."""
     note = service.create_personal(call.actor, **call.body)
     return created(note_json(note), f"{NOTES}/{note.id}")
 

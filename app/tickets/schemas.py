@@ -28,7 +28,7 @@ WORDS = "All certificates end on **30 November**."
 TITLE = like("Rotate the certificates", "On one line.", minLength=1, maxLength=200)
 BODY = like(WORDS, "Markdown, kept exactly as sent.", maxLength=65536)
 COMMENT = like("Done, see the **log**.", "Markdown, kept exactly as sent.", maxLength=65536)
-TYPE = like(TicketType.STORY, "Its level: epics hold stories, stories hold subtasks.")
+TYPE = like(TicketType.STORY, "Epics contain stories, and stories contain subtasks.")
 PRIORITY = like(Priority.HIGH, "How urgent it is.")
 ASSIGNEE = like(examples.ADA, "Who works on it, a human or a bot; null: nobody.")
 PARENT = like(examples.EPIC, "The epic of a story, the story of a subtask; null: none.")

@@ -118,7 +118,7 @@ def _check_taken_over(actor: Actor, ticket: Ticket) -> None:
         raise InvalidField(
             "expected_assignee_user_id",
             "required",
-            "A bot holds this ticket. Send expected_assignee_user_id to take it over.",
+            "This ticket is assigned to a bot. Send expected_assignee_user_id to take it over.",
         )
 
 

@@ -33,7 +33,7 @@ def refuse_next_only(call: ToolCall) -> None:
     """Raise RequestInvalid for arguments that only go with ``next``."""
     raise_unknown(
         {
-            parameter.name: ELSEWHERE.get(parameter.name, "this only with ticket next")
+            parameter.name: ELSEWHERE.get(parameter.name, "it only with ticket next")
             for parameter in NEXT_ONLY
             if parameter.name in call.arguments
         }
@@ -45,7 +45,7 @@ def claim_next(call: ToolCall) -> dict[str, Any]:
     actor = call.actor
     given = {name: value for name, value in call.arguments.items() if value is not None}
     surplus = given.keys() - {"ticket", "project", "type", "label", "priority", "assignee", "state"}
-    raise_unknown(dict.fromkeys(sorted(surplus), "another call once you have the ticket"))
+    raise_unknown(dict.fromkeys(sorted(surplus), "a separate call once you have the ticket"))
     project_id = None
     if "project" in given:
         project_id = naming.project(actor, given["project"], writing=True).id

@@ -323,7 +323,7 @@ def delete_ticket(call: ToolCall) -> dict[str, Any]:
     """Delete a ticket; its children stay. To finish work, use transition_ticket instead."""
     if call["restore"]:
         if call["if_match"] is not None:
-            raise_unknown({"if_match": "restore alone"})
+            raise_unknown({"if_match": "restore without it"})
         return ticket_json(service.restore_ticket(call.actor, call["ticket"]))
     ticket = loaders.writable(call.actor, call["ticket"])
     service.delete_ticket(call.actor, ticket, if_match=call["if_match"])

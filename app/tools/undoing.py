@@ -19,7 +19,7 @@ def undo(call: ToolCall, subject: Subject, subject_id: str) -> bool:
     errors of ``undo_own_event``.
     """
     surplus = sorted(call.arguments.keys() - NAMING)
-    raise_unknown(dict.fromkeys(surplus, "another call, as undo stands alone"))
+    raise_unknown(dict.fromkeys(surplus, "a separate call: undo takes no other arguments"))
     outcome = service.undo_own_event(
         call.actor, call["undo"], subject=subject, subject_id=subject_id
     )

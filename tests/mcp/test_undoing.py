@@ -94,7 +94,7 @@ def test_undo_stands_alone(smith: Agent, ticket):
     changed = updated(smith, title="Mine")
     error = smith.refused("update_ticket", ticket="OPEN-1", undo=changed, title="Other")
     assert error["code"] == "request.validation_error"
-    assert "undo stands alone" in error["message"]
+    assert "undo takes no other arguments" in error["message"]
     error = smith.refused("update_ticket", ticket="next", undo=changed)
     assert error["code"] == "request.validation_error"
 

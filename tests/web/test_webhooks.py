@@ -193,7 +193,7 @@ def test_the_strip_says_how_it_goes(app, ada, cast, subscribe):
         assert text.count('class="bar failed"') == 11
         # The newest stand at the end.
         assert re.search(r'(<i class="bar failed"></i>){11}\s*</span>', text)
-        assert "78 %" in text
+        assert "78%" in text
     assert "Failing" in ada.get("/webhooks").text
     assert "The last ten attempts all failed" in ada.get(f"/webhooks/{webhook['id']}").text
 
