@@ -135,6 +135,65 @@ OPENED = {
     "open-replace": ("/projects/DEMO/settings/states", ".state-row summary >> nth=0"),
 }
 
+ISSUES = """\
+Title,Status,Priority,Assignee,Labels,Due date
+The lamp on floor two is dark,Doing,High,ada,bug,2026-12-01
+Write down how to restore a backup,To do,Highest,Jane Roe,docs,soon
+Rotate the certificates,Done,Low,,,
+"""
+
+
+def _preview(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/import?project=DEMO")
+    file = {"name": "issues.csv", "mimeType": "text/csv", "buffer": ISSUES.encode()}
+    page.set_input_files("#files", [file])
+    page.click("[name=do][value=try]")
+    page.wait_for_selector("#report-title")
+
+
+def _token(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/bots")
+    page.click("#bot-bot-dev-1 .menu summary")
+    page.click("#bot-bot-dev-1 [value=rotate]")
+    page.wait_for_selector("#reveal-title")
+
+
+def _delivery(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/webhooks/{made.ids['webhook']}")
+    page.click(".delivery-row a >> nth=0")
+    page.wait_for_selector("#request-title")
+
+
+def _conflict(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/projects/DEMO/wiki/agents/edit")
+    mine = page.input_value("[name=body]").replace("whoever has the ticket", "whoever took it")
+    slug = "/wiki/pages/agents?project_id=" + made.ids["project"]
+    there = made.call("GET", slug)
+    theirs = there["body"].replace("whoever has the ticket", "the assignee")
+    made.call("PATCH", f"/wiki/pages/{there['id']}", {"body": theirs})
+    page.fill("[name=body]", mine)
+    page.click("[data-save]")
+    page.wait_for_selector("[name=take]")
+    # As it was, for the next look.
+    made.call("PATCH", f"/wiki/pages/{there['id']}", {"body": there["body"]})
+
+
+def _peek(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/projects/DEMO/tickets")
+    page.focus("tbody tr:nth-child(2) [data-row-link]")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#peek-title")
+
+
+# What needs more than a click.
+STAGED = {
+    "import-preview": _preview,
+    "bot-token": _token,
+    "webhook-delivery": _delivery,
+    "wiki-conflict": _conflict,
+    "list-peek": _peek,
+}
+
 
 @contextmanager
 def looking(browser: Browser, made: Seeded, look: str) -> Iterator[Page]:
@@ -196,6 +255,10 @@ def main() -> None:
                             page.goto(made.url + path)
                             page.click(click)
                             keep(page, target / f"{name}.png", whole=False)
+                    for name, stage in STAGED.items():
+                        if wanted(name):
+                            stage(page, made)
+                            keep(page, target / f"{name}.png", whole="peek" not in name)
                     page.context.clear_cookies()
                     for name, path in STRANGERS.items():
                         if wanted(name):
