@@ -73,7 +73,7 @@ CLIENTS = (
     ),
     McpClient(
         "mcp-bridge",
-        "Clients that start programs only",
+        "Other clients (stdio only)",
         "with Node and the public bridge mcp-remote",
         _json("mcpServers", '"command": "npx"', f'"args": ["-y", "mcp-remote", {_ADDRESS}]'),
     ),

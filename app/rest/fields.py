@@ -247,7 +247,7 @@ class DeletedQuery(QuerySchema):
 
     include_deleted = QueryFlag(
         load_default=False,
-        metadata={"description": "Show deleted ones too. Humans only.", "default": False},
+        metadata={"description": "Include deleted ones. Humans only.", "default": False},
     )
 
 

@@ -150,7 +150,7 @@ def components() -> dict[str, Json]:
         "ErrorBody": body | {"description": "What went wrong."},
         "RequestProblem": _PROBLEM | {"description": "A problem with a field of a request."},
         "InternalDetails": _object({"trace_id": {"type": "string", "format": "uuid"}})
-        | {"description": "In development only: the request id that the log has beside the trace."},
+        | {"description": "Only in development: the request id, to find the trace in the log."},
     }
     for refusal in (*DETAILS, *BARE):
         schemas |= _components_of(refusal)

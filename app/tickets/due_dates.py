@@ -75,7 +75,7 @@ def iso_of(words: str, field: str) -> str | None:
         return None
     day = day_meant(words, today())
     if day is None:
-        raise InvalidField(field, "not_a_day", "Use a day such as fri, in 2 weeks or 2026-12-01.")
+        raise InvalidField(field, "not_a_day", "Use a date such as fri, in 2 weeks or 2026-12-01.")
     return day.isoformat()
 
 

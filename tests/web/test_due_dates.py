@@ -25,7 +25,7 @@ def test_a_field_takes_words(ada, cast, make):
         assert ok(cast.ada.get(f"/tickets/{reference}"))["due_date"] == then
     refused = ada.post(field, value="someday", seen="")
     assert refused.status_code == 422
-    assert "Use a day such as fri, in 2 weeks or 2026-12-01." in refused.text
+    assert "Use a date such as fri, in 2 weeks or 2026-12-01." in refused.text
     assert 'value="someday"' in refused.text
 
 
@@ -36,7 +36,7 @@ def test_a_new_ticket_takes_words(ada, cast):
     assert later == (WEDNESDAY + timedelta(days=1)).isoformat()
     refused = ada.post("/tickets/new", **given, due_date="someday", parent_ticket_id="OPEN-99")
     assert refused.status_code == 422
-    assert "Use a day such as" in refused.text
+    assert "Use a date such as" in refused.text
     assert "Ticket OPEN-99 not found." in refused.text
 
 
