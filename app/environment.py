@@ -174,7 +174,7 @@ def database_url(environ: Environment, name: str, default: Path) -> str:
 def _postgresql(name: str, url: URL) -> str:
     if "@" in (url.host or ""):
         # SQLAlchemy takes the rest of the password for the host, so the host is not shown.
-        raise SettingsError(f"{name} has two @ signs. Write the one in the password as %40.")
+        raise SettingsError(f"{name} has two @ signs: write the one in the password as %40.")
     if not url.database:
         raise SettingsError(f"{name} must name a database, as in postgresql://user@host/docket.")
     return url.set(drivername=POSTGRESQL).render_as_string(hide_password=False)

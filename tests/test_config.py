@@ -119,7 +119,7 @@ def test_user_agent_is_one_token(read):
         ),
         ({"DATABASE_URL": "nonsense"}, "DATABASE_URL is not a database address."),
         ({"DATABASE_URL": "sqlite://"}, "DATABASE_URL must name a file"),
-        ({"DATABASE_URL": "postgresql://u:p@ss@h/d"}, "DATABASE_URL has two @ signs."),
+        ({"DATABASE_URL": "postgresql://u:p@ss@h/d"}, "DATABASE_URL has two @ signs: "),
         ({"DATABASE_URL": "postgresql://h"}, "DATABASE_URL must name a database"),
         (
             {"DATABASE_URL": "sqlite:////nowhere/at/all.db"},

@@ -53,7 +53,7 @@ def test_a_card_that_a_bot_moved_meanwhile_shows_its_true_place(wide, seeded):
     )
     drag(wide, reference, "In progress")
     expect(wide.card_in("In review", "Contested")).to_be_visible()
-    expect(wide.toast()).to_contain_text(f"bot-dev-1 moved {reference} to In review meanwhile")
+    expect(wide.toast()).to_contain_text(f"bot-dev-1 has moved {reference} to In review")
     wide.page.click("text=Move anyway")
     expect(wide.card_in("In progress", "Contested")).to_be_visible()
 

@@ -29,7 +29,7 @@ def several(seeded):
 
 def box(wide, reference):
     """The box of a row."""
-    return wide.page.get_by_label(f"Choose {reference}", exact=True)
+    return wide.page.get_by_label(f"Select {reference}", exact=True)
 
 
 def bar(wide):

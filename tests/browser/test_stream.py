@@ -180,7 +180,7 @@ def test_a_subtask_is_added_by_key_and_the_line_is_ready_for_the_next(ticket):
 def test_a_deleted_ticket_is_brought_back(ticket, seeded):
     wide, reference = ticket
     seeded.call("DELETE", f"/tickets/{reference}", as_bot=True)
-    expect(wide.page.locator("#live")).to_contain_text("was deleted meanwhile")
+    expect(wide.page.locator("#live")).to_contain_text("was deleted")
     wide.go(f"/tickets/{reference}", 410)
     assert findings(wide.page) == []
     wide.page.click(f"text=Restore {reference}")

@@ -80,7 +80,7 @@ def test_a_field_that_changed_meanwhile_is_not_overwritten(ticket, seeded):
     expect(wide.page.locator("#fact-priority .option")).to_have_count(4)
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "urgent"}, as_bot=True)
     wide.page.click("#fact-priority .option:has-text('Low')")
-    expect(wide.page.locator("#fact-priority")).to_contain_text("changed meanwhile to urgent")
+    expect(wide.page.locator("#fact-priority")).to_contain_text("Someone changed this to urgent")
     wide.page.click("#fact-priority .option:has-text('Low')")
     expect(wide.page.locator("#edit-priority")).to_contain_text("Low")
 

@@ -53,7 +53,7 @@ def test_a_card_that_changed_lanes_meanwhile_is_left_alone(ada, cast, make, stat
     sent = {"state_id": states["Backlog"], "from_state_id": states["Backlog"], "group": "priority"}
     answer = ada.post("/tickets/OPEN-1/move", htmx=True, lane="high", from_lane="medium", **sent)
     assert answer.status_code == 409
-    assert "Smith changed OPEN-1 meanwhile, <time" in answer.text
+    assert "Smith has changed OPEN-1, <time" in answer.text
     assert lane_of(answer.text, "OPEN-1") == "low"
     # A change that the board does not go by refuses nothing.
     cast.smith.patch(f"/tickets/{made['id']}", {"due_date": "2030-01-01"})

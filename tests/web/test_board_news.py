@@ -138,7 +138,7 @@ def test_an_undo_asks_where_someone_moved_the_card_since(ada, cast, make, states
     answer = ada.post("/tickets/OPEN-1/move", htmx=True, **undo)
     assert answer.status_code == 409
     assert "Move anyway" in answer.text
-    assert "Smith moved OPEN-1 to In review meanwhile" in answer.text
+    assert "Smith has moved OPEN-1 to In review" in answer.text
 
 
 @pytest.mark.parametrize("since", ["", "nonsense", "99999999999999999999.", "0.zz", "1.abc", "%00"])

@@ -107,7 +107,7 @@ def test_an_answer_is_kept_where_the_ticket_is_with_somebody_else(ada, cast, tic
     answer = {"bot_id": cast.smith.user_id, "body": "Take <the> second."}
     refused = ada.post(f"/tickets/{reference}/hand-back", **answer)
     assert refused.status_code == 409
-    assert f"{reference} is no longer yours to hand back: Bo has it now." in refused.text
+    assert f"{reference} can no longer be handed back. It is assigned to Bo." in refused.text
     assert "Take &lt;the&gt; second.</textarea>" in refused.text
     assert f'action="/tickets/{reference}/comments"' in refused.text
     cast.bo.patch(address, {"assignee_user_id": None})

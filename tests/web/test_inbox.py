@@ -82,7 +82,7 @@ def test_a_ticket_is_read_up_to_what_was_shown(ada, cast, watched):
     # With a script the entry stays, so that it can be marked unread, and the header follows.
     assert 'action="/inbox/OPEN-1/unread"' in marked.text
     assert 'hx-swap-oob="innerHTML:.standing"' in marked.text
-    assert "news on 1 ticket<" in marked.text
+    assert "1 unread ticket<" in marked.text
     text = text_of(ada.get(HERE))
     assert "Two" not in text
     assert other["title"] in text
@@ -96,7 +96,7 @@ def test_what_was_read_is_marked_unread_again(ada, cast, watched):
     assert "You’re all caught up" in ada.get(HERE).text
     back = ada.post("/inbox/OPEN-1/unread", htmx=True, **form_of(again, "OPEN-1", "unread"))
     assert 'action="/inbox/OPEN-1/read"' in back.text
-    assert "news on 1 ticket<" in back.text
+    assert "1 unread ticket<" in back.text
     text = text_of(ada.get(HERE))
     assert ("One" in text, "Two" in text) == (True, True)
     # It is news to nobody else.
@@ -161,7 +161,7 @@ def test_much_news_is_counted_so_far(ada, cast, watched, monkeypatch):
         say(cast.smith, watched, body)
     assert count(ada) == "99+"
     text = text_of(ada.get(HERE))
-    assert "and 1 more before" in text
+    assert "and 1 earlier" in text
     assert ("One" in text, "Two" in text) == (False, True)
 
 

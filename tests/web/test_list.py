@@ -13,7 +13,7 @@ from tests.support.story import ok
 
 def rows(text: str) -> list[str]:
     """The display ids of the rows of a list, in order."""
-    return re.findall(r'aria-label="Choose ([A-Z]+-\d+)"', text)
+    return re.findall(r'aria-label="Select ([A-Z]+-\d+)"', text)
 
 
 def link(text: str, words: str) -> str:
@@ -250,7 +250,7 @@ def test_too_many_are_refused(ada, cast, make, monkeypatch):
     for form in ({"id": made}, {"all": "yes"}):
         answer = send(ada, priority="low", **form)
         assert answer.status_code == 422
-        assert "At most 2" in answer.text
+        assert "You can change up to 2" in answer.text
     assert ada.get("/tickets/matching?project=OPEN", htmx=True).text == "over 2"
 
 

@@ -192,7 +192,7 @@ def test_a_move_that_was_overtaken_is_refused_with_the_true_card(ada, cast, tick
     answer = ada.post("/tickets/OPEN-1/move", htmx=True, **form)
     assert answer.status_code == 409
     assert f'data-state="{todo}"' in answer.text
-    assert "Smith moved OPEN-1 to To do meanwhile" in answer.text
+    assert "Smith has moved OPEN-1 to To do" in answer.text
     assert cast.ada.get("/tickets/OPEN-1").json["state_id"] == todo
     moved = ada.post("/tickets/OPEN-1/move", htmx=True, state_id=doing)
     assert moved.status_code == 200

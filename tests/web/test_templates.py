@@ -150,7 +150,7 @@ def test_quick_add_takes_what_the_line_does_not_say(ada, cast, states, add, labe
     assert [one["name"] for one in own["labels"]] == ["bug", "ui"]
     shown = ada.get("/tickets/quick?project=OPEN&title=/bug-report+x+due:2030-12-01", htmx=True)
     assert "Template: </span>Bug report" in shown.text
-    assert "Due: </span>Sun 2030-12-01" in shown.text
+    assert "Due: </span>Sun, 1 Dec 2030" in shown.text
 
 
 def test_agents_create_from_a_template_by_its_name(smith, add, label):

@@ -85,7 +85,7 @@ def test_a_deleted_ticket_ends_the_questions(ada, cast, path):
     cast.smith.delete(path)
     page = ada.get(address, htmx=True)
     assert page.status_code == 200
-    assert "OPEN-1 was deleted meanwhile" in page.text
+    assert "OPEN-1 was deleted" in page.text
     assert "hx-trigger" not in page.text
 
 
