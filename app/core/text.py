@@ -93,4 +93,6 @@ def unique(values: Iterable[str]) -> list[str]:
 def named(count: int, what: str) -> str:
     """A plural such as ``pages made``, or its singular ``page made`` if ``count`` is 1."""
     noun, blank, rest = what.partition(" ")
-    return f"{noun.removesuffix('s') if count == 1 else noun}{blank}{rest}"
+    if count == 1:
+        noun = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
+    return f"{noun}{blank}{rest}"

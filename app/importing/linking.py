@@ -79,7 +79,7 @@ class RelationLinker:
                 self.report.note(about, reason, target)
             return
         self.edges |= edges
-        self.report.created[f"relations of type {kind}"] += 1
+        self.report.created[f"relations ({kind})"] += 1
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
         with savepoint():

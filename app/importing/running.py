@@ -28,6 +28,12 @@ from app.tickets.models import ImportedIssue, RelationType, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
 BATCH = 20
+# What the report calls tickets of each type.
+CREATED_AS = {
+    TicketType.EPIC: "epics",
+    TicketType.STORY: "stories",
+    TicketType.SUBTASK: "subtasks",
+}
 
 # Called with the number of issues that a step handled.
 Progress = Callable[[int], None]
@@ -196,7 +202,7 @@ class Importer:
         created = self.report.created
         if len(self._labels) > labels_before:
             created["labels"] += len(self._labels) - labels_before
-        created[f"tickets of type {kind}"] += 1
+        created[CREATED_AS[kind]] += 1
         if draft.comments:
             created["comments"] += len(draft.comments)
         self._add_row(

@@ -276,5 +276,5 @@ def _reason(reference: str, error: DomainError) -> str:
     if details.get("reason") != "assignee_mismatch":
         return error.message
     holder = details["assignee"]
-    name = holder["display_name"] if holder else "nobody"
-    return f"{reference} can no longer be handed back. It is assigned to {name}."
+    now = f"assigned to {holder['display_name']}" if holder else "unassigned"
+    return f"{reference} can no longer be handed back. It is {now}."

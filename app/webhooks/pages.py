@@ -312,6 +312,7 @@ def _show_delivery(
     return page(
         "webhooks/delivery.html",
         webhook=webhook,
+        host=urlsplit(webhook.url).netloc,
         delivery=delivery_json(delivery),
         # Without time and signature, which are made at each sending.
         headers={

@@ -59,7 +59,7 @@ def test_a_long_import_runs_to_its_end_by_itself(wide, tmp_path):
         timeout=120_000
     )
     expect(page.get_by_role("heading", name="Imported", exact=True)).to_be_focused(timeout=120_000)
-    expect(page.locator(".import-sums")).to_contain_text("2,000 tickets of type story")
+    expect(page.locator(".import-sums")).to_contain_text("2,000 stories")
 
 
 def test_all_of_it_by_keyboard(wide, issues):

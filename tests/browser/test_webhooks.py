@@ -84,6 +84,7 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(wide, receiver, seeded):
     wide.page.select_option("#filter-status", "failed")
     expect(wide.page.locator("#results")).to_contain_text("No deliveries match these filters.")
     assert "status=failed" in wide.page.url
+    wide.page.click("[aria-label='More actions']")
     wide.page.click("a[data-dialog]:has-text('Delete')")
     expect(wide.page.locator("#dialog-title")).to_be_visible()
     assert findings(wide.page) == []

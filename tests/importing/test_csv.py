@@ -49,7 +49,7 @@ def test_a_dry_run_tells_of_each_row_and_writes_nothing(app, run, tickets):
         "line 2: 1: ticket: story  In progress  medium  ada  Big",
         "line 3: 2: ticket: subtask  Done  medium  Small",
         "line 5: ?: skipped",
-        "     2 tickets of type story",
+        "     2 stories",
         "Preview of csv",
     ):
         assert line in said

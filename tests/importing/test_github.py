@@ -85,9 +85,9 @@ def test_github_as_its_rest_api_returns_it(cast, run, tickets):
     report = run(pages, said)
     assert report["made"] == {
         "labels": 2,
-        "tickets of type epic": 1,
-        "tickets of type story": 2,
-        "tickets of type subtask": 1,
+        "epics": 1,
+        "stories": 2,
+        "subtasks": 1,
         "comments": 1,
     }
     found = tickets()

@@ -35,7 +35,7 @@ def rows_of(report):
 def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send):
     page = send(("issues.csv", CSV), do=None)
     assert "Preview: nothing was imported" in page
-    assert "2 tickets of type story" in words(page)
+    assert "2 stories" in words(page)
     assert "1 × assignee is not a user here such as 1 Jane Roe" in words(page)
     assert "line 3 2 ticket Small" in words(page)
     # Without a script the browser has forgotten the file.
@@ -61,7 +61,7 @@ def test_columns_are_guessed_chosen_and_kept(cast, send):
     assert found["Small"]["parent"]["title"] == "Big"
     assert found["Big"]["assignee"]["username"] == "bo"
     # A file with another header has other columns.
-    assert "1 ticket of type" in words(send(("b.csv", "title\nNew\n"), header=header, **chosen))
+    assert "1 story" in words(send(("b.csv", "title\nNew\n"), header=header, **chosen))
 
 
 def test_an_import_writes_once(app, cast, send):
@@ -127,8 +127,8 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
     assert 0 < shown[0] < shown[-1] < 1
     assert len(titles(cast)) == 20
     # The last page tells of all of it, not of what its own request made.
-    assert "20 tickets of type story" in words(page)
-    assert "19 relations of type blocks" in words(page)
+    assert "20 stories" in words(page)
+    assert "19 relations (blocks)" in words(page)
     assert "20 × assignee is not a user here" in words(page)
 
 
@@ -147,7 +147,7 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
 def test_what_is_no_progress_of_ours_is_passed_over(send, sent):
     assert SoFar.parse(sent) == SoFar()
     page = send(("a.csv", "title\nA\n"), do="import", **{"so-far": sent})
-    assert "1 ticket of type story" in words(page)
+    assert "1 story" in words(page)
 
 
 def test_what_is_brought_along_is_text_and_bounded():

@@ -210,8 +210,8 @@ def test_a_dry_run_counts_and_notes_what_the_run_will(cast: Cast, app, tmp_path:
     done = report(run(app, path, "--json"))
     assert told["made"] == done["made"]
     assert told["notes"] == done["notes"]
-    assert {"labels", "comments", "relations of type blocks"} < set(told["made"])
-    assert told["made"]["tickets of type story"] == 4
+    assert {"labels", "comments", "relations (blocks)"} < set(told["made"])
+    assert told["made"]["stories"] == 4
     assert {note["reason"] for note in told["notes"]} == {
         "deleted in the other tracker; skipped",
         "parent was not imported",

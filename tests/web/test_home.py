@@ -112,7 +112,7 @@ def test_an_answer_is_kept_where_the_ticket_is_with_somebody_else(ada, cast, tic
     assert f'action="/tickets/{reference}/comments"' in refused.text
     cast.bo.patch(address, {"assignee_user_id": None})
     refused = ada.post(f"/tickets/{reference}/hand-back", **answer)
-    assert "nobody has it now." in refused.text
+    assert "It is unassigned." in refused.text
 
 
 def test_an_answer_is_kept_where_the_ticket_is_gone(ada, cast, ticket):

@@ -78,7 +78,7 @@ def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypat
     joint = "&" if query else "?"
     for order in ("sort=priority", "group=state"):
         text = ada.get(f"{LIST}{query}{joint}{order}").text
-        assert "Over 3 tickets match" in text
+        assert "More than 3 tickets match" in text
         assert rows(text)[0] == "OPEN-6"
         assert heads(text) == []
     text = ada.get(f"{LIST}{query}{joint}sort=rank").text

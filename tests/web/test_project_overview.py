@@ -15,7 +15,7 @@ def test_a_project_at_a_glance(ada, cast, ticket, states):
     ok(cast.ada.patch(f"/projects/{cast.open_project}", {"description": "Ours: **all** <b>"}))
     page = ada.get(HERE)
     text = text_of(page)
-    assert "2 backlog 1 active 0 done" in text
+    assert "2 Backlog 1 Active 0 Done" in text
     assert "<strong>all</strong>" in page.text
     assert "&lt;b&gt;" in page.text
     assert "owned by Ada" in text
