@@ -122,7 +122,7 @@ REAL = {
 }
 # What opens on a page: the address, then what to click.
 OPENED = {
-    "open-palette": ("/projects/DEMO/board", "[data-palette]"),
+    "open-palette": ("/projects/DEMO/board", "[data-palette]:visible"),
     "open-menu": ("/projects", ".header .face"),
     "open-switch": ("/projects/DEMO/board", ".switcher summary"),
     "open-filters": ("/projects/DEMO/board", ".filter-menu summary"),
