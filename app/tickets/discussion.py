@@ -2,10 +2,10 @@
 
 from typing import Any, cast
 
-from sqlalchemy import Table, bindparam, case, update
+from sqlalchemy import BigInteger, Table, bindparam, literal_column, update
 
 from app.database.session import Prepared
-from app.tickets.models import Ticket
+from app.tickets.models import LAST_ACTIVE, Ticket
 
 _table = cast("Table", Ticket.__table__)
 _DISCUSSED = Prepared(
@@ -14,10 +14,7 @@ _DISCUSSED = Prepared(
     .values(discussed_at=bindparam("moment"))
 )
 
-# The later of a ticket's own change and that of its comments and relations, in milliseconds.
-LAST_ACTIVITY_AT: Any = case(
-    (Ticket.discussed_at > Ticket.updated_at, Ticket.discussed_at), else_=Ticket.updated_at
-)
+LAST_ACTIVITY_AT: Any = literal_column(LAST_ACTIVE, BigInteger)
 
 
 def discussed(ticket_id: str, moment: int) -> None:

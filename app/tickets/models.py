@@ -61,6 +61,11 @@ DUE_OR_LAST = "coalesce(tickets.due_date, '9999-99-99')"
 PRIORITY_LEVEL = (
     "CASE tickets.priority WHEN 'urgent' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END"
 )
+# The later of a ticket's own change and that of its comments and relations, in milliseconds.
+LAST_ACTIVE = (
+    "CASE WHEN tickets.discussed_at > tickets.updated_at THEN tickets.discussed_at"
+    " ELSE tickets.updated_at END"
+)
 
 
 def _partial_index(
@@ -76,8 +81,9 @@ def _live_index(name: str, *columns: str, only: str = "") -> Index:
     return _partial_index(f"ix_tickets_live_{name}", where, *columns, "created_at", "id")
 
 
-_DUE, _LEVEL = (
-    text(f"({expression.replace('tickets.', '')})") for expression in (DUE_OR_LAST, PRIORITY_LEVEL)
+_DUE, _LEVEL, _ACTIVE = (
+    text(f"({expression.replace('tickets.', '')})")
+    for expression in (DUE_OR_LAST, PRIORITY_LEVEL, LAST_ACTIVE)
 )
 
 
@@ -115,14 +121,16 @@ class Ticket(Base):
         # The order inside a board's column, and of the whole project.
         _partial_index("ix_tickets_board_order", _LIVE, "project_id", "state_id", "rank", "id"),
         _partial_index("ix_tickets_live_rank", _LIVE, "project_id", "rank", "id"),
-        # Lists by latest change, due date and priority, and all these orders across projects.
+        # Lists by latest change or activity, due date and priority; all orders across projects.
         _partial_index("ix_tickets_live_updated", _LIVE, "project_id", "updated_at", "id"),
         _partial_index("ix_tickets_live_due", _LIVE, "project_id", _DUE, "id"),
         _partial_index("ix_tickets_live_priority", _LIVE, "project_id", _LEVEL, "id"),
+        _partial_index("ix_tickets_live_active", _LIVE, "project_id", _ACTIVE, "id"),
         _partial_index("ix_tickets_live_all_rank", _LIVE, "rank", "id"),
         _partial_index("ix_tickets_live_all_updated", _LIVE, "updated_at", "id"),
         _partial_index("ix_tickets_live_all_due", _LIVE, _DUE, "id"),
         _partial_index("ix_tickets_live_all_priority", _LIVE, _LEVEL, "id"),
+        _partial_index("ix_tickets_live_all_active", _LIVE, _ACTIVE, "id"),
         _partial_index(None, _HAS_PARENT, "parent_ticket_id"),
     )
 

@@ -170,9 +170,9 @@ class TicketFilters(DeletedPageQuery):
     sort = Choice(
         TicketSort,
         metadata={
-            "description": "`created`: newest first. `updated`: latest change first. `rank`: "
-            "manual order. `due`: earliest first, then those without a date. `priority`: most "
-            "urgent first.",
+            "description": "`created`: newest first. `updated`: latest change first. `active`: "
+            "latest change, comment or relation first. `rank`: manual order. `due`: earliest "
+            "first, then those without a date. `priority`: most urgent first.",
             "default": "created",
         },
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from sqlalchemy import Integer, Text, literal_column
 
+from app.tickets.discussion import LAST_ACTIVITY_AT
 from app.tickets.list_orders import OrderKey
 from app.tickets.models import DUE_OR_LAST, PRIORITY_LEVEL, Ticket
 
@@ -14,6 +15,7 @@ from app.tickets.models import DUE_OR_LAST, PRIORITY_LEVEL, Ticket
 class TicketSort(StrEnum):
     CREATED = "created"
     UPDATED = "updated"
+    ACTIVE = "active"
     RANK = "rank"
     DUE = "due"
     PRIORITY = "priority"
@@ -25,6 +27,7 @@ _NEWEST = OrderKey(Ticket.id, "id", is_ascending=False)
 # The order ``created`` is that of ``database/pagination.py``.
 KEYS: dict[TicketSort, tuple[OrderKey, ...]] = {
     TicketSort.UPDATED: (OrderKey(Ticket.updated_at, is_ascending=False), _NEWEST),
+    TicketSort.ACTIVE: (OrderKey(LAST_ACTIVITY_AT, is_ascending=False), _NEWEST),
     TicketSort.RANK: (OrderKey(Ticket.rank, "text"), _OLDEST),
     # Tickets without a date come last.
     TicketSort.DUE: (OrderKey(literal_column(DUE_OR_LAST, Text), "text"), _OLDEST),

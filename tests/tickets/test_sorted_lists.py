@@ -20,7 +20,7 @@ from tests.support.story import (
 )
 from tests.tickets.test_plans import many_like
 
-SORTS = ("updated", "rank", "due", "priority")
+SORTS = ("updated", "active", "rank", "due", "priority")
 
 
 @pytest.fixture
@@ -46,6 +46,7 @@ def made(cast):
     ]
     ok(cast.ada.patch(f"/tickets/{tickets[1]['id']}", {"title": "1, changed"}))
     ok(cast.ada.patch(f"/tickets/{tickets[3]['id']}", {"rank_before": None}))
+    ok(cast.ada.post(f"/tickets/{tickets[0]['id']}/comments", {"body": "Well."}), 201)
     return tickets
 
 
@@ -59,6 +60,7 @@ def numbers(rows):
     [
         ("created", "543210", "4310"),
         ("updated", "315420", "3140"),
+        ("active", "031542", "0314"),
         ("due", "520314", "0314"),
         ("priority", "134250", "1340"),
     ],
