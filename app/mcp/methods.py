@@ -12,9 +12,9 @@ from app.audit.service import Target, collecting, or_orphaned, record_refusal, r
 from app.core import text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
-from app.core.errors import DomainError, InvalidCredentials, NotFound, Unavailable
+from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
 from app.core.redaction import scrub
-from app.database import idempotency
+from app.database import idempotency, pagination
 from app.database.session import reading, run_write
 from app.http.current import current_g
 from app.mcp import parameters, protocol_versions, tool_log
@@ -35,6 +35,9 @@ from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolC
 log = logging.getLogger(__name__)
 
 LARGEST_LISTING = 500
+RESOURCES_SHOWN = 50
+# Of the cursors of ``resources/list``.
+CURSOR_KIND = "resource"
 URI_LENGTH = 512
 CLIENT_REQUEST_ID_LENGTH = 128
 MARKDOWN = "text/markdown"
@@ -124,12 +127,16 @@ def list_tools(call: MethodCall) -> dict[str, Any]:
 def _refuse_cursor(call: MethodCall) -> None:
     """These lists have one page, so they never gave out a cursor."""
     if call.message.params.get("cursor") is not None:
-        raise ProtocolError(
-            INVALID_PARAMS,
-            "The cursor is from another list.",
-            status=call.error_status,
-            data={"code": "validation.invalid_field", "details": {"field": "cursor"}},
-        )
+        raise _wrong_cursor(call)
+
+
+def _wrong_cursor(call: MethodCall) -> ProtocolError:
+    return ProtocolError(
+        INVALID_PARAMS,
+        "The cursor is from another list.",
+        status=call.error_status,
+        data={"code": "validation.invalid_field", "details": {"field": "cursor"}},
+    )
 
 
 def list_templates(call: MethodCall) -> dict[str, Any]:
@@ -139,19 +146,19 @@ def list_templates(call: MethodCall) -> dict[str, Any]:
 
 def list_resources(call: MethodCall) -> dict[str, Any]:
     """The most recently updated resources that the bot can see, house rules first."""
-    _refuse_cursor(call)
-    first: list[Resource] = []
-    newest: list[Resource] = []
+    cursor = call.message.params.get("cursor")
+    try:
+        after = None if cursor is None else pagination.decode(str(cursor), CURSOR_KIND)
+    except InvalidField as error:
+        raise _wrong_cursor(call) from error
     with reading():
-        for kind in call.config.catalog.kinds:
-            first += kind.first(call.actor)
-            newest += kind.newest(call.actor, LARGEST_LISTING)
-    newest.sort(key=lambda resource: resource.updated_at, reverse=True)
-    by_uri: dict[str, Resource] = {}
-    for resource in (*first, *newest):
-        by_uri.setdefault(resource.uri, resource)
-    listed = list(by_uri.values())[:LARGEST_LISTING]
-    return {"resources": [_resource_json(resource) for resource in listed]}
+        listed = call.config.catalog.resources(call.actor, LARGEST_LISTING, after)
+    shown = listed[:RESOURCES_SHOWN]
+    answer: dict[str, Any] = {"resources": [_resource_json(resource) for resource in shown]}
+    if len(listed) > len(shown):
+        last = pagination.Cursor(CURSOR_KIND, shown[-1].id, shown[-1].updated_at)
+        answer["nextCursor"] = pagination.encode(last)
+    return answer
 
 
 def _resource_json(resource: Resource) -> dict[str, Any]:

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import orjson
-
 from app.core.actor import Access, Actor, Operation
 from app.database.group_commit import GroupCommit
+from app.database.pagination import Cursor
 from app.mcp import tool_log
 from app.mcp.parameters import Parameter, choice, input_schema
 
-# What every tool takes; published where a tool reads.
+# What every tool takes; published by the tools that list it among their parameters.
 LEAN, FULL = "lean", "full"
-DETAIL = choice("detail", (LEAN, FULL), "full: all fields, with ids.")
+DETAIL = choice("detail", (LEAN, FULL), "full: all fields and ids.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,8 @@ class ToolCall:
 
 
 View = Callable[[ToolCall], dict[str, Any]]
+# Makes an answer shorter: takes the call, the full answer and its lean form.
+Shortener = Callable[[ToolCall, dict[str, Any], dict[str, Any]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class Tool:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     # The first word of the types of events that ``undo`` takes: the answer names those it caused.
     events_of: str = ""
+    # What its lean answer leaves out beside what all do; writes have a default of their own.
+    shorten: Shortener | None = None
 
     @property
     def writes(self) -> bool:
@@ -119,8 +122,8 @@ class Toolbox:
         """Register a view; ``options`` are the other fields of Tool."""
 
         def register(view: View) -> View:
-            detail = DETAIL if calls.access is Access.READ else replace(DETAIL, hidden=True)
-            taken = (*parameters, detail)
+            is_published = DETAIL in parameters
+            taken = parameters if is_published else (*parameters, replace(DETAIL, hidden=True))
             self.tools.append(Tool(name, title, calls, view, parameters=taken, **options))
             return view
 
@@ -135,6 +138,7 @@ class Resource:
     name: str
     title: str
     updated_at: int
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,22 @@ class Catalog:
         self.instructions = instructions
         self.lean = lean
         self.tools_listing = [tool.listing for tool in self.tools.values()]
-        self.tools_json = orjson.dumps(self.tools_listing)
+
+    def resources(self, actor: Actor, most: int, after: Cursor | None) -> list[Resource]:
+        """The resources that an actor can see, in a unit of work: the latest change first.
+
+        There are ``most`` in all, among them those that are listed before all others. ``after`` is
+        the last of the page before: what stays unchanged is neither skipped nor repeated.
+        """
+        first = [one for kind in self.kinds for one in kind.first(actor)]
+        uris = {one.uri for one in first}
+        newest = [one for kind in self.kinds for one in kind.newest(actor, most)]
+        newest.sort(key=lambda one: (one.updated_at, one.id), reverse=True)
+        rest = [one for one in newest if one.uri not in uris][: most - len(first)]
+        if after is None:
+            return [*first, *rest]
+        is_first = after.id in {one.id for one in first}
+        return [one for one in rest if is_first or (one.updated_at, one.id) < (after.at, after.id)]
 
 
 @dataclass(frozen=True, slots=True)

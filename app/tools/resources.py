@@ -40,25 +40,26 @@ def house_rules(actor: Actor) -> list[Resource]:
 
     Where a global page has the same slug, the address means that page.
     """
-    statement = select(WikiPage.title, WikiPage.updated_at, WikiPage.project_id).where(
-        WikiPage.slug == GUIDE_SLUG, loaders.live_for(actor)
-    )
+    columns = (WikiPage.title, WikiPage.updated_at, WikiPage.project_id, WikiPage.id)
+    statement = select(*columns).where(WikiPage.slug == GUIDE_SLUG, loaders.live_for(actor))
     # At most one page is global, so two rows include a project's page if there is one.
     rows = session.execute(statement.order_by(*loaders.MEANT_FIRST).limit(2)).all()
     if all(row.project_id is None for row in rows):
         return []
-    return [Resource(GUIDE_URI, GUIDE_SLUG, rows[0].title, rows[0].updated_at)]
+    meant = rows[0]
+    return [Resource(GUIDE_URI, GUIDE_SLUG, meant.title, meant.updated_at, meant.id)]
 
 
 def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
-    statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at).where(
+    statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at, Ticket.id).where(
         Ticket.deleted_at.is_(None), read.in_live_projects()
     )
     if actor.allowlist:
         statement = statement.where(Ticket.project_id.in_(actor.allowlist))
-    rows = session.execute(statement.order_by(Ticket.updated_at.desc()).limit(limit))
+    newest = statement.order_by(Ticket.updated_at.desc(), Ticket.id.desc()).limit(limit)
     return [
-        Resource(TICKET + row.display_id, row.display_id, row.title, row.updated_at) for row in rows
+        Resource(TICKET + row.display_id, row.display_id, row.title, row.updated_at, row.id)
+        for row in session.execute(newest)
     ]
 
 
@@ -102,13 +103,16 @@ def _facts(ticket: dict[str, Any]) -> str:
 
 def newest_pages(actor: Actor, limit: int) -> list[Resource]:
     """The most recently updated live pages; of a slug in several scopes, only the one it means."""
-    rows = session.execute(
-        select(WikiPage.slug, WikiPage.title, WikiPage.updated_at)
+    newest = (
+        select(WikiPage.slug, WikiPage.title, WikiPage.updated_at, WikiPage.id)
         .where(loaders.meant_by_slugs(actor))
-        .order_by(WikiPage.updated_at.desc())
+        .order_by(WikiPage.updated_at.desc(), WikiPage.id.desc())
         .limit(limit)
     )
-    return [Resource(PAGE + row.slug, row.slug, row.title, row.updated_at) for row in rows]
+    return [
+        Resource(PAGE + row.slug, row.slug, row.title, row.updated_at, row.id)
+        for row in session.execute(newest)
+    ]
 
 
 def read_page(actor: Actor, slug: str) -> str:
