@@ -1,6 +1,6 @@
 """The help pages, ``/llms.txt`` and the page of the design system."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,10 @@ def _tool(listing: dict[str, Any]) -> ToolHelp:
     )
 
 
+def _signature(arguments: Iterable[Argument]) -> str:
+    return ", ".join(f"{one.name}*" if one.is_required else one.name for one in arguments)
+
+
 def _llms_lines(catalog: Catalog, base_url: str, title: str, name: str) -> Iterator[str]:
     yield f"""\
 # {title}
@@ -143,15 +147,17 @@ anyone who has it can act as the bot. Nothing can be read without a token.
         yield from (f"    {line}" for line in recipe.text.splitlines())
     yield "\n## Tools\n"
     for tool in _tools(catalog):
-        arguments = ", ".join(
-            f"{argument.name}*" if argument.is_required else argument.name
-            for argument in tool.arguments
-        )
         kind = "writes" if tool.writes else "reads"
-        yield f"- {tool.name}({arguments}): {kind}. {tool.description}"
-    yield f"""
-Arguments with * are required.
+        yield f"- {tool.name}({_signature(tool.arguments)}): {kind}. {tool.description}"
+    yield """
+Arguments with * are required. Every tool takes detail, lean or full.
 
+## Prompts
+"""
+    for prompt in catalog.prompts.values():
+        arguments = [Argument(name, is_required) for name, _, is_required in prompt.arguments]
+        yield f"- {prompt.name}({_signature(arguments)}): {prompt.description}"
+    yield f"""
 ## More
 
 - [REST API, OpenAPI 3.1]({base_url}/api/v1/openapi.json)

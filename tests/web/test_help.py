@@ -59,6 +59,10 @@ def test_agents_read_what_the_catalogue_offers(ada, stranger, app):
         assert str(escape(form)) in page
         assert f"\n{client.label}:\n" in answer.text
         assert all(f"    {line}\n" in answer.text for line in form.splitlines())
+    for prompt in app.config["TOOLS"].prompts.values():
+        assert f"- {prompt.name}(" in answer.text
+        assert prompt.description in answer.text
+    assert "- plan-epic(goal*, project): " in answer.text
     # Which of its arguments a tool needs.
     assert "get_ticket(display_id*" in answer.text or "get_ticket(ticket*" in answer.text
 
