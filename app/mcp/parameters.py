@@ -74,6 +74,8 @@ class Parameter:
     description: str
     kind: ParameterKind
     required: bool = False
+    # Published as required; without it, the tool itself says what is wrong.
+    expected: bool = False
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
@@ -101,7 +103,7 @@ class Parameter:
             schema["items"] = {"type": "string", "enum": list(self.choices)}
         elif self.choices:
             schema["enum"] = list(self.choices)
-        limits = {"minimum": self.minimum, "maximum": self.maximum, "default": self.default}
+        limits = {"maximum": self.maximum, "default": self.default}
         return schema | {key: value for key, value in limits.items() if value is not None}
 
 
@@ -133,19 +135,17 @@ def needed(parameter: Parameter) -> Parameter:
     return replace(parameter, required=True)
 
 
-LIMIT = integer("limit", "Rows per page.", minimum=1, maximum=LARGEST_PAGE, default=DEFAULT_PAGE)
-CURSOR = text("cursor", "page.next_cursor of the page before.")
+LIMIT = integer("limit", "Rows.", minimum=1, maximum=LARGEST_PAGE)
+CURSOR = text("cursor", "page.next_cursor.")
 PAGE = (LIMIT, CURSOR)
-INCLUDE_BODY = flag("include_body", "Add the full text to each row.")
-IDEMPOTENCY_KEY = text(
-    "idempotency_key", "Unique per intent: repeating a call with it creates no duplicate."
-)
+INCLUDE_BODY = flag("include_body", "Add the texts.")
+IDEMPOTENCY_KEY = text("idempotency_key", "Makes repeats safe.")
 # Echoed and never stored, as in REST. Hidden, as few agents need it.
 CLIENT_REQUEST_ID = text("client_request_id", "Echoed in the result.", hidden=True)
 # What tools take that create something which must not exist twice.
 CREATE_ONCE = (IDEMPOTENCY_KEY, CLIENT_REQUEST_ID)
-IF_MATCH = text("if_match", "The etag you read: refuse if it changed since.", alias="expected_etag")
-EDITS = edits("edits", "Instead of body: each find must occur exactly once.")
+IF_MATCH = text("if_match", "The etag you read.", alias="expected_etag")
+EDITS = edits("edits", "Instead of body; each find occurs once.")
 
 
 def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _object_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
         "type": "object",
         "properties": {parameter.name: parameter.schema for parameter in published},
     }
-    required = [parameter.name for parameter in published if parameter.required]
+    required = [one.name for one in published if one.required or one.expected]
     if required:
         schema["required"] = required
     return schema

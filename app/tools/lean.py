@@ -46,33 +46,54 @@ _USERS = {
 # What a row of list_tickets leaves to get_ticket.
 _NOT_IN_ROWS = ("reporter", "project", "created_at")
 # What a write leaves out: the sender's own text, and what it knows or did not change.
-_NOT_IN_WRITES = (
-    *("body", "reporter", "author", "created_by", "updated_by", "reactions"),
-    *("created_at", "updated_at", "last_activity_at"),
+_NOT_IN_WRITES = frozenset(
+    {
+        *("body", "reporter", "author", "created_by", "updated_by", "reactions"),
+        *("created_at", "updated_at", "last_activity_at"),
+    }
 )
 # What an update answers only where an argument was about it.
-_IF_CHANGED = ("title", "type", "priority", "labels", "parent", "due_date", "color")
+_IF_CHANGED = frozenset({"title", "type", "priority", "labels", "parent", "due_date", "color"})
 _ARGUMENTS_ABOUT = {"add_labels": "labels", "remove_labels": "labels"}
 
 
 def present(tool: Tool, call: ToolCall, answer: dict[str, Any]) -> dict[str, Any]:
     """The lean form of what a tool answers; looks up the names of projects and users."""
     lean = _Presenter(answer).of(answer)
-    if tool.name == "list_tickets" and "data" in lean:
+    if tool.shorten is not None:
+        return tool.shorten(call, answer, lean)
+    if tool.creates:
+        return _without(lean, _NOT_IN_WRITES)
+    return changed(call, answer, lean) if tool.writes else lean
+
+
+def changed(call: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
+    """What is shown of an update: the fields that its arguments are about."""
+    if "deleted" in answer:
+        return lean
+    about = {_ARGUMENTS_ABOUT.get(name, name) for name in call.arguments}
+    return _without(lean, _NOT_IN_WRITES | _IF_CHANGED - about)
+
+
+def _without(lean: dict[str, Any], dropped: frozenset[str]) -> dict[str, Any]:
+    # A display id tells the project.
+    dropped |= {"project"} if "display_id" in lean else set()
+    return {name: value for name, value in lean.items() if name not in dropped}
+
+
+def ticket_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
+    """What is shown of a list of tickets, with the numbers of their comments."""
+    if "data" in answer:
         _trim_rows(lean["data"], [row["id"] for row in answer["data"]])
-    elif tool.writes and "deleted" not in answer and str(call["ticket"]).lower() != "next":
-        lean = _of_write(tool, call, lean)
     return lean
 
 
-def _of_write(tool: Tool, call: ToolCall, lean: dict[str, Any]) -> dict[str, Any]:
-    dropped = {*_NOT_IN_WRITES}
-    if "display_id" in lean:
-        dropped.add("project")
-    if not tool.creates:
-        about = {_ARGUMENTS_ABOUT.get(name, name) for name in call.arguments}
-        dropped |= set(_IF_CHANGED) - about
-    return {name: value for name, value in lean.items() if name not in dropped}
+def comment_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
+    """What is shown of a list of comments; ``updated_at`` where one was edited."""
+    for row, full in zip(lean["data"], answer["data"], strict=True):
+        if full["updated_at"] == full["created_at"]:
+            del row["updated_at"]
+    return lean
 
 
 def _trim_rows(rows: list[dict[str, Any]], ticket_ids: list[str]) -> None:

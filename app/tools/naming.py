@@ -5,6 +5,7 @@ A UUID works for each too. An unknown name is refused with the names that are va
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlalchemy import bindparam, func, or_, select
@@ -16,6 +17,7 @@ from app.core.errors import DomainError, InvalidField, NotFound
 from app.core.ids import as_uuid, is_display_id
 from app.database.session import Prepared, session
 from app.mcp import parameters
+from app.mcp.registry import ToolCall
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
@@ -26,6 +28,7 @@ from app.wiki import slugs
 from app.wiki.models import WikiPage
 
 _TICKET = re.compile(r"(?:ticket://|https?://[^?#]*/tickets/)([A-Za-z0-9-]+)(?:[/?#].*)?")
+_NUMBER = re.compile(r"#?([0-9]{1,18})")
 _PAGE = re.compile(r"(?:wiki://page/|https?://[^?#]*/wiki/)([A-Za-z0-9-]+)(?:[/?#].*)?")
 
 
@@ -36,6 +39,12 @@ def ticket_name(text: str) -> str:
     return name.upper() if is_display_id(name.upper()) else name
 
 
+def numbered(reference: str, key: str | None) -> str:
+    """``17`` as the ticket of this number in the project of a key; any other name as it is."""
+    found = _NUMBER.fullmatch(reference) if key is not None else None
+    return f"{key}-{found[1]}" if found else reference
+
+
 def page_name(text: str) -> str:
     """The slug or UUID of an address or resource."""
     found = _PAGE.fullmatch(text.strip())
@@ -44,48 +53,41 @@ def page_name(text: str) -> str:
 
 TICKET = parameters.text(
     "ticket",
-    "Ticket: display id (OPS-12) or UUID.",
+    "Display id.",
     required=True,
     alias="ticket_id",
     meaning=ticket_name,
 )
-PROJECT = parameters.text("project", "Project: key (OPS) or UUID.", alias="project_id")
+PROJECT = parameters.text("project", "Its key.", alias="project_id")
+# Beside the number of a ticket.
+NUMBERED = (TICKET, replace(PROJECT, hidden=True))
 ASSIGNEE = parameters.text(
-    "assignee", "Username, UUID or me; none for nobody.", alias="assignee_user_id", clearable=True
+    "assignee", "Username, me or none.", alias="assignee_user_id", clearable=True
 )
 EXPECTED_ASSIGNEE = parameters.text(
     "expected_assignee",
-    "Refuse unless this is the current assignee: username, UUID, me or none. "
-    "To claim work: assignee me, expected_assignee none.",
+    "Refuse unless this is its assignee.",
     alias="expected_assignee_user_id",
     clearable=True,
 )
-STATE = parameters.text("state", "State: name (In progress) or UUID.", alias="state_id")
-LABELS = parameters.texts(
-    "labels", "All labels it should have: names or UUIDs.", alias="label_ids", clearable=True
-)
+STATE = parameters.text("state", "Its name.", alias="state_id")
+LABELS = parameters.texts("labels", "All its labels.", alias="label_ids", clearable=True)
 PARENT = parameters.text(
     "parent",
-    "Parent ticket: an epic for a story, a story for a subtask.",
+    "Epic or story above it.",
     alias="parent_ticket_id",
     clearable=True,
     meaning=ticket_name,
 )
-TEMPLATE = parameters.text(
-    "template", "Start from this template: name or UUID. What you pass takes its place."
-)
-COMMENT = parameters.text("comment", "The comment's UUID.", required=True, alias="comment_id")
-NOTE = parameters.text("sticky_note", "The note's UUID.", required=True, alias="sticky_note_id")
+TEMPLATE = parameters.text("template", "Fills what you leave out.")
+COMMENT = parameters.text("comment", "Its id.", required=True, alias="comment_id")
+NOTE = parameters.text("sticky_note", "Its id.", required=True, alias="sticky_note_id")
 PAGE_NAME = parameters.text(
-    "page", "Page: slug, title or UUID.", required=True, alias="page_id", meaning=page_name
+    "page", "Slug or title.", required=True, alias="page_id", meaning=page_name
 )
-SCOPE = parameters.text(
-    "project",
-    "Project key or UUID, if several projects have a page with this slug.",
-    alias="project_id",
-)
-APPEND = parameters.body("append", "Text to add at the end, instead of body.")
-COLOR = parameters.text("color", "Such as #fde68a.", clearable=True)
+SCOPE = parameters.text("project", "Its project's key.", alias="project_id")
+APPEND = parameters.body("append", "Instead of body: added at the end.")
+COLOR = parameters.text("color", "#rrggbb.", clearable=True)
 
 Refusal = TypeVar("Refusal", bound=DomainError)
 
@@ -173,6 +175,24 @@ def _project_of_name(actor: Actor, reference: str) -> str | None:
     names = [(row.id, _name_key(row.name)) for row in session.execute(statement)]
     ids = [one for one, name in names if name == _name_key(reference)]
     return ids[0] if len(ids) == 1 else None
+
+
+def key_beside(call: ToolCall, *, writing: bool = False) -> str | None:
+    """The key of the argument ``project``, if it was sent; raises as ``project``."""
+    reference = call["project"]
+    return None if reference is None else project(call.actor, reference, writing=writing).key
+
+
+def ticket(call: ToolCall, *, writing: bool = False) -> str:
+    """The argument ``ticket``; of its project, if that was sent, by its number too.
+
+    Raises InvalidField ``project`` for a display id of another project.
+    """
+    key = key_beside(call, writing=writing)
+    named = numbered(call["ticket"], key)
+    if key is not None and is_display_id(named) and named.rpartition("-")[0] != key:
+        raise InvalidField("project", "mismatch", f"{named} is not a ticket of {key}.")
+    return named
 
 
 def project_id(actor: Actor, reference: str) -> str:

@@ -7,17 +7,16 @@ from app.mcp.parameters import choice, raise_unknown, text
 from app.mcp.registry import ToolCall
 from app.tickets import claiming, comments, service
 from app.tickets.models import TicketType
-from app.tools import naming, resources
-from app.tools.naming import PROJECT, STATE
+from app.tools import lean, naming, resources
+from app.tools.naming import STATE
 from app.tools.ticket_answers import ticket_json
 
 # As ``ticket`` of update_ticket: the best ready ticket, narrowed down by the rest.
 NEXT = "next"
 NEXT_ONLY = (
-    PROJECT,
-    choice("type", (TicketType.STORY, TicketType.SUBTASK), "With next: only of this type."),
-    text("label", "With next: only with this label.", alias="label_id"),
-    replace(STATE, description="With next: the state to move it to."),
+    choice("type", (TicketType.STORY, TicketType.SUBTASK), "With next."),
+    text("label", "With next.", alias="label_id"),
+    replace(STATE, description="With next."),
 )
 ELSEWHERE = {
     "state": "transition_ticket",
@@ -27,6 +26,15 @@ ELSEWHERE = {
 # When to ask again after nothing was ready.
 RETRY_SECONDS = 60
 COMMENTS_SHOWN = 5
+
+
+def is_next(call: ToolCall) -> bool:
+    return str(call["ticket"]).lower() == NEXT
+
+
+def shorten_update(call: ToolCall, answer: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+    """The ticket ``next`` is answered whole, as its claimer has not read it."""
+    return shown if is_next(call) else lean.changed(call, answer, shown)
 
 
 def refuse_next_only(call: ToolCall) -> None:

@@ -56,9 +56,7 @@ def _news(news: bot_news.BotNews) -> dict[str, Any]:
 
 @toolbox.tool("list_projects", "List projects", calls=service.list_projects, parameters=PAGE)
 def list_projects(call: ToolCall) -> dict[str, Any]:
-    """Projects you can see, newest first. Their keys name them in all other tools; get_project
-    tells a project's states and labels.
-    """
+    """Projects you can see, newest first."""
     page = service.list_projects(call.actor, **call.window)
     return rows(page.envelope)
 
@@ -67,8 +65,8 @@ def list_projects(call: ToolCall) -> dict[str, Any]:
     "get_project", "Get project", calls=service.get_project, parameters=(needed(PROJECT),)
 )
 def get_project(call: ToolCall) -> dict[str, Any]:
-    """One project with its workflow_states (for transition_ticket, in order), labels and templates
-    (for create_ticket). If it has guide, read that resource first: people's house rules for bots.
+    """One project with its workflow_states in order, labels and templates. If it has guide, read
+    that resource first: people's house rules for bots.
     """
     project_id = naming.project_id(call.actor, call["project"])
     project = service.get_project(call.actor, project_id)

@@ -17,15 +17,15 @@ toolbox = Toolbox()
     "Search",
     calls=service.query,
     parameters=(
-        line("q", 'Words (all must occur), "a phrase", -without, or a display id.', required=True),
-        choice("type", ("ticket", "wiki_page"), "Only this kind."),
+        line("q", 'Words, "a phrase", -without.', required=True),
+        choice("type", ("ticket", "wiki_page"), "Only these."),
         PROJECT,
         *PAGE,
     ),
 )
 def search(call: ToolCall) -> dict[str, Any]:
-    """Full-text search over tickets, their comments and wiki pages, the best first, with snippets.
-    Use it before creating anything; get_ticket and get_wiki_page read a hit.
+    """Full-text search over tickets, their comments and wiki pages, the best first. Use it before
+    creating anything.
     """
     project_id = None
     if call["project"] is not None:

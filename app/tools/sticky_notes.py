@@ -1,5 +1,6 @@
 """Tools of sticky notes."""
 
+from dataclasses import replace
 from typing import Any
 
 from app.mcp.messages import rows
@@ -8,24 +9,24 @@ from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.sticky_notes import conversion, service
 from app.sticky_notes.service import note_json
 from app.tickets.models import Priority, TicketType
-from app.tools import naming
+from app.tools import naming, ticket_arguments
 from app.tools.naming import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
 from app.tools.ticket_answers import ticket_json
-from app.tools.tickets import ticket_fields
 
 toolbox = Toolbox()
+
+# Without it, a note is personal: bots have none, as the verbs say.
+WALL = replace(PROJECT, expected=True)
 
 
 @toolbox.tool(
     "list_sticky_notes",
     "List sticky notes",
     calls=service.list_of_project,
-    parameters=(PROJECT, *PAGE, INCLUDE_BODY),
+    parameters=(WALL, *PAGE, INCLUDE_BODY),
 )
 def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
-    """The notes on a project's wall, newest first; include_body true brings their text. Always
-    give project: personal notes are for people, so without it the list is empty.
-    """
+    """The notes on a project's wall, newest first; include_body true brings their text."""
     if call["project"] is None:
         page = service.list_personal(call.actor, **call.window)
     else:
@@ -40,14 +41,14 @@ def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     calls=service.create_in_project,
     hints=ADDS,
     parameters=(
-        PROJECT,
-        body("body", "Simple Markdown, 1 to 65,536 characters.", required=True),
+        WALL,
+        body("body", "Simple Markdown.", required=True),
         COLOR,
         *CREATE_ONCE,
     ),
 )
 def create_sticky_note(call: ToolCall) -> dict[str, Any]:
-    """Put a note on a project's wall: an idea that is not a ticket yet. Always give project."""
+    """Put a note on a project's wall: an idea that is not a ticket yet."""
     fields = {"body": call["body"], "color": call["color"]}
     if call["project"] is None:
         return note_json(service.create_personal(call.actor, **fields))
@@ -60,7 +61,12 @@ def create_sticky_note(call: ToolCall) -> dict[str, Any]:
     "Update sticky note",
     calls=service.update_note,
     hints=REPLACES,
-    parameters=(NOTE, body("body", "Replaces the whole text."), COLOR, clear_fields("color")),
+    parameters=(
+        NOTE,
+        body("body", "Replaces the whole text."),
+        COLOR,
+        replace(clear_fields("color"), hidden=True),
+    ),
 )
 def update_sticky_note(call: ToolCall) -> dict[str, Any]:
     """Change the text or color of a project's note."""
@@ -89,8 +95,8 @@ def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
     parameters=(
         NOTE,
         PROJECT,
-        choice("type", TicketType, "A subtask needs a story as parent.", default="story"),
-        text("title", "Default: the note's first line."),
+        choice("type", TicketType, "Type.", default="story"),
+        text("title", "Default: its first line."),
         choice("priority", Priority, "Priority.", default="medium"),
         ASSIGNEE,
         PARENT,
@@ -98,16 +104,15 @@ def delete_sticky_note(call: ToolCall) -> dict[str, Any]:
     ),
 )
 def convert_sticky_note(call: ToolCall) -> dict[str, Any]:
-    """Create a ticket from a note, once; its text becomes the body and the note stays. Returns the
-    ticket.
-    """
+    """Create a ticket from a note, once; its text becomes the body and the note stays."""
     actor = call.actor
     note = service.writable(actor, call["sticky_note"])
     fields: dict[str, Any] = {}
-    project_id = note.project_id
+    project_id, key = note.project_id, None
     if call["project"] is not None:
-        project_id = naming.project(actor, call["project"], writing=True, in_body=True).id
+        project = naming.project(actor, call["project"], writing=True, in_body=True)
+        project_id, key = project.id, project.key
         fields["project_id"] = project_id
     if project_id is not None:
-        fields |= ticket_fields(actor, project_id, call.arguments)
+        fields |= ticket_arguments.fields(actor, project_id, call.arguments, key)
     return ticket_json(conversion.convert_note(actor, note.id, **fields))

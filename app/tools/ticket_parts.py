@@ -1,7 +1,12 @@
 """Tools of relations, watchers and comments."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
+from app.core.text import BODY_LENGTH
+from app.database.pagination import Page
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
@@ -17,14 +22,17 @@ from app.mcp.parameters import (
 from app.mcp.registry import ADDS, ADDS_ONCE, REPLACES, Toolbox, ToolCall
 from app.tickets import comments, loaders, relations, watchers
 from app.tickets.models import RelationType
-from app.tools import naming
-from app.tools.naming import COMMENT, TICKET
+from app.tools import lean, naming
+from app.tools.naming import COMMENT, NUMBERED
 from app.tools.undoing import UNDO, undo
 
 toolbox = Toolbox()
 
-TEXT = body("body", "Markdown, 1 to 65,536 characters.")
-USER = text("user", "Username, UUID or me. Bots can only name themselves.", alias="user_id")
+TEXT = body("body", "Markdown.")
+# Bots can only name themselves.
+USER = text("user", "Username or me.", alias="user_id", hidden=True)
+# Of the texts on a page of comments; the first is always whole.
+MOST_CHARACTERS = BODY_LENGTH // 2
 
 
 @toolbox.tool(
@@ -33,13 +41,11 @@ USER = text("user", "Username, UUID or me. Bots can only name themselves.", alia
     calls=relations.create_relation,
     hints=ADDS,
     parameters=(
-        TICKET,
-        choice(
-            "type", RelationType, "ticket blocks, relates to or duplicates target.", required=True
-        ),
+        *NUMBERED,
+        choice("type", RelationType, "What ticket does to target.", required=True),
         text(
             "target",
-            "The other ticket: display id or UUID.",
+            "The other ticket.",
             required=True,
             alias="target_ticket_id",
             meaning=naming.ticket_name,
@@ -48,11 +54,10 @@ USER = text("user", "Username, UUID or me. Bots can only name themselves.", alia
     ),
 )
 def add_ticket_relation(call: ToolCall) -> dict[str, Any]:
-    """Relate two tickets, of any projects you see. Blocks cannot form a cycle. Returns the
-    relation, whose id remove_ticket_relation takes.
-    """
+    """Relate two tickets, of any projects you see. Blocks cannot form a cycle."""
+    target = naming.numbered(call["target"], naming.key_beside(call, writing=True))
     _, relation = relations.create_relation(
-        call.actor, call["ticket"], type=call["type"], target_ticket_id=call["target"]
+        call.actor, naming.ticket(call, writing=True), type=call["type"], target_ticket_id=target
     )
     return relation
 
@@ -63,15 +68,13 @@ def add_ticket_relation(call: ToolCall) -> dict[str, Any]:
     calls=relations.delete_relation,
     hints=REPLACES,
     parameters=(
-        TICKET,
-        text(
-            "relation", "The relation's UUID, from get_ticket.", required=True, alias="relation_id"
-        ),
+        *NUMBERED,
+        text("relation", "Its id.", required=True, alias="relation_id"),
     ),
 )
 def remove_ticket_relation(call: ToolCall) -> dict[str, Any]:
     """Remove a relation through either of its tickets."""
-    relations.delete_relation(call.actor, call["ticket"], call["relation"])
+    relations.delete_relation(call.actor, naming.ticket(call, writing=True), call["relation"])
     return {"deleted": True, "id": call["relation"]}
 
 
@@ -80,12 +83,14 @@ def remove_ticket_relation(call: ToolCall) -> dict[str, Any]:
     "Watch ticket",
     calls=watchers.add_watcher,
     hints=ADDS_ONCE,
-    parameters=(TICKET, USER, CLIENT_REQUEST_ID),
+    parameters=(*NUMBERED, USER, CLIENT_REQUEST_ID),
 )
 def watch_ticket(call: ToolCall) -> dict[str, Any]:
-    """Watch a ticket yourself; watching twice is fine. Returns the watcher."""
+    """Watch a ticket yourself; watching twice is fine."""
     user_id = naming.user_id(call.actor, call["user"] or naming.ME, "user")
-    _, watcher, _ = watchers.add_watcher(call.actor, call["ticket"], user_id=user_id)
+    _, watcher, _ = watchers.add_watcher(
+        call.actor, naming.ticket(call, writing=True), user_id=user_id
+    )
     return watcher
 
 
@@ -94,12 +99,12 @@ def watch_ticket(call: ToolCall) -> dict[str, Any]:
     "Stop watching ticket",
     calls=watchers.remove_watcher,
     hints=REPLACES,
-    parameters=(TICKET, USER),
+    parameters=(*NUMBERED, USER),
 )
 def unwatch_ticket(call: ToolCall) -> dict[str, Any]:
     """Stop watching a ticket."""
     user_id = naming.user_id(call.actor, call["user"] or naming.ME, "user")
-    watchers.remove_watcher(call.actor, call["ticket"], user_id)
+    watchers.remove_watcher(call.actor, naming.ticket(call, writing=True), user_id)
     return {"deleted": True, "id": user_id}
 
 
@@ -107,12 +112,34 @@ def unwatch_ticket(call: ToolCall) -> dict[str, Any]:
     "list_comments",
     "List comments",
     calls=comments.list_comments,
-    parameters=(TICKET, *PAGE, INCLUDE_BODY),
+    parameters=(*NUMBERED, *PAGE, replace(INCLUDE_BODY, hidden=True)),
+    shorten=lean.comment_rows,
 )
 def list_comments(call: ToolCall) -> dict[str, Any]:
-    """A ticket's comments, oldest first: who wrote when. Set include_body true to read them."""
-    page = comments.list_comments(call.actor, call["ticket"], **call.window)
-    return rows(page.envelope, with_body=bool(call["include_body"]))
+    """A ticket's comments, oldest first. Long texts make a page shorter."""
+    page = _comments(call, call["limit"])
+    if call["include_body"] is False:
+        return rows(page.envelope)
+    lengths = accumulate(sum(map(len, _texts(row))) for row in page.data)
+    fitting = max(1, sum(length <= MOST_CHARACTERS for length in lengths))
+    if fitting < len(page.data):
+        page = _comments(call, fitting)
+    return rows(page.envelope, with_body=True)
+
+
+def _comments(call: ToolCall, limit: int) -> Page:
+    ticket = naming.ticket(call)
+    page = comments.list_comments(call.actor, ticket, limit=limit, cursor=call["cursor"])
+    if not call["include_body"]:
+        for row in page.data:
+            del row["edit_history"]
+    return page
+
+
+def _texts(comment: dict[str, Any]) -> Iterator[str]:
+    yield comment["body"]
+    for old in comment.get("edit_history", ()):
+        yield old["body"]
 
 
 @toolbox.tool(
@@ -120,14 +147,14 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     "Add comment",
     calls=comments.create_comment,
     hints=ADDS,
-    parameters=(TICKET, needed(TEXT), *CREATE_ONCE),
+    parameters=(*NUMBERED, needed(TEXT), *CREATE_ONCE),
 )
 def add_comment(call: ToolCall) -> dict[str, Any]:
     """Comment on a ticket: findings, questions, results. With a change of state, give the comment
     to transition_ticket instead.
     """
     return comments.described(
-        comments.create_comment(call.actor, call["ticket"], body=call["body"])
+        comments.create_comment(call.actor, naming.ticket(call, writing=True), body=call["body"])
     )
 
 

@@ -7,7 +7,7 @@ from app.undo import service
 from app.undo.service import Ending, Subject
 from app.undo.wording import values
 
-UNDO = text("undo", "Instead: undo a change of yours, by one of the event_ids it returned.")
+UNDO = text("undo", "One of your event_ids, to undo it.")
 # Where else the arguments beside ``undo`` may stand.
 NAMING = frozenset({"ticket", "page", "project", "comment", "undo"})
 

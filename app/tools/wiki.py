@@ -1,5 +1,6 @@
 """Tools of the wiki."""
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select
@@ -33,7 +34,10 @@ toolbox = Toolbox()
 
 GLOBAL = "null"
 ALL_BACKLINKS = 200
-MARKDOWN = "Markdown, at most 1,048,576 characters; [[slug]] and [[ticket:OPS-12]] are links."
+MARKDOWN = "Markdown; [[slug]] and [[ticket:OPS-12]] are links."
+
+# Few need many texts at once.
+TEXTS = replace(INCLUDE_BODY, hidden=True)
 
 
 def _json(page: WikiPage) -> dict[str, Any]:
@@ -45,6 +49,12 @@ def _scope(actor: Actor, reference: str | None) -> str | None:
     if reference is None or reference.lower() in (GLOBAL, "global"):
         return reference and GLOBAL
     return naming.project_id(actor, reference)
+
+
+def _page(call: ToolCall) -> WikiPage:
+    scope = _scope(call.actor, call["project"])
+    named = naming.page(call.actor, call["page"], scope)
+    return service.get_page(call.actor, named, project_id=scope)
 
 
 def _page_id(call: ToolCall) -> str:
@@ -65,26 +75,24 @@ def _page_id(call: ToolCall) -> str:
     "List wiki pages",
     calls=service.list_pages,
     parameters=(
-        text(
-            "project", "Key or UUID of a project, or global for those of none.", alias="project_id"
-        ),
+        text("project", "Key, or global for pages of none.", alias="project_id"),
         *PAGE,
-        INCLUDE_BODY,
+        TEXTS,
     ),
 )
 def list_wiki_pages(call: ToolCall) -> dict[str, Any]:
     """Wiki pages you can see, newest first, without their texts. search finds pages by words."""
     scope = _scope(call.actor, call["project"])
     page = service.list_pages(call.actor, project_id=scope, **call.window)
-    if call["include_body"]:
-        return _with_bodies(page.envelope, WikiPage)
-    return rows(page.envelope)
+    return _rows(call, page.envelope, WikiPage)
 
 
-def _with_bodies(
-    envelope: dict[str, Any], model: type[WikiPage] | type[WikiRevision]
+def _rows(
+    call: ToolCall, envelope: dict[str, Any], model: type[WikiPage] | type[WikiRevision]
 ) -> dict[str, Any]:
-    """Add the texts that REST's lists leave out."""
+    """The rows, with ``include_body`` also the texts that REST's lists leave out."""
+    if not call["include_body"]:
+        return rows(envelope)
     row_ids = [row["id"] for row in envelope["data"]]
     texts = session.execute(select(model.id, model.body).where(model.id.in_(row_ids)))
     bodies = {row.id: row.body for row in texts}
@@ -99,21 +107,14 @@ def _with_bodies(
     parameters=(
         PAGE_NAME,
         SCOPE,
-        integer("revision", "Read this old revision, by its number.", minimum=1),
-        integer("body_offset", "Where in the text to start.", minimum=0),
-        integer(
-            "body_limit",
-            "Characters of text; default 65536. next_body_offset continues.",
-            minimum=1,
-        ),
+        integer("revision", "Number of an old one.", minimum=1),
+        integer("body_offset", "next_body_offset.", minimum=0),
+        integer("body_limit", "Default: 65536.", minimum=1),
     ),
 )
 def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     """One page with its Markdown text, backlinks (pages that link to it) and etag."""
-    scope = _scope(call.actor, call["project"])
-    page = service.get_page(
-        call.actor, naming.page(call.actor, call["page"], scope), project_id=scope
-    )
+    page = _page(call)
     shown = _json(page)
     if call["revision"] is not None:
         shown = service.get_numbered_revision(call.actor, page.id, call["revision"])
@@ -131,12 +132,12 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     calls=service.create_page,
     hints=ADDS,
     parameters=(
-        line("title", "1 to 200 characters.", required=True),
-        text("slug", "Such as release-notes. Default: from the title."),
+        line("title", "One line.", required=True),
+        text("slug", "Default: from the title."),
         body("body", MARKDOWN),
         text(
             "project",
-            "Key or UUID. Without it the page is global, which needs permission.",
+            "Key; without it, the page is global.",
             alias="project_id",
         ),
         *CREATE_ONCE,
@@ -159,11 +160,11 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     parameters=(
         PAGE_NAME,
         SCOPE,
-        line("title", "1 to 200 characters."),
-        body("body", "REPLACES the whole text; prefer append or edits."),
+        line("title", "One line."),
+        body("body", "REPLACES the whole text."),
         APPEND,
         EDITS,
-        text("summary", "What changed, for the history; at most 200 characters."),
+        text("summary", "What changed, for the history."),
         IF_MATCH,
         UNDO,
     ),
@@ -171,7 +172,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     elsewhere={"slug": "create_wiki_page (a slug cannot change)"},
 )
 def update_wiki_page(call: ToolCall) -> dict[str, Any]:
-    """Save a page as a new revision. Every old revision is kept. Returns the page and its etag."""
+    """Save a page as a new revision; prefer append or edits to body. Old revisions are kept."""
     page_id = _page_id(call)
     if call["undo"] is not None:
         page = loaders.writable(call.actor, page_id, include_deleted=True)
@@ -205,15 +206,10 @@ def delete_wiki_page(call: ToolCall) -> dict[str, Any]:
     "list_wiki_revisions",
     "List wiki revisions",
     calls=service.list_revisions,
-    parameters=(PAGE_NAME, SCOPE, *PAGE, INCLUDE_BODY),
+    parameters=(PAGE_NAME, SCOPE, *PAGE, TEXTS),
 )
 def list_wiki_revisions(call: ToolCall) -> dict[str, Any]:
     """The saved versions of a page, newest first: who, when and why."""
-    scope = _scope(call.actor, call["project"])
-    page = service.get_page(
-        call.actor, naming.page(call.actor, call["page"], scope), project_id=scope
-    )
+    page = _page(call)
     revisions = service.list_revisions(call.actor, page.id, **call.window)
-    if call["include_body"]:
-        return _with_bodies(revisions.envelope, WikiRevision)
-    return rows(revisions.envelope)
+    return _rows(call, revisions.envelope, WikiRevision)

@@ -6,6 +6,8 @@ import re
 import orjson
 import pytest
 
+from tests.support.story import make_ticket
+
 pytestmark = pytest.mark.one_database
 
 NAMES = [
@@ -39,6 +41,12 @@ NAMES = [
     "convert_sticky_note",
     "search",
 ]
+# Fields of answers that descriptions name.
+ANSWERED = {
+    *("next_cursor", "next_body_offset", "news_cursor", "event_ids", "edit_history"),
+    "workflow_states",
+}
+BYTES_PER_TOKEN = 4.37
 READS = {name for name in NAMES if name.startswith(("get_", "list_"))} | {"search"}
 
 
@@ -53,7 +61,32 @@ def test_all_tools_are_listed_in_their_order_for_every_bot(smith, scout, fenced)
 
 
 def test_the_list_is_small(smith):
-    assert len(orjson.dumps(tools(smith))) < 30_000
+    """5,000 tokens of o200k at most; the bytes of one were measured once on this list."""
+    assert len(orjson.dumps(tools(smith))) / BYTES_PER_TOKEN <= 5_000
+
+
+def test_every_argument_that_a_description_names_exists(smith):
+    listed = tools(smith)
+    everywhere = {name for tool in listed for name in tool["inputSchema"]["properties"]}
+    for tool in listed:
+        arguments = tool["inputSchema"]["properties"]
+        told = [tool["description"], *(one["description"] for one in arguments.values())]
+        named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", " ".join(told)))
+        assert named <= {*NAMES, *arguments, *ANSWERED}, tool["name"]
+    instructions = smith.result("initialize", {"protocolVersion": "2025-11-25"})["instructions"]
+    named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", instructions))
+    assert named <= {*NAMES, *everywhere, *ANSWERED}
+
+
+def test_every_tool_takes_detail_and_few_list_it(smith):
+    listing = {
+        tool["name"] for tool in tools(smith) if "detail" in tool["inputSchema"]["properties"]
+    }
+    assert listing == {"list_tickets", "get_ticket"}
+    for name in NAMES:
+        error = smith.refused(name, detail="most")
+        told = {tuple(one["loc"]): one["type"] for one in error["details"]["errors"]}
+        assert told["arguments", "detail"] == "invalid_value", name
 
 
 def test_every_tool_says_all_that_clients_need(smith):
@@ -93,6 +126,25 @@ def test_schemas_are_portable(smith):
         known = tool["inputSchema"]["properties"]
         assert set(tool["inputSchema"].get("required", [])) <= set(known)
         assert "null" not in json.dumps(tool["inputSchema"]["properties"]).replace("or null", "")
+
+
+def test_what_a_call_cannot_do_without_is_required(smith):
+    required = {tool["name"]: tool["inputSchema"].get("required", []) for tool in tools(smith)}
+    assert required["create_sticky_note"] == ["project", "body"]
+    assert required["list_sticky_notes"] == ["project"]
+    # Either of body and undo.
+    for name in set(NAMES) - {"update_comment"}:
+        given = dict.fromkeys(required[name], "1")
+        answer = smith.result("tools/call", {"name": name, "arguments": given})
+        assert '"missing"' not in answer["content"][0]["text"], name
+
+
+def test_whom_a_bot_cannot_name_is_not_asked_for(smith, cast, ada):
+    for tool in tools(smith):
+        assert "user" not in tool["inputSchema"]["properties"]
+    make_ticket(ada, cast.open_project)
+    smith.call("watch_ticket", ticket="OPEN-1", user="me")
+    smith.call("unwatch_ticket", ticket="OPEN-1", user_id=cast.smith.user_id)
 
 
 def test_what_is_absent_by_design(smith):

@@ -62,6 +62,31 @@ def test_a_row_counts_its_comments(smith, ada, ticket):
     assert row["comments"] == 1
 
 
+def test_a_comment_is_who_when_and_what(smith, ada, ticket):
+    ok(ada.post("/tickets/OPEN-1/comments", {"body": "One"}), 201)
+    (row,) = smith.lean("list_comments", ticket="OPEN-1")["data"]
+    assert set(row) == {"id", "author", "body", "created_at"}
+    assert (row["author"], row["body"]) == ("ada", "One")
+    ok(ada.patch(f"/comments/{row['id']}", {"body": "Two"}))
+    ok(ada.call("PUT", f"/comments/{row['id']}/reactions/heart"))
+    (row,) = smith.lean("list_comments", ticket="OPEN-1", include_body=True)["data"]
+    assert set(row) == {"id", "author", "body", "created_at", "updated_at", "reactions"}
+    (row,) = smith.lean("list_comments", ticket="OPEN-1", include_body=False)["data"]
+    assert "body" not in row
+
+
+def test_long_comments_come_on_more_pages_and_whole(smith, ada, ticket):
+    bodies = ["a" * 20_000, "b" * 12_768, "c", "d" * 65_536, "e"]
+    for body in bodies:
+        ok(ada.post("/tickets/OPEN-1/comments", {"body": body}), 201)
+    pages, cursor = [], None
+    while cursor is not None or not pages:
+        answer = smith.lean("list_comments", ticket="OPEN-1", cursor=cursor)
+        pages.append([row["body"] for row in answer["data"]])
+        cursor = answer["page"].get("next_cursor")
+    assert pages == [bodies[:2], bodies[2:3], bodies[3:4], bodies[4:]]
+
+
 def test_a_write_answers_what_it_changed(smith, ticket):
     changed = smith.lean("update_ticket", ticket="OPEN-1", priority="high", append="More.")
     assert set(changed) == {"display_id", "state", "priority", "etag", "event_ids"}

@@ -26,6 +26,56 @@ def test_a_ticket_by_any_of_its_names(smith, cast, ada, name):
     assert [row["display_id"] for row in rows] == ["OPEN-1"]
 
 
+@pytest.mark.parametrize("project", ["OPEN", "open", "its id", "its name"])
+def test_a_number_with_a_project_is_its_ticket(smith, cast, ada, project):
+    if project.startswith("its"):
+        project = ok(ada.get(f"/projects/{cast.open_project}"))[project.removeprefix("its ")]
+    scope = {"project": project}
+    epic = smith.call("create_ticket", **scope, title="Epic", type="epic")
+    related = [{"type": "relates_to", "target": "1"}]
+    child = {"title": "Child", "relations": [{"type": "blocks", "target": "1"}]}
+    made = smith.call(
+        "create_ticket", **scope, title="Story", parent="1", relations=related, children=[child]
+    )
+    assert made["parent"]["id"] == epic["id"]
+    assert [one["ticket"]["display_id"] for one in made["relations"]] == ["OPEN-1"]
+    rows = smith.call("list_tickets", **scope, parent="#1")["data"]
+    assert [row["display_id"] for row in rows] == ["OPEN-2"]
+    note = smith.call("create_sticky_note", **scope, body="A note")
+    turned = smith.call("convert_sticky_note", **scope, sticky_note=note["id"], parent="1")
+    assert turned["parent"]["id"] == epic["id"]
+    two = {**scope, "ticket": "2"}
+    smith.call("add_comment", **two, body="Here.")
+    assert len(smith.call("list_comments", **two)["data"]) == 1
+    smith.call("watch_ticket", **two)
+    smith.call("unwatch_ticket", **two)
+    relation = smith.call("add_ticket_relation", **two, type="blocks", target="4")
+    assert relation["ticket"]["display_id"] == "OPEN-4"
+    smith.call("remove_ticket_relation", **two, relation=relation["id"])
+    smith.call("transition_ticket", **two, state="done")
+    changed = smith.call("update_ticket", **two, title="Named by number")
+    assert changed["display_id"] == "OPEN-2"
+    assert smith.call("get_ticket", **two)["title"] == "Named by number"
+    smith.call("delete_ticket", **two)
+    smith.call("delete_ticket", **two, restore=True)
+    assert smith.call("update_ticket", ticket="OPEN-4", parent="1")["parent"]["id"] == epic["id"]
+
+
+def test_a_number_of_a_project_that_is_not_its(smith, fenced, cast, ada):
+    make_ticket(ada, cast.open_project)
+    make_ticket(ada, cast.fenced_project)
+    assert smith.call("get_ticket", ticket="OPEN-1", project="OPEN")["display_id"] == "OPEN-1"
+    for tool, more in (("get_ticket", {}), ("update_ticket", {"title": "T"})):
+        error = smith.refused(tool, ticket="OPEN-1", project="FENCED", **more)
+        assert error["details"] == {"field": "project", "reason": "mismatch"}
+        assert smith.refused(tool, ticket="2", project="OPEN", **more)["code"] == (
+            "resource.not_found"
+        )
+    assert fenced.refused("get_ticket", ticket="1", project="OPEN")["code"] == "resource.not_found"
+    error = fenced.refused("update_ticket", ticket="1", project="OPEN", title="T")
+    assert error["details"]["reason"] == "project_not_in_allowlist"
+
+
 @pytest.mark.parametrize("name", ["OPEN-x", "ticket://", "http://localhost/wiki/OPEN-1", "1"])
 def test_what_is_no_ticket_is_not_found(smith, cast, ada, name):
     make_ticket(ada, cast.open_project)

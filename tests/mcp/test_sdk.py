@@ -1,5 +1,7 @@
 """The official client against the running server, as a bot connects: one URL, in every mode."""
 
+import json
+
 import anyio
 import pytest
 from mcp import Client, MCPError
@@ -30,6 +32,8 @@ async def session(address, mode):
         assert len(tools) == 29
         me = await client.call_tool("get_self", {})
         assert me.structured_content["mode"] == "write"
+        # A program gets both forms, and they say the same.
+        assert [json.loads(block.text) for block in me.content] == [me.structured_content]
         made = await client.call_tool("create_ticket", {"project": "OPS", "title": f"By {mode}"})
         assert not made.is_error
         name = made.structured_content["display_id"]

@@ -146,6 +146,11 @@ def test_comments(app, smith, cast, ada):
     edited = smith.call("update_comment", comment=made["id"], body="Second")
     assert [entry["body"] for entry in edited["edit_history"]] == ["First"]
     (row,) = smith.call("list_comments", ticket="OPEN-1")["data"]
+    assert row["body"] == "Second"
+    assert "edit_history" not in row
+    (row,) = smith.call("list_comments", ticket="OPEN-1", include_body=True)["data"]
+    assert row["edit_history"] == edited["edit_history"]
+    (row,) = smith.call("list_comments", ticket="OPEN-1", include_body=False)["data"]
     assert "body" not in row
     assert "edit_history" not in row
     other = ok(ada.post("/tickets/OPEN-1/comments", {"body": "Hers"}), 201)

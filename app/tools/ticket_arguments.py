@@ -1,0 +1,94 @@
+"""The arguments of the tools of tickets, as the verbs take them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.actor import Actor
+from app.core.errors import InvalidField
+from app.mcp.registry import ToolCall
+from app.search import service as search
+from app.tickets import loaders, read
+from app.tickets.counting import Counted
+from app.tickets.list_pages import COUNTED
+from app.tools import naming
+
+
+def partly(counted: Counted) -> dict[str, str]:
+    """What to say if not all was counted."""
+    if not counted.is_partial:
+        return {}
+    return {"note": f"There are more: only the newest {COUNTED:,} were counted. Narrow it down."}
+
+
+def filters(call: ToolCall) -> dict[str, Any]:
+    """The values of ``FILTERS`` for the arguments of list_tickets; raises InvalidField."""
+    actor = call.actor
+    found: dict[str, Any] = {
+        name: call[name]
+        for name in ("state_category", "ticket_type", "ready", "stalled", "updated_since")
+    }
+    found["priority"] = call["priority"] or None
+    project_id = key = None
+    if call["project"] is not None:
+        project = naming.project(actor, call["project"])
+        project_id, key = project.id, project.key
+        found["project_id"] = project_id
+    if call["state"] is not None:
+        found["state_id"] = naming.state_ids(actor, call["state"], project_id)
+    names = [*(call["labels"] or []), *([call["label_id"]] if call["label_id"] else [])]
+    if names:
+        found["label_id"] = [
+            label_id
+            for name in dict.fromkeys(names)
+            for label_id in naming.labels_named(actor, name, project_id)
+        ]
+    if "assignee" in call.arguments:
+        assignee = naming.user_id_or_none(actor, call["assignee"], "assignee")
+        found["assignee_user_id"] = [assignee]
+    if call["reporter"] is not None:
+        found["reporter_user_id"] = naming.user_id(actor, call["reporter"], "reporter")
+    if call["parent"] is not None:
+        found["parent_ticket_id"] = read.get_ticket(actor, naming.numbered(call["parent"], key)).id
+    if call["q"] is not None:
+        found["among"] = search.ticket_ids(call["q"])
+    return found
+
+
+def fields(
+    actor: Actor, project_id: str, arguments: Mapping[str, Any], key: str | None
+) -> dict[str, Any]:
+    """The fields among the arguments under their names in REST, with ids in place of names.
+
+    With the project's key, a parent can be named by its number.
+    """
+    found: dict[str, Any] = {
+        name: arguments[name]
+        for name in ("title", "type", "body", "priority", "due_date")
+        if name in arguments
+    }
+    if "state" in arguments:
+        found["state_id"] = naming.state_id(project_id, arguments["state"])
+    if "assignee" in arguments:
+        found["assignee_user_id"] = naming.user_id_or_none(actor, arguments["assignee"], "assignee")
+    for name in ("labels", "add_labels", "remove_labels"):
+        if name in arguments:
+            label_ids = naming.label_ids(project_id, arguments[name] or [], name)
+            found[name.replace("labels", "label_ids")] = label_ids
+    if "parent" in arguments:
+        found["parent_ticket_id"] = _parent(actor, arguments["parent"], key)
+    return found
+
+
+def relations(arguments: Mapping[str, Any], key: str) -> list[dict[str, str]]:
+    """The relations among the arguments, a target by its number being of the project of a key."""
+    sent = arguments.get("relations", ())
+    return [{**one, "target": naming.numbered(one["target"], key)} for one in sent]
+
+
+def _parent(actor: Actor, reference: str | None, key: str | None) -> str | None:
+    if reference is None:
+        return None
+    parent = loaders.named_in_body(actor, naming.numbered(reference, key))
+    if parent is None:
+        raise InvalidField("parent", "not_found", f"Ticket {reference[:128]!r} not found.")
+    return parent.id
