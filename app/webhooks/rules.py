@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from unicodedata import normalize
 from urllib.parse import urlsplit
 
+from urllib3.util import parse_url
+
 from app.audit.catalogue import EVENTS
 from app.core import text
 from app.core.errors import InvalidField
@@ -30,6 +32,8 @@ def url(value: str) -> str:
         # Digits in circles and the like would become other characters before the name is resolved.
         is_valid = bool(host) and split.port != 0 and normalize("NFKC", host) == host
         _ = host.encode("idna")
+        # Deliveries read it by urllib3, which takes less behind the bracket of an IPv6 address.
+        _ = parse_url(value)
     except (ValueError, UnicodeError):
         is_valid = False
     if not is_valid or split.username is not None or split.fragment or _UNPRINTABLE.search(value):

@@ -75,6 +75,8 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=8).map("".join))
 @example("https://a.example\\@127.0.0.1/")
 @example("https://a.example#@127.0.0.1/")
+@example("https://[::1]https:")
+@example("https://é/")
 def test_a_url_that_is_taken_means_one_host_to_every_reader(text):
     """A host that two readers read differently would be judged as one and dialled as the other."""
     with suppress(InvalidField):
@@ -84,5 +86,6 @@ def test_a_url_that_is_taken_means_one_host_to_every_reader(text):
         assert parts.username is None
         assert parts.password is None
         assert parts.hostname
-        assert (parse_url(taken).host or "").strip("[]") == parts.hostname
+        read = (parse_url(taken).host or "").strip("[]")
+        assert read.encode("idna") == parts.hostname.encode("idna")
         assert not any(character <= " " or character == "\x7f" for character in taken)

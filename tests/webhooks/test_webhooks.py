@@ -62,6 +62,7 @@ def test_the_secret_is_nowhere_in_the_database(app, ada):
         ("url", "https://exa mple.org/"),
         ("url", "https://example.org\\@inside/"),
         ("url", "https://[::1/"),
+        ("url", "https://[::1]x/"),
         ("url", "https://①②⑦.⓪.⓪.①/"),
         ("url", "https://ｅxample.org/"),
         ("url", "https://ex..ample/"),
