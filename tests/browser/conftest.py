@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from app.serving.parent import CRASH_SECONDS
-from tests.browser.browser_page import BrowserPage, open_page
+from tests.browser.browser_page import BrowserPage, Contexts, borrow_page, open_page
 from tests.browser.seed import seed
 from tests.support.databases import empty_sqlite
 from tests.support.serving import Served, is_healthy, serving, until
@@ -49,6 +49,12 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
+def contexts(browser) -> Contexts:
+    """Contexts that tests have one after the other."""
+    return Contexts(browser)
+
+
+@pytest.fixture(scope="session")
 def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
     """Empties the one server of all modules, which takes less than to start another.
 
@@ -79,21 +85,27 @@ def served(anew) -> Served:
 
 
 @pytest.fixture
-def wide(browser, seeded) -> Iterator[BrowserPage]:
+def wide(contexts, seeded) -> Iterator[BrowserPage]:
     """Ada on a wide screen: logged in, light theme. No errors may reach the console."""
+    yield from borrow_page(contexts, seeded)
+
+
+@pytest.fixture
+def wide_apart(browser, seeded) -> Iterator[BrowserPage]:
+    """Ada on a wide screen in a context that nobody has after her: the clock may be turned."""
     yield from open_page(browser, seeded)
 
 
 @pytest.fixture(scope="module")
-def visiting(browser, seeded) -> Iterator[BrowserPage]:
+def visiting(contexts, seeded) -> Iterator[BrowserPage]:
     """One page for all tests of a module that only look: opening one costs more than a visit."""
-    yield from open_page(browser, seeded)
+    yield from borrow_page(contexts, seeded)
 
 
 @pytest.fixture(scope="module")
-def visiting_by_phone(browser, seeded) -> Iterator[BrowserPage]:
+def visiting_by_phone(contexts, seeded) -> Iterator[BrowserPage]:
     """One phone for all tests of a module that only look."""
-    yield from open_page(browser, seeded, **PHONE)
+    yield from borrow_page(contexts, seeded, **PHONE)
 
 
 @pytest.fixture
@@ -118,15 +130,15 @@ def on_one_page(shared: BrowserPage) -> Iterator[BrowserPage]:
 
 
 @pytest.fixture
-def phone(browser, seeded) -> Iterator[BrowserPage]:
+def phone(contexts, seeded) -> Iterator[BrowserPage]:
     """Ada with a phone in her hand."""
-    yield from open_page(browser, seeded, **PHONE)
+    yield from borrow_page(contexts, seeded, **PHONE)
 
 
 @pytest.fixture
-def plain(browser, seeded) -> Iterator[BrowserPage]:
+def plain(contexts, seeded) -> Iterator[BrowserPage]:
     """Ada with JavaScript switched off."""
-    yield from open_page(browser, seeded, java_script_enabled=False)
+    yield from borrow_page(contexts, seeded, java_script_enabled=False)
 
 
 @pytest.fixture(scope="module")

@@ -71,7 +71,8 @@ def test_muting_by_a_click(wide, seeded):
     expect(wide.page.locator("#watchers")).not_to_contain_text("Updates don’t appear")
 
 
-def test_notifications_are_turned_on_for_a_browser(wide, seeded):
+def test_notifications_are_turned_on_for_a_browser(wide_apart, seeded):
+    wide = wide_apart
     wide.page.context.grant_permissions(["notifications"], origin=wide.base)
     wide.page.add_init_script("""
         window.shown = [];

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.browser_page import BrowserPage, open_page
+from tests.browser.browser_page import BrowserPage, borrow_page
 from tests.support.serving import until
 
 # A minute is what is promised; every run takes a part of it.
@@ -17,9 +17,9 @@ PROMISED = 3.0
 
 
 @pytest.fixture
-def second(browser, seeded):
+def second(contexts, seeded):
     """Ada at another screen."""
-    yield from open_page(browser, seeded)
+    yield from borrow_page(contexts, seeded)
 
 
 def move(seeded, reference: str, state: str) -> None:

@@ -134,7 +134,8 @@ def test_a_comment_sent_twice_at_once_is_one_comment(ticket):
     expect(wide.page.locator(".comment-text")).to_have_count(1)
 
 
-def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(wide):
+def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(wide_apart):
+    wide = wide_apart
     create = wide.page.get_by_role("button", name="Create ticket")
     wide.page.clock.install()
     wide.go("/tickets/new?project=DEMO&title=Stopped")
