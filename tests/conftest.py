@@ -1,4 +1,4 @@
-"""Fixtures for all tests: ``database``, ``app``, ``client``, ``cast`` and ``empty_url``.
+"""Fixtures for all tests: databases, the application on them, a client and the cast.
 
 A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL, unless it
 is marked ``one_database``: no SQL has a part in what it is about.
@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 
 from tests.support import databases
 from tests.support.cast import make_cast
+from tests.support.instances import copy_database
 from tests.support.postgres import cluster_or_skip, unused_name
 
 KINDS = ("sqlite", "postgresql")
@@ -37,7 +38,8 @@ def pytest_generate_tests(metafunc):
     kinds = KINDS if chosen == "both" else (chosen,)
     if chosen == "both" and metafunc.definition.get_closest_marker("one_database"):
         kinds = KINDS[:1]
-    for name, scope in (("database", "session"), ("empty_url", "function")):
+    scopes = {"database": "session", "empty_url": "function", "migrated_url": "function"}
+    for name, scope in scopes.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, kinds, indirect=True, scope=scope)
 
@@ -106,6 +108,24 @@ def empty_url(request, tmp_path):
     cluster = request.getfixturevalue("cluster")
     name = unused_name()
     yield cluster.create_database(name)
+    cluster.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def template(cluster):
+    """The name of a migrated PostgreSQL database, of which a copy takes less than to migrate."""
+    return databases.migrated_template(cluster)
+
+
+@pytest.fixture
+def migrated_url(request, tmp_path):
+    """As ``empty_url``, on the newest schema: a server that starts on it migrates nothing."""
+    if request.param == "sqlite":
+        copy_database(tmp_path / "migrated.db")
+        yield f"sqlite:///{tmp_path / 'migrated.db'}"
+        return
+    cluster, name = request.getfixturevalue("cluster"), unused_name()
+    yield cluster.create_database(name, request.getfixturevalue("template"))
     cluster.drop_database(name)
 
 

@@ -95,8 +95,11 @@ def issues_of_the_real_data(directory):
 
 
 @pytest.mark.real_data
-def test_32_agents_share_the_open_tickets(empty_url, tmp_path):
-    settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "a secret key of the tests, long enough"}
+def test_32_agents_share_the_open_tickets(migrated_url, tmp_path):
+    settings = {
+        "DATABASE_URL": migrated_url,
+        "SECRET_KEY": "a secret key of the tests, long enough",
+    }
     with serving(tmp_path / "instance", **settings) as served:
         owner = owner_of(served)
         owner.call("POST", "/projects", {"key": "REAL", "name": "Real"})

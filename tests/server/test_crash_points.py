@@ -41,10 +41,10 @@ def owed(owner, hook, receiver):
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_crash_loses_nothing(empty_url, tmp_path, receiver, point):
+def test_a_crash_loses_nothing(migrated_url, tmp_path, receiver, point):
     """The worker process dies once; the server replaces it, and the new one goes on."""
     mark = tmp_path / "crash"
-    settings = settings_of(receiver, empty_url) | {
+    settings = settings_of(receiver, migrated_url) | {
         "CRASH_AT": point,
         "CRASH_FILE": mark,
         "LEASE_MS": LEASE_MS,
@@ -81,10 +81,10 @@ def _asked(owner, hook, receiver):
     return None
 
 
-def test_the_work_of_a_killed_process_goes_to_the_other(cluster, tmp_path, receiver):
+def test_the_work_of_a_killed_process_goes_to_the_other(cluster, template, tmp_path, receiver):
     """Within two leases: here they last four seconds."""
     name = unused_name()
-    url = cluster.create_database(name)
+    url = cluster.create_database(name, template)
     held, over = [], threading.Event()
 
     def stall(came):

@@ -70,12 +70,12 @@ def titles(receiver):
 
 
 @pytest.mark.quiet
-def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
+def test_a_black_hole_keeps_nobody_waiting(migrated_url, tmp_path, receiver):
     """Nine fast receivers and one that takes the connection and says nothing."""
     with ExitStack() as held:
         hole = held.enter_context(closing(socket.create_server(("127.0.0.1", 0), backlog=100)))
         served = held.enter_context(
-            serving(tmp_path / "instance", **settings_of(receiver, empty_url))
+            serving(tmp_path / "instance", **settings_of(receiver, migrated_url))
         )
         owner, project, _ = furnish(served, receiver)
         for _ in range(8):
@@ -95,7 +95,7 @@ def test_a_black_hole_keeps_nobody_waiting(empty_url, tmp_path, receiver):
         assert all(count == 9 for count in titles(receiver).values())
 
 
-def test_a_stop_in_good_order_finishes_what_is_under_way(empty_url, tmp_path, receiver):
+def test_a_stop_in_good_order_finishes_what_is_under_way(migrated_url, tmp_path, receiver):
     stopping = threading.Event()
 
     def when_it_stops(_):
@@ -103,7 +103,7 @@ def test_a_stop_in_good_order_finishes_what_is_under_way(empty_url, tmp_path, re
         return 200
 
     receiver.answer = when_it_stops
-    settings = settings_of(receiver, empty_url)
+    settings = settings_of(receiver, migrated_url)
     served = start(tmp_path / "instance", **settings)
     owner, project, hook = furnish(served, receiver)
     create(owner, project, "one")

@@ -203,8 +203,8 @@ def test_a_worker_does_not_outlive_its_parent_and_the_next_server_takes_over(tmp
             assert not is_running(worker)
 
 
-def test_postgresql_may_have_several_workers(tmp_path, cluster):
-    url = cluster.create_database("served")
+def test_postgresql_may_have_several_workers(tmp_path, cluster, template):
+    url = cluster.create_database("served", template)
     settings = {
         "DATABASE_URL": url,
         "SECRET_KEY": "a secret key of the tests, long enough",

@@ -111,6 +111,14 @@ def sqlite_database() -> Iterator[SqliteDatabase]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def migrated_template(cluster: Cluster) -> str:
+    """Make a migrated PostgreSQL database that nobody uses; its name, to be copied."""
+    name = unused_name()
+    with tempfile.TemporaryDirectory(prefix="docket-test-") as directory:
+        _release(_migrated(settings_for(cluster.create_database(name), Path(directory))))
+    return name
+
+
 @dataclass
 class PostgresDatabase:
     """A database on the session's PostgreSQL."""

@@ -19,7 +19,12 @@ def prepare(instance: Path, *, with_database: bool) -> None:
     made = _made()
     shutil.copytree(made / "templates", instance / "templates")
     if with_database:
-        shutil.copy(made / "docket.db", instance)
+        copy_database(instance / "docket.db")
+
+
+def copy_database(path: Path) -> None:
+    """Put a migrated SQLite database there, in which there is nothing yet."""
+    shutil.copy(_made() / "docket.db", path)
 
 
 @cache
