@@ -18,6 +18,7 @@ from app.serving.parent import CRASH_SECONDS
 from tests.browser.browser_page import BrowserPage, Contexts, borrow_page, open_page
 from tests.browser.seed import seed
 from tests.support.databases import empty_sqlite
+from tests.support.forking import FORKED
 from tests.support.serving import Served, is_healthy, serving, until
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -61,7 +62,7 @@ def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
     Its worker is replaced, so that nothing is kept in memory of what was there.
     """
     instance = tmp_path_factory.mktemp("browser") / "instance"
-    with serving(instance) as served:
+    with serving(instance, command=FORKED) as served:
         replaced_at = -CRASH_SECONDS
 
         def run() -> Served:

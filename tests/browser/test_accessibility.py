@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.browser_page import watch
+from tests.support.forking import FORKED
 from tests.support.serving import serving
 
 RULES = {
@@ -108,7 +109,8 @@ OPENED = (
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A server in development, which has the page of the design system."""
-    with serving(tmp_path_factory.mktemp("accessible") / "instance", FLASK_DEBUG="1") as running:
+    instance = tmp_path_factory.mktemp("accessible") / "instance"
+    with serving(instance, command=FORKED, FLASK_DEBUG="1") as running:
         yield running
 
 
@@ -174,7 +176,7 @@ def test_the_way_in_is_accessible(wide, path):
 
 def test_the_first_minutes_of_a_new_installation(browser, tmp_path):
     """From nothing to a bot's first call: set up, the sample project, a person, a bot."""
-    with serving(tmp_path / "instance") as fresh:
+    with serving(tmp_path / "instance", command=FORKED) as fresh:
         context = browser.new_context(viewport={"width": 390, "height": 844})
         page = context.new_page()
         problems: list[str] = []

@@ -11,6 +11,7 @@ import pytest
 from tests.browser.browser_page import open_page
 from tests.browser.seed import seed
 from tests.conftest import REAL_DATA
+from tests.support.forking import FORKED
 from tests.support.serving import ROOT, environment, serving
 
 pytestmark = [pytest.mark.real_data, pytest.mark.quiet]
@@ -43,7 +44,7 @@ PAINT = """() => new Promise(done => {
 def real(tmp_path_factory):
     """A server with the real issues in a project of their own."""
     instance = tmp_path_factory.mktemp("budget") / "instance"
-    with serving(instance) as running:
+    with serving(instance, command=FORKED) as running:
         made = seed(running)
         made.call("POST", "/projects", {"key": "REAL", "name": "Real project"})
         command = [sys.executable, "-m", "flask", "--app", "wsgi", "import-issues"]

@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.browser_page import BrowserPage, watch
 from tests.browser.seed import PASSWORD
+from tests.support.forking import FORKED
 from tests.support.postgres import unused_name
 from tests.support.serving import serving
 
@@ -13,13 +14,13 @@ from tests.support.serving import serving
 def fresh(request, tmp_path):
     """A server that nobody set up, on either database."""
     if request.param == "sqlite":
-        with serving(tmp_path / "instance") as running:
+        with serving(tmp_path / "instance", command=FORKED) as running:
             yield running
         return
     cluster, name = request.getfixturevalue("cluster"), unused_name()
     url = cluster.create_database(name)
     settings = {"DATABASE_URL": url, "SECRET_KEY": "a secret key of the tests, long enough"}
-    with serving(tmp_path / "instance", **settings) as running:
+    with serving(tmp_path / "instance", command=FORKED, **settings) as running:
         yield running
     cluster.drop_database(name)
 

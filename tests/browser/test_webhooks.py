@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.seed import seed
 from tests.browser.test_accessibility import findings, findings_in_both
+from tests.support.forking import FORKED
 from tests.support.receiver import receiving
 from tests.support.serving import serving, until
 
@@ -23,6 +24,7 @@ def served(tmp_path_factory, receiver):
     """A server that may reach the receiver."""
     with serving(
         tmp_path_factory.mktemp("browser") / "instance",
+        command=FORKED,
         WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8",
         WEBHOOK_CA_BUNDLE=str(receiver.ca_file),
     ) as running:

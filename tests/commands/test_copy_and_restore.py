@@ -16,6 +16,7 @@ from app.config import Settings
 from app.database.session import db
 from app.exporting.copying import tables
 from tests.conftest import REAL_DATA
+from tests.support.forking import FORKED
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, refused_start, serving, unused_port
 from tests.support.workspace import Owner, owner_of
@@ -65,7 +66,7 @@ def command_of_operator(instance, *args, code=0):
 def once_used(tmp_path_factory):
     """An instance in which something of everything was done; its directory and owner's cookie."""
     instance = tmp_path_factory.mktemp("used") / "instance"
-    with serving(instance, SECRET_KEY=KEY) as served:
+    with serving(instance, SECRET_KEY=KEY, command=FORKED) as served:
         owner = owner_of(served)
         project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
         path = f"/projects/{project}/tickets"
@@ -161,7 +162,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     assert len(source["audit_events"]) > 10
     assert source["ticket_templates"]
     assert source["saved_views"]
-    with serving(tmp_path / "other", DATABASE_URL=url, SECRET_KEY=KEY) as served:
+    with serving(tmp_path / "other", DATABASE_URL=url, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["parent"]["display_id"] == "OPS-2"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
@@ -189,7 +190,7 @@ def test_nobody_serves_the_past_after_a_move(cluster, used):
         assert "This installation was moved" in refused
     assert not (instance / "docket.db").exists()
     moved.rename(instance / "docket.db")
-    with serving(instance, SECRET_KEY=KEY) as served:
+    with serving(instance, SECRET_KEY=KEY, command=FORKED) as served:
         assert Owner(served, cookie).call("GET", "/tickets/OPS-1")["title"] == "Story"
 
 
@@ -205,7 +206,7 @@ def test_what_copy_to_refuses(used):
 def test_nothing_is_moved_while_the_server_writes(used, tmp_path):
     instance, _ = used
     file = tmp_path / "copy.db"
-    with serving(instance, SECRET_KEY=KEY) as served:
+    with serving(instance, SECRET_KEY=KEY, command=FORKED) as served:
         command(instance, "backup", str(file))
         command(instance, "export", str(tmp_path / "exported"))
         said = f"The server (process {served.process.pid}) is still running"
@@ -223,7 +224,7 @@ def test_a_backup_is_restored(used, tmp_path):
     other = tmp_path / "other"
     assert "SECRET_KEY" not in command(other, "restore-backup", str(file))
     assert rows_of(f"sqlite:///{other / 'docket.db'}") == before
-    with serving(other, SECRET_KEY=KEY) as served:
+    with serving(other, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
@@ -250,7 +251,7 @@ def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_pa
     for path in instance.glob("docket.db*"):
         path.rename(aside / path.name)
     command(instance, "restore-backup", str(file))
-    with serving(instance, SECRET_KEY=KEY) as served:
+    with serving(instance, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2

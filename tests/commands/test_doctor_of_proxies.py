@@ -11,6 +11,7 @@ import pytest
 from app.accounts import arrival
 from app.config import Settings
 from tests.commands.test_copy_and_restore import KEY, command
+from tests.support.forking import FORKED
 from tests.support.serving import serving
 
 pytestmark = [pytest.mark.one_database, pytest.mark.slow]
@@ -72,7 +73,7 @@ def trusting(tmp_path_factory):
         def start(trusted):
             instance = tmp_path_factory.mktemp("doctor") / "instance"
             settings = {"SECRET_KEY": KEY, "TRUSTED_PROXIES": trusted}
-            return held.enter_context(serving(instance, **settings)), instance
+            return held.enter_context(serving(instance, command=FORKED, **settings)), instance
 
         yield start
 

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from tests.conftest import REAL_DATA
+from tests.support.forking import FORKED
 from tests.support.serving import ROOT, environment, serving
 from tests.support.workspace import owner_of
 
@@ -100,7 +101,7 @@ def test_32_agents_share_the_open_tickets(migrated_url, tmp_path):
         "DATABASE_URL": migrated_url,
         "SECRET_KEY": "a secret key of the tests, long enough",
     }
-    with serving(tmp_path / "instance", **settings) as served:
+    with serving(tmp_path / "instance", command=FORKED, **settings) as served:
         owner = owner_of(served)
         owner.call("POST", "/projects", {"key": "REAL", "name": "Real"})
         imported = subprocess.run(

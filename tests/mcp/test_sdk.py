@@ -6,6 +6,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from tests.support.forking import FORKED
 from tests.support.serving import serving
 from tests.support.workspace import first_bot
 
@@ -17,7 +18,7 @@ MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server, and the address of its first bot."""
-    with serving(tmp_path_factory.mktemp("sdk") / "instance") as served:
+    with serving(tmp_path_factory.mktemp("sdk") / "instance", command=FORKED) as served:
         bot = first_bot(served)
         yield f"{served.url}/mcp/bot/{bot.token}/mcp"
 

@@ -4,7 +4,6 @@ import fcntl
 import http.client
 import json
 import select
-import sys
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 
@@ -12,8 +11,10 @@ import psutil
 import pytest
 
 from app.serving.client_limits import SLOW_UPLOADS
+from tests.support.forking import FORKED, Forked
 from tests.support.serving import end, serving, start, until
 
+IMPATIENT = Forked("tests.support.impatient")
 MANY = 500
 LIMIT = 65_536
 LOGIN = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -22,7 +23,7 @@ LOGIN = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: a
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     instance = tmp_path_factory.mktemp("served") / "instance"
-    with serving(instance, MAX_REQUEST_BYTES=LIMIT) as served:
+    with serving(instance, command=FORKED, MAX_REQUEST_BYTES=LIMIT) as served:
         yield served
 
 
@@ -128,8 +129,7 @@ def test_no_answer_names_the_server_library(served):
 
 
 def test_a_head_that_never_ends_is_cut_off(tmp_path):
-    command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
-    served = start(tmp_path / "instance", command=command)
+    served = start(tmp_path / "instance", command=IMPATIENT)
     try:
         for sent in (b"", b"GET / HT", LOGIN):
             with closing(served.connect(sent)) as connection, suppress(ConnectionError):
@@ -156,8 +156,7 @@ def is_open(connection):
 
 
 def test_one_address_takes_half_of_the_connections_at_most(tmp_path):
-    command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
-    served = start(tmp_path / "instance", command=command, CONNECTIONS=20)
+    served = start(tmp_path / "instance", command=IMPATIENT, CONNECTIONS=20)
     try:
         with ExitStack() as held:
             taken = [held.enter_context(closing(served.connect())) for _ in range(15)]
@@ -188,9 +187,8 @@ def resident(process):
 @pytest.mark.quiet
 def test_an_abusive_address_hurts_no_other(tmp_path):
     """500 half bodies, 500 half heads and 200 answers that nobody reads, from one address."""
-    command = (sys.executable, "-m", "flask", "--app", "tests.support.impatient", "serve")
     settings = {"MAX_REQUEST_BYTES": 4 * 2**20, "WORKERS": 2}
-    served = start(tmp_path / "instance", command=command, **settings)
+    served = start(tmp_path / "instance", command=IMPATIENT, **settings)
     half = LOGIN + b"Content-Length: 4000000\r\n\r\n" + b"x" * 50_000
     greedy = b"GET /assets/0/htmx.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20
 

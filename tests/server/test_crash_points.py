@@ -21,8 +21,9 @@ from tests.server.test_deliveries import (
     settings_of,
     titles,
 )
+from tests.support.forking import FORKED_CRASHING
 from tests.support.postgres import unused_name
-from tests.support.serving import CRASHING, end, start, until
+from tests.support.serving import end, start, until
 from tests.support.workspace import Owner
 
 __all__ = ["receiver"]
@@ -49,7 +50,7 @@ def test_a_crash_loses_nothing(migrated_url, tmp_path, receiver, point):
         "CRASH_FILE": mark,
         "LEASE_MS": LEASE_MS,
     }
-    served = start(tmp_path / "instance", command=CRASHING, **settings)
+    served = start(tmp_path / "instance", command=FORKED_CRASHING, **settings)
     try:
         owner, project, hook = furnish(served, receiver)
         (worker,) = served.workers()
@@ -98,12 +99,12 @@ def test_the_work_of_a_killed_process_goes_to_the_other(cluster, template, tmp_p
         stack.callback(over.set)
         stack.callback(cluster.drop_database, name)
         settings = settings_of(receiver, url) | {"LEASE_MS": LEASE_MS}
-        first = start(tmp_path / "first", command=CRASHING, **settings)
+        first = start(tmp_path / "first", command=FORKED_CRASHING, **settings)
         stack.callback(end, first)
         owner, project, hook = furnish(first, receiver)
         create(owner, project, "told")
         receiver.wait_for(1)
-        second = start(tmp_path / "second", command=CRASHING, **settings)
+        second = start(tmp_path / "second", command=FORKED_CRASHING, **settings)
         stack.callback(end, second)
         # Behind the one that is under way, as the webhook has one at a time.
         other = Owner(second, owner.cookie)

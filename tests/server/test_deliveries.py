@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from tests.support.forking import FORKED
 from tests.support.receiver import SECRET, receiving
 from tests.support.serving import is_healthy, serving, start, until
 from tests.support.workspace import Owner, owner_of
@@ -75,7 +76,7 @@ def test_a_black_hole_keeps_nobody_waiting(migrated_url, tmp_path, receiver):
     with ExitStack() as held:
         hole = held.enter_context(closing(socket.create_server(("127.0.0.1", 0), backlog=100)))
         served = held.enter_context(
-            serving(tmp_path / "instance", **settings_of(receiver, migrated_url))
+            serving(tmp_path / "instance", command=FORKED, **settings_of(receiver, migrated_url))
         )
         owner, project, _ = furnish(served, receiver)
         for _ in range(8):
@@ -104,7 +105,7 @@ def test_a_stop_in_good_order_finishes_what_is_under_way(migrated_url, tmp_path,
 
     receiver.answer = when_it_stops
     settings = settings_of(receiver, migrated_url)
-    served = start(tmp_path / "instance", **settings)
+    served = start(tmp_path / "instance", command=FORKED, **settings)
     owner, project, hook = furnish(served, receiver)
     create(owner, project, "one")
     receiver.wait_for(1)
@@ -112,7 +113,7 @@ def test_a_stop_in_good_order_finishes_what_is_under_way(migrated_url, tmp_path,
     until(lambda: not is_healthy(served))
     stopping.set()
     assert served.process.wait(timeout=20) == 0
-    with serving(tmp_path / "instance", **settings) as again:
+    with serving(tmp_path / "instance", command=FORKED, **settings) as again:
         owner = Owner(again, owner.cookie)
         (row,) = until(lambda: deliveries(owner, hook))
         assert row["status"] == "succeeded"

@@ -11,9 +11,10 @@ import pytest
 
 from app.jobs.sweeping import SWEEPERS
 from tests.support.balancer import balancing
+from tests.support.forking import FORKED_CRASHING
 from tests.support.postgres import unused_name
 from tests.support.receiver import SECRET, receiving
-from tests.support.serving import CRASHING, Served, end, start, until
+from tests.support.serving import Served, end, start, until
 from tests.support.workspace import SETUP, owner_of
 
 SERVERS = 4
@@ -47,7 +48,7 @@ def servers(cluster, tmp_path, settings):
         held.callback(cluster.drop_database, name)
 
         def one(number):
-            served = start(tmp_path / f"server-{number}", command=CRASHING, **settings)
+            served = start(tmp_path / f"server-{number}", command=FORKED_CRASHING, **settings)
             held.callback(end, served)
             return served
 
@@ -69,7 +70,7 @@ def test_four_processes_are_one_docket(servers, receiver):
 
 def test_workers_on_one_sqlite_are_one_docket(tmp_path, receiver, settings):
     """The system spreads connections over them, and each request here makes its own."""
-    served = start(tmp_path / "instance", command=CRASHING, WORKERS=3, **settings)
+    served = start(tmp_path / "instance", command=FORKED_CRASHING, WORKERS=3, **settings)
     try:
         assert len(served.workers()) == 3
         is_one_docket(served, receiver)

@@ -4,6 +4,7 @@ import threading
 import time
 
 from tests.server.test_deliveries import deliveries, furnish, receiver, settings_of
+from tests.support.forking import FORKED
 from tests.support.serving import serving, until
 
 __all__ = ["receiver"]
@@ -11,7 +12,9 @@ __all__ = ["receiver"]
 
 def test_a_slow_retry_holds_no_place(tmp_path, receiver):
     url = f"sqlite:///{tmp_path / 'docket.db'}"
-    with serving(tmp_path / "instance", THREADS=1, **settings_of(receiver, url)) as served:
+    with serving(
+        tmp_path / "instance", command=FORKED, THREADS=1, **settings_of(receiver, url)
+    ) as served:
         receiver.answer = 404
         owner, project, hook = furnish(served, receiver)
         owner.call("POST", f"/projects/{project}/tickets", {"title": "x"})

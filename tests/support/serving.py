@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 import psutil
 
+from tests.support.forking import Forked, ForkedProcess, fork
 from tests.support.instances import prepare
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -47,7 +48,7 @@ class Answer:
 class Served:
     """A running server."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedProcess
     port: int
     log: Path
 
@@ -111,7 +112,7 @@ def unused_port() -> int:
 def start(
     instance: Path,
     port: int | None = None,
-    command: tuple[str, ...] = COMMAND,
+    command: tuple[str, ...] | Forked = COMMAND,
     **settings: Any,
 ) -> Served:
     """Start a server on its own instance directory, and wait until it says that it is ready.
@@ -122,21 +123,14 @@ def start(
         prepare(instance, with_database="DATABASE_URL" not in settings)
     port = port or unused_port()
     log = instance.with_name(f"{instance.name}-{port}.log")
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        command = (*HANGUP_ENDS, *command)
+    log.touch()
     # Another server may have written there that it is ready.
-    before = log.stat().st_size if log.exists() else 0
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment(instance, port, **settings),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            # Of its own group, so that a test can send a signal to it alone or to all of it.
-            start_new_session=True,
-        )
+    before = log.stat().st_size
+    given = environment(instance, port, **settings)
+    if isinstance(command, Forked):
+        process = fork(command, ROOT, given, log)
+    else:
+        process = _popen(command, given, log)
     served = Served(process, port, log)
     try:
         until(lambda: READY.search(served.output()[before:]) or process.poll() is not None, 60)
@@ -145,6 +139,22 @@ def start(
         end(served)
         raise
     return served
+
+
+def _popen(command: tuple[str, ...], given: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        command = (*HANGUP_ENDS, *command)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=given,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # Of its own group, so that a test can send a signal to it alone or to all of it.
+            start_new_session=True,
+        )
 
 
 def end(served: Served) -> None:
