@@ -46,6 +46,8 @@ SAMPLE_SECONDS = 5.0
 SAME_WORK = 20_000
 SWEEP_SECONDS = 60.0
 CAPACITY_SECONDS = 20.0
+# At the same pace, unmeasured: caches fill, which is no growth.
+WARMING_SECONDS = 240.0
 FURNISHED_SECONDS = 600.0
 
 
@@ -171,6 +173,7 @@ def soak(
         capacity = len(before.answers) / CAPACITY_SECONDS
         pace = rate or capacity / 2
         print(f"{kind}: {capacity:.0f} a second at most; {pace:.0f} for {minutes} min", flush=True)
+        warming = work(clients, WARMING_SECONDS, pace)
         found: list[Sample] = []
         began = time.monotonic()
         with (
@@ -193,8 +196,8 @@ def soak(
         for name, tail in sorted(parts[0].tails.items()):
             print(f"  p99 of {name}: {tail:.0f} ms, at last {parts[-1].tails.get(name, 0.0):.0f}")
         wrong = judge(parts[0], parts[-1])
-        failures = before.failures + seen.failures
-        created = before.created | seen.created
+        failures = before.failures + warming.failures + seen.failures
+        created = before.created | warming.created | seen.created
         try:
             until(lambda: created <= _arrived(receiver), 60)
         except AssertionError:
