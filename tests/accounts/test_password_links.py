@@ -201,7 +201,7 @@ def test_it_works_once(app, admin):
     assert succeeded(use(app.test_client(), path))
     again = use(app.test_client(), path, "another of their own")
     assert again.status_code == 404
-    assert "This link doesn't work" in again.text
+    assert "This link doesn’t work" in again.text
     assert opened(app.test_client(), path).status_code == 404
     assert try_login(app.test_client(), "grace.hopper", NEW).status_code == 200
 

@@ -57,7 +57,7 @@ def test_everything_is_there_to_look_at(app, ada, cast):
     assert "PERSON" not in told
     home = ada.get("/").text
     assert "handed this over to you" in home
-    assert "was denied 1" in home
+    assert "1 denied" in home
 
     bots_worked_through_their_tools(app, ada)
     every_row_has_its_event(app)
