@@ -172,7 +172,7 @@ function onLetter(event, card) {
 async function choose(card) {
   const id = idOf(card);
   if (!chosen.delete(id)) chosen.add(id);
-  speak(`${card.dataset.ref} ${chosen.has(id) ? "selected" : "deselected"}, ${chosen.size} selected in all`);
+  speak(`${card.dataset.ref} ${chosen.has(id) ? "selected" : "deselected"}, ${chosen.size} in total`);
   if (!bar()) {
     const query = new URLSearchParams({ project: board().dataset.project, back: location.pathname + location.search });
     const { status, text } = await ask(`/tickets/bulk?${query}`);

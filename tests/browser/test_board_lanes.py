@@ -173,7 +173,7 @@ def test_a_folded_column_stays_folded_and_takes_cards(wide, seeded):
     reference = seeded.ticket("Into the fold", state_id=seeded.ids["Backlog"])
     wide.go("/projects/DEMO/board")
     wide.column("In review").hover()
-    wide.page.get_by_label("Fold In review").click()
+    wide.page.get_by_label("Collapse In review").click()
     expect(wide.column("In review").locator(".cards")).not_to_be_visible()
     wide.page.reload()
     expect(wide.column("In review").locator(".cards")).not_to_be_visible()
@@ -186,7 +186,7 @@ def test_a_folded_column_stays_folded_and_takes_cards(wide, seeded):
     mouse.move(end["x"] + 20, end["y"] + 100, steps=6)
     mouse.up()
     expect(wide.toast()).to_contain_text(f"{reference} moved to In review")
-    wide.page.get_by_label("Fold In review").click()
+    wide.page.get_by_label("Collapse In review").click()
     expect(wide.card_at("In review", reference)).to_be_visible()
 
 
@@ -240,7 +240,7 @@ def test_a_view_is_saved_and_opened(wide):
     wide.page.click("text=In the way")
     expect(wide.page).to_have_url(f"{wide.base}/projects/DEMO/tickets?blocked=true")
     wide.page.click(".view-menu summary")
-    wide.page.get_by_label("Delete the view In the way").click()
+    wide.page.get_by_label("Delete view In the way").click()
     wide.page.click(".view-menu summary")
     expect(wide.page.locator(".view-menu")).not_to_contain_text("In the way")
 

@@ -25,10 +25,10 @@ def test_the_inbox_by_keyboard(wide, seeded):
     expect(wide.page.locator(".inbox-count")).to_have_text("3")
     assert "Second news" in wide.focused()
     wide.press("Tab")
-    assert "Mark DEMO-8 read" in wide.focused()
+    assert "Mark DEMO-8 as read" in wide.focused()
     wide.press("Enter")
     expect(wide.page.locator("#news-DEMO-8 [data-mark=unread]")).to_be_visible()
-    assert "Mark DEMO-8 unread" in wide.focused()
+    assert "Mark DEMO-8 as unread" in wide.focused()
     # Whoever opens a ticket has read its news.
     wide.press("j", "j", "Enter")
     wide.page.wait_for_url("**/tickets/DEMO-7")

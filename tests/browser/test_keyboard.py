@@ -71,7 +71,7 @@ def test_several_cards_are_chosen_and_changed_together(board, seeded):
     wide.card(first).locator(".card-title").focus()
     wide.press("x")
     expect(count).to_have_text("1")
-    expect(wide.page.locator("#speak")).to_have_text(f"{first} chosen, 1 in all")
+    expect(wide.page.locator("#speak")).to_have_text(f"{first} selected, 1 in total")
     wide.card(second).locator(".card-title").focus()
     wide.press("x")
     expect(count).to_have_text("2")

@@ -169,7 +169,7 @@ def test_a_tree_folds(wide, seeded):
     rows = wide.page.locator(".ticket-row:visible")
     before = rows.count()
     epic = wide.page.locator(".ticket-row", has_text="The epic above")
-    epic.get_by_role("button", name="Fold").click()
+    epic.get_by_role("button", name="Collapse").click()
     expect(rows).to_have_count(before - 3)
     expect(epic).to_have_attribute("aria-expanded", "false")
     epic.locator(".stretched").focus()

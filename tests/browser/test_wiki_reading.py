@@ -62,7 +62,7 @@ def test_two_changes_of_one_place_are_settled_by_key(wide, seeded):
     wide.page.locator("#body").fill("One by Ada\n\nTwo\n")
     seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
     wide.press("Control+s")
-    place = wide.page.get_by_role("group", name="Place 1 of 1")
+    place = wide.page.get_by_role("group", name="Conflict 1 of 1")
     expect(place).to_contain_text("One by Ada")
     expect(place).to_contain_text("One by another")
     expect(place.get_by_label("Keep both")).to_be_checked()
