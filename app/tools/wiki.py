@@ -107,9 +107,9 @@ def _rows(
     parameters=(
         PAGE_NAME,
         SCOPE,
-        integer("revision", "Number of an old one.", minimum=1),
-        integer("body_offset", "next_body_offset.", minimum=0),
-        integer("body_limit", "Default: 65536.", minimum=1),
+        integer("revision", "Number of an old one."),
+        integer("body_offset", "next_body_offset."),
+        integer("body_limit", "Default: 65536."),
     ),
 )
 def get_wiki_page(call: ToolCall) -> dict[str, Any]:

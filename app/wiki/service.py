@@ -282,7 +282,7 @@ def get_numbered_revision(actor: Actor, page_id: str, number: int) -> dict[str, 
         WikiRevision.page_id == page.id, WikiRevision.revision_number == number
     )
     # No page has more revisions than the column can count.
-    is_possible = number <= LARGEST_NUMBER
+    is_possible = 0 < number <= LARGEST_NUMBER
     revision = session.scalars(statement).first() if is_possible else None
     if revision is None:
         raise NotFound("revision", str(number))

@@ -69,7 +69,7 @@ def test_an_old_text_of_a_page_is_read_by_its_number(smith: Agent, fenced: Agent
     assert (old["body"], old["revision_number"], old["author"]["username"]) == ("One", 1, "smith")
     assert smith.call("get_wiki_page", page="lamps", revision=2)["summary"] == "Better"
     assert smith.call("get_wiki_page", page="lamps", revision=1, body_limit=2)["body"] == "On"
-    for number in (3, 2**31, 10**14, 0, -1):
+    for number in (3, 2**31, 10**14, 0, -1, -1e20):
         error = smith.refused("get_wiki_page", page="lamps", revision=number)
         assert error["code"] == "resource.not_found"
     assert fenced.refused("get_wiki_page", page="lamps", revision=1)["code"] == "resource.not_found"
