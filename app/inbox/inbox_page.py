@@ -1,6 +1,7 @@
 """The home page, the inbox, and their part of every page's header."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,16 +92,22 @@ def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
             "newest": one.newest,
             "oldest": one.oldest,
             "is_read": one.is_read,
+            "asks": any(_mentions(event, mention) for event in one.events),
         }
         for one in found
     ]
 
 
+def _mentions(event: dict[str, Any], mention: re.Pattern[str]) -> bool:
+    """Whether an event is a comment that mentions the reader."""
+    body = event["payload"].get("body") or ""
+    return event["event_type"] == "comment.created" and mention.search(body) is not None
+
+
 def _sentence(
     event: dict[str, Any], names: dict[str, str], mention: re.Pattern[str], ticket: str = ""
 ) -> str:
-    body = event["payload"].get("body") or ""
-    if event["event_type"] == "comment.created" and mention.search(body):
+    if _mentions(event, mention):
         return f"mentioned you on {ticket}" if ticket else "mentioned you"
     return feed.sentence(event, event["ticket_id"], names, ticket)
 
@@ -207,7 +214,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         doings = home_verbs.since_last_time(actor())
         places = home_verbs.destinations(actor())
         said = _laid_out(needs)
-    handed = {need.ticket.display_id for need in needs if need.is_handed_over}
+    listed = {need.ticket.display_id for need in needs}
     return page(
         "home/index.html",
         tickets=own.data,
@@ -220,7 +227,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         recent=[one for one in places if one.kind == "page"],
         refused=refused,
         # The ticket of the reply is no longer listed, so the page shows the typed text apart.
-        is_apart=refused is not None and refused.reference not in handed,
+        is_apart=refused is not None and refused.reference not in listed,
         status=status,
     )
 
@@ -262,13 +269,32 @@ def hand_back(reference: str) -> Response:
         if body:
             comments.create_comment(present, ticket.id, body=body)
 
+    return _replied(reference, body, work, "/")
+
+
+@pages.post("/tickets/<reference>/reply")
+def reply(reference: str) -> Response:
+    """Comment on a ticket from the home page or from the inbox, where its news is then read."""
+    body = unified(request.form.get("body", ""))
+    event_id = request.form.get("event_id", "")
+
+    def work(present: Actor) -> None:
+        comments.create_comment(present, reference, body=body)
+        if event_id:
+            verbs.mark_ticket_read(present, reference, event_id)
+
+    return _replied(reference, body, work, _back() if event_id else "/")
+
+
+def _replied(reference: str, body: str, work: Callable[[Actor], None], target: str) -> Response:
+    """Where a reply leads: to the page that it was sent from, or home with what was refused."""
     try:
         write(work)
     except (InvalidField, Conflict, Gone, NotFound) as error:
         is_there = not isinstance(error, Gone | NotFound)
         refused = RefusedReply(reference, body, _reason(reference, error), is_there)
         return _home(refused, status=error.status)
-    return go("/")
+    return go(target)
 
 
 def _reason(reference: str, error: DomainError) -> str:

@@ -1,5 +1,5 @@
-// Serves data-behavior="inbox" with [data-mark].
-// Marking the row in focus by keys; whoever opens a ticket has read its news.
+// Serves data-behavior="inbox" with [data-mark] and [data-reply].
+// Marking the row in focus and replying to it by keys; whoever opens a ticket has read its news.
 
 import { isTaken, singleKeys } from "./keys.js";
 import { marked, speak } from "./page.js";
@@ -12,15 +12,17 @@ function watchInbox() {
   if (!list) return;
   list.addEventListener("keydown", (event) => {
     const mark = MARKS[event.key];
-    if (!mark || isTaken(event) || !singleKeys()) return;
-    event.preventDefault();
+    if ((!mark && event.key !== "r") || isTaken(event) || !singleKeys()) return;
     const row = rowOf(event);
+    event.preventDefault();
+    if (!mark) return reply(row.querySelector("details:has(> [data-reply])"));
     const form = row.querySelector(`[data-mark=${mark}]`);
     if (!form) return;
     form.requestSubmit();
     speak(`${row.querySelector(LINK).textContent}: marked ${mark}`);
     if (mark === "read") row.nextElementSibling?.querySelector(LINK).focus();
   });
+  list.addEventListener("toggle", ({ target }) => target.open && reply(target), true);
   list.addEventListener("click", (event) => {
     const form = event.target.closest(LINK) && rowOf(event).querySelector("[data-mark=read]");
     if (!form) return;
@@ -31,6 +33,13 @@ function watchInbox() {
   });
   // Back on a page that the browser kept, what was opened is read.
   addEventListener("pageshow", (event) => event.persisted && location.reload());
+}
+
+/** Opened by key or click, the reply can be typed at once. */
+function reply(details) {
+  if (!details) return;
+  details.open = true;
+  details.querySelector("textarea").focus();
 }
 
 const rowOf = (event) => event.target.closest("li:has([data-mark])");

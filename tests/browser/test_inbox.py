@@ -63,6 +63,45 @@ def test_a_question_is_unfolded_and_replied_to(wide, seeded):
     assert seeded.call("GET", f"/tickets/{reference}")["assignee"]["type"] == "bot"
 
 
+def ask_ada(seeded, title, words="Which one, @ada?"):
+    """A ticket on which the bot asks Ada, without handing it over."""
+    reference = seeded.ticket(title)
+    seeded.call("POST", f"/tickets/{reference}/comments", {"body": words}, as_bot=True)
+    return reference
+
+
+def answers(seeded, reference):
+    return [one["body"] for one in seeded.call("GET", f"/tickets/{reference}/comments")["data"]]
+
+
+def test_a_mention_is_replied_to_on_a_phone(phone, seeded):
+    reference = ask_ada(seeded, "A question in passing")
+    phone.go("/")
+    need = phone.page.locator(f"#need-{reference}")
+    need.get_by_label(f"Reply on {reference}").fill("The second.")
+    need.get_by_role("button", name="Reply").tap()
+    expect(need).to_have_count(0)
+    assert phone.overflow() == 0
+    assert answers(seeded, reference)[-1] == "The second."
+
+
+def test_a_mention_is_replied_to_in_the_inbox(wide, seeded):
+    by_key, by_mouse = (ask_ada(seeded, f"A question by {way}") for way in ("key", "mouse"))
+    wide.go("/inbox")
+    wide.page.locator(f"#open-{by_key}").focus()
+    wide.press("r")
+    wide.page.keyboard.type("By key")
+    wide.press("Control+Enter")
+    expect(wide.page.locator(f"#news-{by_key}")).to_have_count(0)
+    assert answers(seeded, by_key)[-1] == "By key"
+    row = wide.page.locator(f"#news-{by_mouse}")
+    row.get_by_text("Reply", exact=False).first.click()
+    row.get_by_label(f"Reply on {by_mouse}").fill("By mouse")
+    row.get_by_role("button", name="Send").click()
+    expect(row).to_have_count(0)
+    assert answers(seeded, by_mouse)[-1] == "By mouse"
+
+
 def test_muting_by_a_click(wide, seeded):
     wide.go("/tickets/DEMO-2")
     wide.page.get_by_role("button", name="Mute", exact=True).click()

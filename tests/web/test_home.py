@@ -26,6 +26,34 @@ def test_a_mention_waits_until_it_is_answered(ada, cast, ticket):
     assert "Needs you" not in text_of(ada.get(HERE))
 
 
+def test_a_mention_is_replied_to_in_place(ada, cast, ticket):
+    reference = ticket["display_id"]
+    for asker in (cast.smith, cast.bo):
+        say(asker, ticket, "Which one, @ada?")
+        page = ada.get(HERE)
+        assert f'action="/tickets/{reference}/reply"' in page.text
+        assert "bot_id" not in page.text
+        assert ada.post(f"/tickets/{reference}/reply", body="The *second*.").location == HERE
+        said = cast.ada.get(f"/tickets/{ticket['id']}/comments").json["data"][-1]
+        assert (said["body"], said["author"]["username"]) == ("The *second*.", "ada")
+        assert "Needs you" not in text_of(ada.get(HERE))
+    # Nobody is assigned by it.
+    assert cast.ada.get(f"/tickets/{ticket['id']}").json["assignee"] is None
+
+
+def test_a_reply_that_is_refused_is_kept(ada, cast, ticket):
+    reference = ticket["display_id"]
+    say(cast.smith, ticket, "Which one, @ada?")
+    refused = ada.post(f"/tickets/{reference}/reply", body=" ")
+    assert refused.status_code == 422
+    assert refused.text.count('role="alert"') == 1
+    cast.smith.delete(f"/tickets/{ticket['id']}")
+    for gone, status in ((reference, 410), ("OPEN-99", 404)):
+        refused = ada.post(f"/tickets/{gone}/reply", body="The <second>.")
+        assert refused.status_code == status
+        assert "The &lt;second&gt;.</textarea>" in refused.text
+
+
 def test_only_the_name_itself_is_a_mention(ada, cast, ticket):
     for body in ("@adam", "x@ada", "ada@ada.example", "@ada-bot", "@ada.b", "@@ada"):
         say(cast.smith, ticket, body)

@@ -67,6 +67,29 @@ def test_one_hears_of_what_one_holds_and_is_mentioned_on(ada, cast):
     assert count(ada) == "1"
 
 
+def test_a_mention_is_replied_to_in_the_inbox(ada, cast, watched):
+    reference = watched["display_id"]
+    say(cast.smith, watched, "Look")
+    assert "/reply" not in ada.get(HERE).text
+    say(cast.smith, watched, "@ada, which one?")
+    page = ada.get(HERE)
+    start = page.text.split(f'action="/tickets/{reference}/reply"')[1]
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', start.split("</form>")[0]))
+    say(cast.smith, watched, "Said since")
+    replied = ada.post(f"/tickets/{reference}/reply", body="The second.", **sent)
+    assert replied.location == HERE
+    said = cast.ada.get(f"/tickets/{watched['id']}/comments").json["data"][-1]
+    assert said["body"] == "The second."
+    # What was shown is read; what came since is not.
+    text = text_of(ada.get(HERE))
+    assert "Said since" in text
+    assert "which one?" not in text
+    refused = ada.post(f"/tickets/{reference}/reply", body="Kept", event_id="x", show="all")
+    assert refused.status_code == 422
+    assert "Kept</textarea>" in refused.text
+    assert cast.ada.get(f"/tickets/{watched['id']}/comments").json["data"][-1] == said
+
+
 def test_a_ticket_is_read_up_to_what_was_shown(ada, cast, watched):
     other = make_ticket(cast.bo, cast.open_project, "Other", assignee_user_id=cast.ada.user_id)
     say(cast.smith, watched, "One")
