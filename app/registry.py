@@ -28,6 +28,7 @@ from app.help.pages import pages as help_pages
 from app.importing.commands import import_issues
 from app.importing.pages import pages as import_pages
 from app.importing.wiki_folder import import_wiki
+from app.inbox import awaited_news
 from app.inbox.inbox_page import pages as inbox_pages
 from app.jobs.sweeping import sweep_command
 from app.projects.api import api as projects
@@ -70,6 +71,7 @@ APIS = (
 )
 
 on_record(listen)
+on_record(awaited_news.listen)
 sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 

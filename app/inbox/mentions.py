@@ -4,6 +4,7 @@ Events never change, so each process caches a user's mentions and reads only lat
 """
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, String, cast, func, select
@@ -43,6 +44,12 @@ def mention_of(username: str) -> re.Pattern[str]:
     """Matches the whole name after ``@`` at the start of a word."""
     name = re.escape(username)
     return re.compile(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", re.IGNORECASE)
+
+
+def known_tickets(user_id: str) -> Set[str] | None:
+    """The tickets that ``mentioned_on`` found when it was last asked; None if that is unknown."""
+    known = _known.get(user_id)
+    return None if known is None else known.tickets.keys()
 
 
 def mentioned_on(actor: Actor, since: int) -> list[str]:

@@ -14,6 +14,7 @@ from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
 from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
 from app.core.redaction import scrub
+from app.core.waiting import NewsAwaited
 from app.database import idempotency, pagination
 from app.database.session import reading, run_write
 from app.http.current import current_g
@@ -291,7 +292,8 @@ class Invocation:
         except ProtocolError as error:
             message = error.message
             raise
-        except (InvalidCredentials, Unavailable):
+        except (InvalidCredentials, Unavailable, NewsAwaited):
+            # Nothing to log: without an actor, in an outage, or as the call runs again.
             self.actor = ANONYMOUS
             raise
         except DomainError as error:

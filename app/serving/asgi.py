@@ -22,9 +22,11 @@ from app.config import Settings
 from app.core import ids
 from app.core.errors import DomainError, Unavailable
 from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
+from app.core.waiting import waiting_allowed
 from app.jobs.scheduler import Jobs
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import ClientLeft, FailedBody, Receive, receive_body
+from app.serving.waiting import WaitingRequests, disconnected
 from app.serving.wsgi import (
     Environ,
     Headers,
@@ -79,6 +81,11 @@ class Application:
             Lane.LONG: ThreadPoolExecutor(LONG_THREADS, "long-request"),
         }
         self._limits = ClientLimits()
+        self._waiting = WaitingRequests(app)
+
+    def stop_waiting(self) -> None:
+        """Answer the requests that wait for news; the worker is about to end."""
+        self._waiting.close()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -110,7 +117,9 @@ class Application:
             except ClientLeft:
                 return
         try:
-            response = await self._respond(environ, body)
+            response = await self._waiting.answer(partial(self._respond, environ, body), receive)
+        except ClientLeft:
+            return
         except Exception:
             log.exception("a request was not answered")
             response = refusal(DomainError("Something went wrong on our side."))
@@ -128,8 +137,11 @@ class Application:
         else:
             await self._send_large(response, self._client(environ), send)
 
-    async def _respond(self, environ: Environ, body: io.IOBase) -> HttpResponse | StreamedResponse:
+    async def _respond(
+        self, environ: Environ, body: io.IOBase, may_wait: bool
+    ) -> HttpResponse | StreamedResponse:
         """Call the application, again in another lane if it requires one."""
+        body.seek(0)
         is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD")
         lane = self._read_lane if is_read else Lane.POOL
         if environ["PATH_INFO"] == LIVENESS_PATH:
@@ -140,7 +152,9 @@ class Application:
             try:
                 if lane is Lane.LOOP:
                     return _isolated(lane, work)
-                return await self._in_thread(lane, work)
+                return await self._in_thread(
+                    lane, partial(waiting_allowed, work) if may_wait else work
+                )
             except LaneRequired as required:
                 body.seek(0)
                 lane = required.lane
@@ -166,7 +180,7 @@ class Application:
         Raises what making a piece raises. The connection then ends without the end of the response.
         """
         await _send_head(send, response.status, response.headers)
-        client_left = asyncio.ensure_future(_disconnected(receive))
+        client_left = asyncio.ensure_future(disconnected(receive))
         try:
             while not client_left.done():
                 piece = await self._in_thread(Lane.LONG, partial(next, response.pieces, None))
@@ -187,12 +201,6 @@ class Application:
 def _isolated(lane: Lane, work: Callable[[], T]) -> T:
     """Run in an empty context, which shares no variable with other requests or with the start."""
     return Context().run(run, lane, work)
-
-
-async def _disconnected(receive: Receive) -> None:
-    """Return when the client has left."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _send_whole(send: Send, response: HttpResponse) -> None:

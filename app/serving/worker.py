@@ -31,6 +31,18 @@ M_ARENA_MAX, HEAPS = -8, 2
 _inherited: list[Flask] = []
 
 
+class Server(uvicorn.Server):
+    """A server that does not keep requests waiting for news when it stops."""
+
+    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+        super().__init__(config)
+        self._application = application
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._application.stop_waiting()
+        await super().shutdown(sockets)
+
+
 def keep_ready(app: Flask) -> None:
     """In the parent: have forked workers use this application."""
     _inherited.append(_warmed(app))
@@ -51,8 +63,9 @@ def work(settings: Settings, parent: int) -> None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     Connection.limit = min(CONNECTIONS, files // 2)
     Connection.is_behind_proxy = settings.trusted_proxies > 0
+    application = Application(app, settings)
     config = uvicorn.Config(
-        Application(app, settings),
+        application,
         http=Connection,
         ws="none",
         loop="uvloop",
@@ -69,7 +82,7 @@ def work(settings: Settings, parent: int) -> None:
         timeout_keep_alive=HEAD_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS - 2,
     )
-    uvicorn.Server(config).run(sockets=[_listener(settings.host, settings.port)])
+    Server(config, application).run(sockets=[_listener(settings.host, settings.port)])
 
 
 def _warmed(app: Flask) -> Flask:

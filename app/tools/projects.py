@@ -5,9 +5,11 @@ from typing import Any
 
 from app.accounts.models import BotMode
 from app.core.actor import Access, Actor, operation
+from app.core.errors import InvalidField
+from app.core.waiting import LONGEST_SECONDS, await_news
 from app.inbox import bot_news
 from app.mcp.messages import rows
-from app.mcp.parameters import PAGE, needed, text
+from app.mcp.parameters import PAGE, integer, needed, text
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
@@ -31,15 +33,21 @@ def own_identity(actor: Actor) -> dict[str, Any]:
 
 
 SINCE = text("since", "Repeat news from here: news_cursor, or a time in UTC.")
+WAIT = integer("wait", "Seconds to wait for news.", minimum=0, maximum=LONGEST_SECONDS)
 
 
-@toolbox.tool("get_self", "Who am I", calls=own_identity, parameters=(SINCE,))
+@toolbox.tool("get_self", "Who am I", calls=own_identity, parameters=(SINCE, WAIT))
 def get_self(call: ToolCall) -> dict[str, Any]:
     """Call this first: your username, mode (read or write), project allowlist (empty means all
     projects) and news. Call it between tasks, too: news is what others did since your last call on
     tickets that you hold, created, commented on, watch or are mentioned on.
     """
+    seconds = call["wait"] or 0
+    if not 0 <= seconds <= LONGEST_SECONDS:
+        raise InvalidField("wait", "out_of_range", f"wait must be 0 to {LONGEST_SECONDS}.")
     news = bot_news.news_of_bot(call.actor, call["since"])
+    if not news.rows:
+        await_news(call.actor, seconds)
     if news.is_due:
         call.with_log.append(partial(bot_news.store_cursor, call.actor, news.cursor))
     return {**own_identity(call.actor), **_news(news)}

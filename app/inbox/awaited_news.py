@@ -1,0 +1,148 @@
+"""Whom new events may concern, among actors that wait for news.
+
+It answers for all of them at once and errs on one side: whom it leaves out has no news, and whom it
+names asks ``bot_news.py``, which decides.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import bindparam, select, union
+
+from app.audit.models import AuditEvent
+from app.audit.service import Recorded
+from app.core.actor import Actor
+from app.core.clock import now_ms
+from app.database.columns import Id
+from app.database.session import AfterCommitSignal, AnySelect, Prepared, session
+from app.inbox import mentions
+from app.tickets.changes import OVERLAP_MS
+from app.tickets.models import Comment, Ticket, TicketWatcher
+
+# Emitted in the process that committed an event of a ticket.
+ticket_event_committed = AfterCommitSignal()
+
+# The newest events that are looked at, and of a ticket the newest comments and events.
+MOST = 2_000
+# Events that are read at a time, with the texts of their comments.
+PART = 50
+# How often a look goes back by all of the overlap, and how far the others go back before the last.
+LOOK_BACK_MS, SHORT_MS = 500, 1_000
+FIRST_MS = 3_000
+
+_RECENT = Prepared(
+    select(AuditEvent.id, AuditEvent.created_at)
+    .where(AuditEvent.created_at >= bindparam("start"), AuditEvent.ticket_id.is_not(None))
+    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    .limit(MOST)
+)
+
+_ticket_id = bindparam("ticket_id", type_=Id())
+_newest_comments = (
+    select(Comment.author_user_id)
+    .where(Comment.ticket_id == _ticket_id)
+    .order_by(Comment.created_at.desc(), Comment.id.desc())
+    .limit(MOST)
+    .subquery()
+)
+_newest_events = (
+    select(AuditEvent.actor_user_id, AuditEvent.event_type)
+    .where(AuditEvent.ticket_id == _ticket_id)
+    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    .limit(MOST)
+    .subquery()
+)
+# By the kinds of tickets that concern a bot (``service.concerned_by``): watched, assigned, created,
+# commented on, claimed. Those with a mention are in the cache of ``mentions.py``.
+_TAKING_PART = Prepared(
+    union(
+        select(TicketWatcher.user_id).where(TicketWatcher.ticket_id == _ticket_id),
+        select(Ticket.assignee_user_id).where(Ticket.id == _ticket_id),
+        select(Ticket.reporter_user_id).where(Ticket.id == _ticket_id),
+        select(_newest_comments.c.author_user_id),
+        select(_newest_events.c.actor_user_id).where(
+            _newest_events.c.event_type == "ticket.assigned"
+        ),
+    )
+)
+
+
+def _events(ids: list[str]) -> AnySelect:
+    columns = (AuditEvent.id, AuditEvent.ticket_id, AuditEvent.actor_user_id, AuditEvent.event_type)
+    return select(*columns).where(AuditEvent.id.in_(ids))
+
+
+def listen(recorded: Recorded) -> None:
+    """Emit ``ticket_event_committed`` when the transaction of an event of a ticket commits."""
+    if recorded.target.ticket_id is not None:
+        ticket_event_committed.emit_after_commit()
+
+
+class NewsWatch:
+    """The events that were seen; each call of ``look`` is a unit of work's."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        # The times of the last look, and of the last that went back by all of the overlap.
+        self._looked_at = self._looked_back_at = 0
+
+    def look(self, waiting: Mapping[str, Actor]) -> frozenset[str] | None:
+        """The ids of those whom events since the last look may concern; None without any event.
+
+        ``waiting`` is by id. Before the first look, they saw all events of ``FIRST_MS`` ago.
+        """
+        new = self._new()
+        if not new:
+            return None
+        events = [event for some in _in_parts(new) for event in session.execute(_events(some))]
+        taking_part: dict[str, set[str]] = {event.ticket_id: set() for event in events}
+        for user_id, ticket_id in _mentioned(waiting, frozenset(taking_part)):
+            taking_part[ticket_id].add(user_id)
+        for ticket_id, user_ids in taking_part.items():
+            user_ids |= {row[0] for row in _TAKING_PART.all(ticket_id=ticket_id)}
+        concerned = set(_named(events, waiting))
+        for event in events:
+            # What one did oneself is no news.
+            concerned |= taking_part[event.ticket_id] - {event.actor_user_id}
+        return frozenset(concerned & waiting.keys())
+
+    def _new(self) -> list[str]:
+        """The ids of the events since the last look."""
+        moment = now_ms()
+        looks_back = not 0 <= moment - self._looked_back_at < LOOK_BACK_MS
+        start = moment - OVERLAP_MS if looks_back else self._looked_at - SHORT_MS
+        rows = _RECENT.all(start=start)
+        if not self._looked_at:
+            self._seen = {row.id for row in rows if row.created_at < moment - FIRST_MS}
+        new = [row.id for row in rows if row.id not in self._seen]
+        if looks_back:
+            self._seen, self._looked_back_at = {row.id for row in rows}, moment
+        else:
+            self._seen.update(new)
+        self._looked_at = moment
+        return new
+
+
+def _in_parts(ids: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), PART):
+        yield ids[start : start + PART]
+
+
+def _mentioned(
+    waiting: Mapping[str, Actor], ticket_ids: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Who was mentioned earlier on which of these tickets."""
+    for user_id in waiting:
+        known = mentions.known_tickets(user_id)
+        for ticket_id in ticket_ids if known is None else ticket_ids & known:
+            yield user_id, ticket_id
+
+
+def _named(events: list[Any], waiting: Mapping[str, Actor]) -> Iterator[str]:
+    """Whom the comments among these events name."""
+    commented = [one.id for one in events if one.event_type == mentions.COMMENTED]
+    for some in _in_parts(commented):
+        for payload in session.scalars(select(AuditEvent.payload).where(AuditEvent.id.in_(some))):
+            text = (payload.get("body") or "").casefold()
+            if "@" in text:
+                yield from (id for id, actor in waiting.items() if f"@{actor.username}" in text)

@@ -1,0 +1,184 @@
+"""Requests of one worker that wait for news (``core/waiting.py``).
+
+They wait on the event loop, without a thread or a connection. One thread looks for new events for
+all of them: at once after a commit of this process, and every POLL_SECONDS for other processes.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from flask import Flask
+
+from app.core.actor import Actor
+from app.core.context import request_id
+from app.core.errors import Unavailable
+from app.core.waiting import NewsAwaited
+from app.database.session import reading
+from app.inbox.awaited_news import NewsWatch, ticket_event_committed
+from app.serving.uploads import ClientLeft, Receive
+
+T = TypeVar("T")
+
+# Requests that may wait in this process, and of one bot. Further ones are answered at once.
+MOST, MOST_OF_BOT = 1_000, 16
+# Woken requests that run at the same time, so that others find a free thread.
+RUNNING = 2
+POLL_SECONDS = 0.5
+# Between two looks, however many commits there are.
+PAUSE_SECONDS = 0.1
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """One waiting request; ``over`` is True once there may be news, False if it must not wait."""
+
+    actor: Actor
+    number: int
+    over: asyncio.Future[bool]
+
+
+class WaitingRequests:
+    """The places of a worker. The event loop calls its methods; ``_look`` runs in a thread."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._places: dict[int, _Place] = {}
+        self._of_bot: Counter[str] = Counter()
+        # Numbers of places, and of the looks that found an event.
+        self._last_number = self._looks = 0
+        self._is_closed = False
+        self._running = asyncio.Semaphore(RUNNING)
+        self._guard = threading.Lock()
+        self._committed = threading.Event()
+        self._needed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    async def answer(self, run: Callable[[bool], Awaitable[T]], receive: Receive) -> T:
+        """What ``run`` answers, once there is news if it raises NewsAwaited.
+
+        Its argument is whether it may raise that. Raises ClientLeft.
+        """
+        looks = self._looks
+        try:
+            return await run(True)
+        except NewsAwaited as awaited:
+            actor, seconds = awaited.actor, awaited.seconds
+        ends_at = asyncio.get_running_loop().time() + seconds
+        while True:
+            may_wait = await self._news(actor, looks, ends_at, receive)
+            async with self._running:
+                looks = self._looks
+                try:
+                    return await run(may_wait)
+                except NewsAwaited:
+                    continue
+
+    async def _news(self, actor: Actor, looks: int, ends_at: float, receive: Receive) -> bool:
+        """Wait until there may be news; False if the request is to be answered without waiting."""
+        loop = asyncio.get_running_loop()
+        is_full = len(self._places) >= MOST or self._of_bot[actor.id] >= MOST_OF_BOT
+        if self._is_closed or is_full or loop.time() >= ends_at:
+            return False
+        if looks != self._looks:
+            # There was an event while the request ran.
+            return True
+        place = self._enter(actor)
+        client_left = asyncio.ensure_future(disconnected(receive))
+        try:
+            await asyncio.wait(
+                (client_left, place.over),
+                timeout=ends_at - loop.time(),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if client_left.done():
+                raise ClientLeft
+            return place.over.done() and place.over.result()
+        finally:
+            client_left.cancel()
+            self._leave(place)
+
+    def close(self) -> None:
+        """Have every request answered, and let no other wait."""
+        self._is_closed = True
+        ticket_event_committed.forget(self._committed.set)
+        self._needed.set()
+        self._committed.set()
+        for place in self._places.values():
+            _end(place, may_wait=False)
+
+    def _enter(self, actor: Actor) -> _Place:
+        if self._thread is None:
+            ticket_event_committed.listen(self._committed.set)
+            loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._watch, args=(loop,), daemon=True)
+            self._thread.start()
+        with self._guard:
+            self._last_number += 1
+            place = _Place(actor, self._last_number, asyncio.get_running_loop().create_future())
+            self._places[place.number] = place
+        self._of_bot[actor.id] += 1
+        self._needed.set()
+        return place
+
+    def _leave(self, place: _Place) -> None:
+        with self._guard:
+            del self._places[place.number]
+        self._of_bot[place.actor.id] -= 1
+        if not self._of_bot[place.actor.id]:
+            del self._of_bot[place.actor.id]
+
+    def _wake(self, user_ids: frozenset[str], number: int) -> None:
+        """End the waits of these users, and of requests that came after a look began."""
+        self._looks += 1
+        for place in self._places.values():
+            if place.actor.id in user_ids or place.number > number:
+                _end(place, may_wait=True)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look for news while requests wait."""
+        with self._app.app_context():
+            request_id.set(None)
+            watch, is_failing = NewsWatch(), False
+            while self._needed.wait() and not self._is_closed:
+                self._committed.wait(POLL_SECONDS)
+                self._committed.clear()
+                with self._guard:
+                    number = self._last_number
+                    waiting = {place.actor.id: place.actor for place in self._places.values()}
+                    if not waiting:
+                        # What happens until the next request waits is not looked at.
+                        watch = NewsWatch()
+                        self._needed.clear()
+                        continue
+                try:
+                    with reading():
+                        user_ids = watch.look(waiting)
+                    if user_ids is not None and not self._is_closed:
+                        loop.call_soon_threadsafe(self._wake, user_ids, number)
+                    is_failing = False
+                except Exception as error:
+                    # The requests are answered when their time is over.
+                    if not is_failing:
+                        is_outage = isinstance(error, Unavailable)
+                        log.warning("news is not found", exc_info=None if is_outage else error)
+                    is_failing = True
+                time.sleep(PAUSE_SECONDS)
+
+
+def _end(place: _Place, *, may_wait: bool) -> None:
+    if not place.over.done():
+        place.over.set_result(may_wait)
+
+
+async def disconnected(receive: Receive) -> None:
+    """Return when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,120 @@
+"""Whom a new event may concern: nobody who has news is left out, and few others are named."""
+
+import pytest
+
+from app.core.actor import Actor, ActorKind
+from app.core.waiting import NewsAwaited, waiting_allowed
+from app.database.session import reading
+from app.inbox import mentions
+from app.inbox.awaited_news import NewsWatch, ticket_event_committed
+from tests.support.story import make_ticket, ok
+
+
+class Watch:
+    """The names of those whom what was done since the last question may concern."""
+
+    def __init__(self, app, *callers):
+        self.app, self.watch = app, NewsWatch()
+        self.waiting = {
+            one.user_id: Actor(ActorKind.BOT, one.user_id, one.username) for one in callers
+        }
+        self.names()
+
+    def names(self):
+        with self.app.app_context(), reading():
+            found = self.watch.look(self.waiting)
+        return found and {self.waiting[user_id].username for user_id in found}
+
+
+@pytest.fixture(name="watch")
+def _watch(app, cast, smith, scout, fenced, ada):
+    for _ in range(3):
+        make_ticket(ada, cast.open_project)
+    for bot in (smith, scout, fenced):
+        bot.call("get_self")
+    return Watch(app, cast.smith, cast.scout, cast.fenced)
+
+
+def commented(ada, name, body="Hello"):
+    ok(ada.post(f"/tickets/{name}/comments", {"body": body}), 201)
+
+
+def test_nothing_new_is_no_event(watch, ada, cast):
+    assert watch.names() is None
+    ok(ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
+    assert watch.names() is None
+    commented(ada, "OPEN-1")
+    assert watch.names() == set()
+    assert watch.names() is None
+
+
+def test_whom_an_event_concerns(watch, ada, smith, cast):
+    mine = smith.call("create_ticket", project="OPEN", title="Mine")["display_id"]
+    smith.call("add_comment", ticket="OPEN-1", body="Hello")
+    smith.call("watch_ticket", ticket="OPEN-2")
+    # What one does oneself is no news.
+    assert watch.names() == set()
+    for name in (mine, "OPEN-1", "OPEN-2"):
+        commented(ada, name)
+        assert watch.names() == {"smith"}, name
+    commented(ada, "OPEN-3")
+    assert watch.names() == set()
+    ok(ada.patch("/tickets/OPEN-3", {"assignee_user_id": cast.smith.user_id}))
+    assert watch.names() == {"smith"}
+
+
+def test_who_claimed_a_ticket_learns_who_took_it(watch, ada, smith, cast):
+    smith.call("update_ticket", ticket="OPEN-3", assignee="me")
+    assert watch.names() == set()
+    ok(ada.patch("/tickets/OPEN-3", {"assignee_user_id": cast.ada.user_id}))
+    assert watch.names() == {"smith"}
+
+
+def test_a_mention_now_and_then(watch, ada, smith):
+    commented(ada, "OPEN-1", "Can @Smith look?")
+    assert watch.names() == {"smith"}
+    smith.call("get_self")
+    ok(ada.patch("/tickets/OPEN-1", {"priority": "urgent"}))
+    assert watch.names() == {"smith"}
+    # A process that knows nothing of a bot's mentions leaves it to the bot to ask.
+    mentions._known.clear()
+    commented(ada, "OPEN-2")
+    assert watch.names() == {"smith", "scout", "fenced"}
+
+
+def test_events_of_tickets_alone_are_signalled(ada, cast, watch):
+    signals = []
+
+    def signal():
+        signals.append(1)
+
+    ticket_event_committed.listen(signal)
+    try:
+        commented(ada, "OPEN-1")
+        assert len(signals) == 1
+        ok(ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
+        assert len(signals) == 1
+    finally:
+        ticket_event_committed.forget(signal)
+
+
+@pytest.mark.parametrize("wait", [-1, 26, 10**14])
+def test_a_wait_out_of_range(smith, wait):
+    error = smith.refused("get_self", wait=wait)
+    assert error["code"] == "validation.invalid_field"
+    assert error["details"] == {"field": "wait", "reason": "out_of_range"}
+
+
+def test_only_the_server_lets_a_call_wait(app, ada, smith, cast):
+    """The call that is to run again leaves no trace."""
+    make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id)
+    assert len(smith.call("get_self", wait=25)["news"]) == 1
+    assert smith.call("get_self", wait=25)["news"] == []
+    path = f"/audit/tools?bot_user_id={cast.smith.user_id}"
+    before = len(ok(ada.get(path))["data"])
+    with pytest.raises(NewsAwaited) as raised:
+        waiting_allowed(lambda: smith.call("get_self", wait=25))
+    assert (raised.value.actor.username, raised.value.seconds) == ("smith", 25)
+    assert len(ok(ada.get(path))["data"]) == before
+    ok(ada.post("/tickets/OPEN-1/comments", {"body": "Now"}), 201)
+    assert len(waiting_allowed(lambda: smith.call("get_self", wait=25))["news"]) == 1
