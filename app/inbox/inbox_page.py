@@ -1,7 +1,7 @@
 """The home page, the inbox, and their part of every page's header."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,10 @@ import orjson
 from flask import Blueprint, Response, request
 
 from app.accounts import personal
+from app.activity.bot_review import References, undone_of
 from app.activity.pages.audit_filters import address
+from app.activity.pages.bot_review import ReviewedChange, reviewed_change
+from app.activity.sentences import as_mapping
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
@@ -17,9 +20,11 @@ from app.core.text import unified
 from app.database.session import reading
 from app.inbox import home as home_verbs
 from app.inbox import service as verbs
+from app.inbox import sign_offs
 from app.inbox.home import Need
 from app.inbox.mentions import mention_of
 from app.inbox.service import TicketNews
+from app.inbox.sign_offs import AwaitedSignOff
 from app.markdown import Html
 from app.projects.models import StateCategory
 from app.tickets import comments, listing, service
@@ -210,16 +215,20 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
             assignee_user_id=actor().id,
             state_category=[str(kind) for kind in StateCategory if kind is not StateCategory.DONE],
         )
-        needs = home_verbs.needs(actor())
+        awaited = sign_offs.awaited(actor())
+        waiting = {one.ticket.id for one in awaited}
+        needs = [one for one in home_verbs.needs(actor()) if one.ticket.id not in waiting]
         doings = home_verbs.since_last_time(actor())
         places = home_verbs.destinations(actor())
-        said = _laid_out(needs)
+        said = _laid_out([*needs, *awaited])
     listed = {need.ticket.display_id for need in needs}
+    listed |= {one.ticket.display_id for one in awaited}
     return page(
         "home/index.html",
         tickets=own.data,
         more=own.next_cursor is not None,
         needs=needs,
+        awaited=awaited,
         said=said,
         doings=doings,
         projects=[one for one in places if one.kind == "project"],
@@ -232,7 +241,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
     )
 
 
-def _laid_out(needs: list[Need]) -> dict[str, Html]:
+def _laid_out(needs: Sequence[Need | AwaitedSignOff]) -> dict[str, Html]:
     """The HTML of what was said, by the event; needs a unit of work."""
     by_project: dict[tuple[str, str], dict[str, str]] = {}
     for need in needs:
@@ -295,6 +304,33 @@ def _replied(reference: str, body: str, work: Callable[[Actor], None], target: s
         refused = RefusedReply(reference, body, _reason(reference, error), is_there)
         return _home(refused, status=error.status)
     return go(target)
+
+
+@pages.get("/tickets/<reference>/sign-off")
+def show_sign_off(reference: str) -> Response:
+    """What bots did on the ticket since a person last did anything; htmx gets the list alone."""
+    with reading():
+        ticket, events = sign_offs.done_by_bots(actor(), reference)
+        names = names_of(feed.mentioned([as_mapping(event) for event in events]))
+        references = References(undone=undone_of(events) if events else frozenset())
+        changes: list[ReviewedChange] = [
+            reviewed_change(event, references, names) for event in events
+        ]
+    return page("home/sign_off.html", block="changes", ticket=ticket, changes=changes)
+
+
+@pages.post("/tickets/<reference>/sign-off")
+def decide_sign_off(reference: str) -> Response:
+    """Sign the ticket off, or send it back with a comment."""
+    body = unified(request.form.get("body", "")).strip()
+    seen = request.form.get("seen", "")
+    is_good = request.form.get("decision") == "sign_off"
+    verb = sign_offs.sign_off if is_good else sign_offs.send_back
+
+    def work(present: Actor) -> None:
+        verb(present, reference, seen=seen, comment=body)
+
+    return _replied(reference, body, work, "/")
 
 
 def _reason(reference: str, error: DomainError) -> str:

@@ -32,6 +32,8 @@ class SeenProject:
     created_at: int
     updated_at: int
     deleted_at: int | None = None
+    sign_off: bool = False
+    review_state_id: str | None = None
 
 
 _PROJECTS = select(*(Project.__table__.c[field.name] for field in fields(SeenProject)))

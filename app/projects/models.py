@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Id, Moment, id_key, one_of, short_text
@@ -33,6 +33,11 @@ class Project(Base):
     deleted_at: Mapped[int | None] = mapped_column(Moment)
     # When tickets last got other ranks without being moved (app/tickets/rank.py).
     ranks_spread_at: Mapped[int | None] = mapped_column(Moment)
+    # Whether only people move tickets into a state of category done (tickets/sign_off.py).
+    sign_off: Mapped[bool] = mapped_column(default=False, server_default=false())
+    # Where bots leave tickets for people to sign off. No foreign key, as states name their project;
+    # the state cannot be deleted while it is named here.
+    review_state_id: Mapped[str | None] = mapped_column(Id)
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

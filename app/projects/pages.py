@@ -132,6 +132,9 @@ def general(key: str) -> Response:
 def save_general(key: str) -> Response:
     project = project_of(key)
     form = load_form(ProjectPatch, keep_empty=True)
+    if not form.data.get("sign_off") and project.review_state_id is None:
+        # The form suggests a review state before there is one.
+        form.data.pop("review_state_id", None)
     if submit(form, lambda person: service.update_project(person, project.id, **form.data)):
         return go(f"/projects/{key}/settings/general?saved")
     return _show_general(project, form, status=422)
@@ -159,6 +162,10 @@ def _show_general(
             .where(User.type == UserType.HUMAN)
             .order_by(User.display_name)
         ).all()
+        open_states = [
+            state for state in states.ordered(project.id) if state.category != StateCategory.DONE
+        ]
+    review_states = [("", "None"), *((state.id, state.name) for state in open_states)]
     owners = [
         (row.id, row.display_name)
         for row in people
@@ -168,6 +175,10 @@ def _show_general(
         "projects/settings_general.html",
         project=project,
         owners=owners,
+        review_states=review_states,
+        # The last one before done is where work usually waits.
+        review_state_id=project.review_state_id
+        or ("" if project.sign_off else review_states[-1][0]),
         form=form,
         delete_form=delete_form,
         saved="saved" in request.args,

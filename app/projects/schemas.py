@@ -5,7 +5,7 @@ from marshmallow import Schema
 from app.projects.models import StateCategory
 from app.rest import examples
 from app.rest.examples import Stamp, like
-from app.rest.fields import Choice, CreateSchema, Identifier, Items, StrictSchema, Text, Whole
+from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 
 KEY = like("OPS", "The prefix of display ids, such as OPS-12.", pattern="^[A-Z][A-Z0-9]{1,9}$")
 NAME = like("Operations", "On one line.", minLength=1, maxLength=200)
@@ -13,6 +13,10 @@ DESCRIPTION = like("What keeps the lights on.", "What the project is about.", ma
 STATE_NAME = like("In progress", "On one line; unique in the project.", minLength=1, maxLength=200)
 CATEGORY = like(StateCategory.ACTIVE, "What the state means. Only `done` closes a ticket.")
 WIP_LIMIT = like(3, "The most tickets it should hold; null: no limit.", minimum=1, maximum=999)
+SIGN_OFF = like(
+    False, "Only people move tickets into a state of category `done`: a bot's move is refused."
+)
+REVIEW_STATE = like(examples.STATE, "Where bots leave tickets for people to sign off.")
 LABEL_NAME = like("security", "On one line; unique in the project.", minLength=1, maxLength=200)
 COLOR = like(
     "#64748b",
@@ -30,6 +34,8 @@ class ProjectOut(Schema):
     name = Text(required=True, metadata=like("Operations"))
     description = Text(required=True, metadata=like("What keeps the lights on."))
     owner_user_id = Identifier(required=True, metadata=like(examples.ADA))
+    sign_off = Flag(required=True, metadata=SIGN_OFF)
+    review_state_id = Identifier(required=True, allow_none=True, metadata=REVIEW_STATE)
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -52,6 +58,13 @@ class ProjectPatch(StrictSchema):
     name = Text(metadata=NAME)
     description = Text(metadata=DESCRIPTION)
     owner_user_id = Identifier(metadata=like(examples.ADA, "A human."))
+    sign_off = Flag(metadata=SIGN_OFF)
+    review_state_id = Identifier(
+        allow_none=True,
+        metadata=like(
+            examples.STATE, "A state of this project, not of category `done`; null: none."
+        ),
+    )
 
 
 class StateOut(Schema):

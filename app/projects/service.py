@@ -99,7 +99,7 @@ def _locked(actor: Actor, project_id: str) -> Project:
 
 @operation(Access.HUMAN)
 def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
-    """Change name, description or owner; raises InvalidField."""
+    """Change name, description, owner or sign-off; raises InvalidField."""
     project = _locked(actor, project_id)
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
@@ -107,6 +107,8 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
         text.body(fields["description"], "description", text.DESCRIPTION_LENGTH)
     if "owner_user_id" in fields:
         user_refs.active_human(fields["owner_user_id"], "owner_user_id")
+    if fields.get("review_state_id") is not None:
+        fields["review_state_id"] = states.for_review(project.id, fields["review_state_id"]).id
     changed = apply_changes(project, fields)
     if changed:
         session.flush()

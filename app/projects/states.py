@@ -33,9 +33,10 @@ SEEDED = (
 MOST_MOVED = UNDONE_AT_ONCE - 1
 # Of tickets in one column.
 HIGHEST_LIMIT = 999
+REVIEW = "review_state_id"
 
 _FIRST = Prepared(
-    select(WorkflowState.id).where(
+    select(WorkflowState.id, WorkflowState.category).where(
         WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
     )
 )
@@ -100,18 +101,32 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
     return session.scalars(statement.order_by(WorkflowState.position)).all()
 
 
-def first_id(project_id: str) -> str:
-    """The id of the state that new tickets start in."""
-    (row,) = _FIRST.all(project_id=project_id)
-    return str(row.id)
+def first(project_id: str) -> AnyRow:
+    """The id and category of the state that new tickets start in."""
+    row: AnyRow = _FIRST.all(project_id=project_id)[0]
+    return row
 
 
-def named_in_body(project_id: str, state_id: str) -> WorkflowState:
-    """The state of this project that a request names; raises InvalidField ``state_id``."""
+def named_in_body(project_id: str, state_id: str, field: str = "state_id") -> WorkflowState:
+    """The state of this project that a request names in ``field``; raises InvalidField."""
     state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project_id:
-        raise InvalidField("state_id", "not_found", "state_id must be a state of this project.")
+        raise InvalidField(field, "not_found", f"{field} must be a state of this project.")
     return state
+
+
+def for_review(project_id: str, state_id: str) -> WorkflowState:
+    """The state that a request names as the review state; raises InvalidField."""
+    state = named_in_body(project_id, state_id, REVIEW)
+    if state.category == StateCategory.DONE:
+        raise InvalidField(REVIEW, "is_done", "The review state cannot be of category done.")
+    return state
+
+
+def _check_not_for_review(project: SeenProject, state: WorkflowState) -> None:
+    if project.review_state_id == state.id:
+        message = f"{state.name} is the review state. Select another one in the settings first."
+        raise Conflict("invariant_violation", message)
 
 
 def _check_limit(wip_limit: int | None) -> None:
@@ -151,13 +166,19 @@ def create_state(
 
 @operation(Access.HUMAN)
 def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any) -> WorkflowState:
-    """Change name, category or limit; raises InvalidField, and Conflict ``duplicate_key``."""
+    """Change name, category or limit.
+
+    Raises InvalidField, and Conflict ``duplicate_key`` or, if the review state would become a done
+    one, ``invariant_violation``.
+    """
     project = loaders.writable(actor, project_id, lock=True)
     state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
         loaders.check_name_free(WorkflowState, project, fields["name"], "state", but=state.id)
     _check_limit(fields.get("wip_limit"))
+    if fields.get("category") == StateCategory.DONE:
+        _check_not_for_review(project, state)
     changed = apply_changes(state, fields)
     if changed:
         state.name_key = text.same_name(state.name)
@@ -166,17 +187,24 @@ def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any)
     return state
 
 
-def keep(state_id: str) -> bool:
-    """Whether the state exists; if so, it cannot be deleted until this transaction ends."""
-    statement = select(WorkflowState.id).where(WorkflowState.id == state_id)
-    return session.scalar(statement.with_for_update(read=True, key_share=True)) is not None
+def kept(state_id: str) -> AnyRow | None:
+    """The id and category of the state, if it exists.
+
+    It cannot be deleted until this transaction ends.
+    """
+    statement = select(WorkflowState.id, WorkflowState.category).where(WorkflowState.id == state_id)
+    return session.execute(statement.with_for_update(read=True, key_share=True)).first()
 
 
 @operation(Access.HUMAN)
 def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
-    """Delete a state; raises Conflict ``state_in_use``, or ``invariant_violation`` for the last."""
+    """Delete a state.
+
+    Raises Conflict ``state_in_use``, or ``invariant_violation`` for the last or the review state.
+    """
     project = loaders.writable(actor, project_id, lock=True)
     state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
+    _check_not_for_review(project, state)
     # Waits for transactions that move tickets here, so that the count below includes them.
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = ticket_rows.live_in_state(state.id)

@@ -71,7 +71,15 @@ def _conflict_details() -> Json:
 
 # The form of ``details``, for each code that has any.
 DETAILS: dict[Refusal, Json] = {
-    errors.Forbidden: _object(reason=_reason(errors.FORBIDDEN_MESSAGES)),
+    errors.Forbidden: _object(
+        {
+            "review_state": {
+                "anyOf": [ref("StateSummary"), {"type": "null"}],
+                "description": "With `sign_off_required`. The state to use, if there is one.",
+            }
+        },
+        reason=_reason(errors.FORBIDDEN_MESSAGES),
+    ),
     errors.RequestInvalid: _object(
         {"more": {"type": "integer", "description": "How many more are not listed."}},
         errors={"type": "array", "items": ref("RequestProblem"), "minItems": 1, "maxItems": 50},

@@ -18,7 +18,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.tickets import rank, searching
+from app.tickets import rank, searching, sign_off
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.ticket_labels import add_labels
 
@@ -82,16 +82,14 @@ def create_ticket(
     """Create a ticket with the next number of a project, which is an id or a project just read.
 
     Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. Raises
-    InvalidField for an invalid value or reference.
+    InvalidField for an invalid value or reference, and Forbidden ``sign_off_required``.
     """
     project = projects.writable(actor, into)
     title = text.line(title, "title", text.NAME_LENGTH)
     text.body(body)
     parent = checked_parent(project.id, type, parent_ticket_id)
-    if state_id:
-        state_id = states.named_in_body(project.id, state_id).id
-    else:
-        state_id = states.first_id(project.id)
+    state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
+    sign_off.check_entry(actor, project.id, state.category)
     if assignee_user_id is not None:
         assignee = user_refs.active_in_project(assignee_user_id, project.id, "assignee_user_id")
         assignee_user_id = assignee.id
@@ -109,7 +107,7 @@ def create_ticket(
         "display_id": display_id,
         "type": str(type),
         "title": title,
-        "state_id": state_id,
+        "state_id": state.id,
         "priority": str(priority),
         "assignee_user_id": assignee_user_id,
         "parent_ticket_id": parent.id if parent else None,

@@ -250,9 +250,9 @@ def ticket_by_id(ticket_id: str) -> dict[str, Any]:
     return ticket_json(_BY_ID.all(ticket_id=ticket_id)[0])
 
 
-WITH_PROJECT = TICKETS.add_columns(Project.deleted_at.label("project_deleted_at")).join(
-    Project, Project.id == Ticket.project_id
-)
+WITH_PROJECT = TICKETS.add_columns(
+    Project.deleted_at.label("project_deleted_at"), Project.sign_off, Project.review_state_id
+).join(Project, Project.id == Ticket.project_id)
 _FOUND_BY_ID = Prepared(WITH_PROJECT.where(Ticket.id == bindparam("reference")))
 _FOUND_BY_DISPLAY_ID = Prepared(WITH_PROJECT.where(Ticket.display_id == bindparam("reference")))
 

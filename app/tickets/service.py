@@ -14,7 +14,7 @@ from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import WorkflowState
-from app.tickets import comments, creating, loaders, rank, searching, stalled_bots
+from app.tickets import comments, creating, loaders, rank, searching, sign_off, stalled_bots
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 from app.tickets.rank import Placement
@@ -33,8 +33,10 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
         raise Conflict("invariant_violation", f"{ticket.display_id} is not deleted.")
     deletions.check_own(actor, "ticket.deleted", ticket_id=ticket.id)
     ticket.deleted_at = None
-    if ticket.state_id is None or not states.keep(ticket.state_id):
-        ticket.state_id = states.first_id(ticket.project_id)
+    state = states.kept(ticket.state_id) if ticket.state_id else None
+    state = state or states.first(ticket.project_id)
+    sign_off.check_entry(actor, ticket.project_id, state.category)
+    ticket.state_id = state.id
     touch(ticket)
     session.flush()
     searching.put(ticket)
@@ -229,7 +231,8 @@ def transition_ticket(
 ) -> Ticket:
     """Move a ticket to any state of its project, optionally with a comment.
 
-    A move to its present state changes and records nothing, but adds the comment.
+    A move to its present state changes and records nothing, but adds the comment. Raises Forbidden
+    ``sign_off_required``.
     """
     ticket = loaders.writable(actor, reference)
     check_assignee(ticket, expected_assignee_user_id)
@@ -244,6 +247,7 @@ def transition_ticket(
 
 
 def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
+    sign_off.check_entry(actor, ticket.project_id, after.category)
     before = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
     apply_changes(ticket, {"state_id": after.id})
     session.flush()

@@ -22,7 +22,15 @@ _DROPPED = frozenset(
     {
         *("workspace_id", "ticket_number", "rank", "state_id", "assignee_user_id", "position"),
         *("reporter_user_id", "parent_ticket_id", "author_user_id", "user_id", "ticket_id"),
-        *("page_id", "source_ticket_id", "target_ticket_id", "edit_history", "score", "highlights"),
+        *(
+            "review_state_id",
+            "page_id",
+            "source_ticket_id",
+            "target_ticket_id",
+            "edit_history",
+            "score",
+            "highlights",
+        ),
         "has_more",
     }
 )
@@ -36,6 +44,7 @@ _SUMMARIES = {
     "author": "username",
     "user": "username",
     "parent": "display_id",
+    "review_state": "name",
 }
 _PROJECTS = {"project_id": "project", "project_allowlist": "project_allowlist"}
 _USERS = {
@@ -126,6 +135,8 @@ class _Presenter:
         is_named = any(name in full for name in _NAMES)
         for name, value in full.items():
             if value is None or name in _DROPPED or (name == "id" and is_named):
+                continue
+            if name == "sign_off" and not value:
                 continue
             if name in _PROJECTS:
                 lean[_PROJECTS[name]] = _replaced(value, self._keys)

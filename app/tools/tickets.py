@@ -35,6 +35,7 @@ from app.tickets import (
     read,
     relations,
     service,
+    sign_off,
     stalled_bots,
     templates,
     watchers,
@@ -176,6 +177,9 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         "relations": relations.of_ticket(actor, ticket.id),
         "watchers": watcher_page.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
+        **sign_off.rule_of(
+            sign_off=ticket.row.sign_off, review_state_id=ticket.row.review_state_id
+        ),
         **resources.guide_of(ticket.project_id),
         **(history(call, ticket.id) if call["history"] else {}),
     }
@@ -300,7 +304,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
 )
 def transition_ticket(call: ToolCall) -> dict[str, Any]:
     """Move a ticket to any state of its project, best with a comment that says what was done.
-    get_project has the states.
+    get_project has the states. With sign_off, only people move tickets to done: use review_state.
     """
     ticket = loaders.writable(call.actor, naming.ticket(call, writing=True))
     moved = service.transition_ticket(

@@ -21,6 +21,8 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "name": "Name",
     "description": "Description",
     "owner_user_id": "Owner",
+    "sign_off": "Sign-off",
+    "review_state_id": "Review state",
     "type": "Type",
     "wip_limit": "Limit",
     "color": "Colour",

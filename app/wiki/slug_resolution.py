@@ -75,6 +75,8 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
             Project.owner_user_id,
             Project.created_at.label("project_created_at"),
             Project.updated_at.label("project_updated_at"),
+            Project.sign_off,
+            Project.review_state_id,
             *USER_COLUMNS,
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
@@ -158,6 +160,8 @@ def _project(row: AnyRow) -> SeenProject | None:
         row.owner_user_id,
         row.project_created_at,
         row.project_updated_at,
+        sign_off=row.sign_off,
+        review_state_id=row.review_state_id,
     )
 
 

@@ -75,7 +75,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         wiki_pages.create_page wiki_pages.preview
     """),
     "ticket": (ON_TICKET, """
-        inbox_pages.hand_back inbox_pages.reply audit_pages.of_ticket inbox_pages.read_ticket
+        inbox_pages.hand_back inbox_pages.reply inbox_pages.show_sign_off
+        inbox_pages.decide_sign_off audit_pages.of_ticket inbox_pages.read_ticket
         tickets_pages.add_child
         tickets_pages.add_comment tickets_pages.add_relation tickets_pages.choose
         tickets_pages.choose_state tickets_pages.choose_watcher tickets_pages.confirm_delete

@@ -44,7 +44,7 @@ NAMES = [
 # Fields of answers that descriptions name.
 ANSWERED = {
     *("next_cursor", "next_body_offset", "news_cursor", "event_ids", "edit_history"),
-    "workflow_states",
+    *("workflow_states", "sign_off", "review_state"),
 }
 BYTES_PER_TOKEN = 4.37
 READS = {name for name in NAMES if name.startswith(("get_", "list_"))} | {"search"}

@@ -19,6 +19,8 @@ def test_a_project_has_every_documented_field_and_default_states(cast: Cast, app
         "name": "Operations",
         "description": " d ",
         "owner_user_id": cast.ada.user_id,
+        "sign_off": False,
+        "review_state_id": None,
         "created_at": project["created_at"],
         "updated_at": project["created_at"],
         "deleted_at": None,

@@ -99,7 +99,7 @@ def _calls(content: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
             subject_id = event.ticket_id or event.target_id or event.id
             if subject_id not in subjects:
                 subjects[subject_id] = _subject(event, references)
-            subjects[subject_id].deeds.append(_change(event, references, names))
+            subjects[subject_id].deeds.append(reviewed_change(event, references, names))
         calls.append(
             ReviewedCall(
                 request_id=events[0].request_id,
@@ -123,7 +123,9 @@ def _subject(event: AuditEvent, references: References) -> ReviewedSubject:
     return ReviewedSubject("", event.target_kind.replace("_", " ").capitalize(), "")
 
 
-def _change(event: AuditEvent, references: References, names: Mapping[str, str]) -> ReviewedChange:
+def reviewed_change(
+    event: AuditEvent, references: References, names: Mapping[str, str]
+) -> ReviewedChange:
     words = sentence(as_mapping(event), names)
     words = words.replace("this ticket", "it").replace(" this ", " it ")
     is_undone = event.id in references.undone

@@ -1,0 +1,199 @@
+"""What waits for a person to sign it off: what a bot left in the review state of its project.
+
+The rule that bots need a person for this is in ``tickets/sign_off.py``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts.builders import UserSummary, user_summary
+from app.accounts.models import User
+from app.audit.catalogue import Category
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, ActorKind, operation
+from app.core.errors import Conflict, InvalidField
+from app.core.etag import check_if_match, etag
+from app.database.session import session
+from app.projects import states
+from app.projects.models import Project, StateCategory, WorkflowState
+from app.tickets import loaders, service
+from app.tickets.models import Comment, Ticket
+
+# Tickets that are considered, the newest first, and those that are shown.
+MOST = 200
+SHOWN = 20
+# Events of a bot on one ticket.
+EVENTS = 50
+ENTRIES = ("ticket.state_changed", "ticket.created", "ticket.restored")
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedSignOff:
+    """A ticket that a bot left in the review state; ``said`` is its last comment on it."""
+
+    ticket: Any
+    by: UserSummary
+    said: str
+    at: int
+    event_id: str
+
+    @property
+    def seen(self) -> str:
+        """The ETag of the ticket as it is shown."""
+        return etag(self.ticket.updated_at, self.ticket.id)
+
+
+@operation(Access.HUMAN)
+def awaited(actor: Actor) -> list[AwaitedSignOff]:
+    """The tickets that bots left for a person, the longest waiting last."""
+    in_review = (
+        select(Ticket.id)
+        .join(Project, Project.review_state_id == Ticket.state_id)
+        .where(Project.sign_off, Project.deleted_at.is_(None), Ticket.deleted_at.is_(None))
+        .order_by(Ticket.updated_at.desc(), Ticket.id.desc())
+        .limit(MOST)
+        .subquery()
+    )
+    last_entry = (
+        select(AuditEvent.id)
+        .where(AuditEvent.ticket_id == Ticket.id, AuditEvent.event_type.in_(ENTRIES))
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(1)
+        .correlate(Ticket)
+        .scalar_subquery()
+    )
+    last_comment = (
+        select(Comment.body)
+        .where(
+            Comment.ticket_id == Ticket.id,
+            Comment.author_user_id == AuditEvent.actor_user_id,
+            Comment.deleted_at.is_(None),
+        )
+        .order_by(Comment.created_at.desc(), Comment.id.desc())
+        .limit(1)
+        .correlate(Ticket, AuditEvent)
+        .scalar_subquery()
+    )
+    rows = session.execute(
+        select(
+            AuditEvent.id.label("event_id"),
+            AuditEvent.created_at,
+            Ticket.id,
+            Ticket.project_id,
+            Ticket.display_id,
+            Ticket.title,
+            Ticket.type,
+            Ticket.updated_at,
+            Project.key,
+            WorkflowState.name.label("state_name"),
+            User.id.label("user_id"),
+            User.type.label("user_type"),
+            User.username,
+            User.display_name,
+            last_comment.label("said"),
+        )
+        .select_from(Ticket)
+        .join(Project, Project.id == Ticket.project_id)
+        .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+        .join(AuditEvent, AuditEvent.id == last_entry)
+        .join(User, User.id == AuditEvent.actor_user_id)
+        .where(Ticket.id.in_(select(in_review.c.id)), AuditEvent.actor_kind == ActorKind.BOT.value)
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(SHOWN)
+    )
+    return [
+        AwaitedSignOff(
+            row,
+            user_summary(row.user_id, row.user_type, row.username, row.display_name),
+            row.said or "",
+            row.created_at,
+            row.event_id,
+        )
+        for row in rows
+    ]
+
+
+@operation(Access.HUMAN)
+def done_by_bots(actor: Actor, reference: str) -> tuple[Ticket, Sequence[AuditEvent]]:
+    """A ticket and what bots did on it since a person last did anything, oldest first.
+
+    Raises NotFound or Gone.
+    """
+    ticket = loaders.visible(actor, reference)
+    newest = session.scalars(
+        select(AuditEvent)
+        .where(
+            AuditEvent.ticket_id == ticket.id,
+            AuditEvent.category == Category.ACTIVITY.value,
+        )
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(EVENTS)
+    ).all()
+    since = next(
+        (place for place, event in enumerate(newest) if event.actor_kind == ActorKind.HUMAN),
+        len(newest),
+    )
+    return ticket, newest[:since][::-1]
+
+
+@operation(Access.HUMAN)
+def sign_off(actor: Actor, reference: str, *, seen: str, comment: str = "") -> Ticket:
+    """Move a ticket that waits to the project's first done state.
+
+    ``seen`` is the ETag of what the person saw. Raises Conflict ``etag_mismatch``, or
+    ``invariant_violation`` if it does not wait, and InvalidField for a bad comment.
+    """
+    ticket = _waiting(actor, reference, seen)
+    done = next(
+        (one for one in states.ordered(ticket.project_id) if one.category == StateCategory.DONE),
+        None,
+    )
+    if done is None:
+        raise Conflict("invariant_violation", "This project has no done state.")
+    return service.transition_ticket(actor, ticket, state_id=done.id, comment=comment or None)
+
+
+@operation(Access.HUMAN)
+def send_back(actor: Actor, reference: str, *, seen: str, comment: str) -> Ticket:
+    """Move a ticket that waits to where it came from, with a comment that says why.
+
+    Raises as ``sign_off``, and InvalidField without a comment.
+    """
+    ticket = _waiting(actor, reference, seen)
+    if not comment.strip():
+        raise InvalidField("comment", "blank", "Say what is missing, so that the bot knows.")
+    return service.transition_ticket(actor, ticket, state_id=_state_before(ticket), comment=comment)
+
+
+def _waiting(actor: Actor, reference: str, seen: str) -> Ticket:
+    ticket = loaders.writable(actor, reference)
+    project = session.get_one(Project, ticket.project_id)
+    if not project.sign_off or ticket.state_id != project.review_state_id:
+        message = f"{ticket.display_id} no longer waits for sign-off."
+        raise Conflict("invariant_violation", message)
+    check_if_match(seen, ticket.etag)
+    return ticket
+
+
+def _state_before(ticket: Ticket) -> str:
+    """The open state from which the ticket came, else the project's first active or other one."""
+    open_states = [
+        one
+        for one in states.ordered(ticket.project_id)
+        if one.category != StateCategory.DONE and one.id != ticket.state_id
+    ]
+    came_from = session.scalar(
+        select(AuditEvent.payload["from_state_id"].as_string())
+        .where(AuditEvent.ticket_id == ticket.id, AuditEvent.event_type == "ticket.state_changed")
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(1)
+    )
+    if any(one.id == came_from for one in open_states):
+        return str(came_from)
+    active = [one for one in open_states if one.category == StateCategory.ACTIVE]
+    if not open_states:
+        raise Conflict("invariant_violation", "This project has no other open state.")
+    return (active or open_states)[0].id
