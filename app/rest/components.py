@@ -142,8 +142,8 @@ class Components:
         component = self.spec.components.schemas[schema_name(schema)]
         component["properties"]["client_request_id"] = ECHO
 
-    def page_of(self, schema: type[Schema]) -> Json:
-        """A reference to the list envelope around a schema."""
+    def page_of(self, schema: type[Schema], beside: type[Schema] | None = None) -> Json:
+        """A reference to the list envelope around a schema, with the fields of ``beside``."""
         name = f"{schema_name(schema)}Page"
         if name not in self.spec.components.schemas:
             envelope: Json = {
@@ -155,6 +155,9 @@ class Components:
                     "page": ref("Page"),
                 },
             }
+            for field_name, field in instance(beside).fields.items() if beside else ():
+                envelope["required"].append(field_name)
+                envelope["properties"][field_name] = self.property(field)
             self.add(name, envelope)
         return ref(name)
 

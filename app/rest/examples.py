@@ -53,9 +53,10 @@ def example_of(schema: type[Schema]) -> Json:
     }
 
 
-def page_of(schema: type[Schema]) -> Json:
-    """An example of a list with one row."""
-    return {"data": [example_of(schema)], "page": {"next_cursor": None, "has_more": False}}
+def page_of(schema: type[Schema], beside: type[Schema] | None = None) -> Json:
+    """An example of a list with one row, and of the fields ``beside`` it."""
+    page = {"next_cursor": None, "has_more": False}
+    return {"data": [example_of(schema)], "page": page, **(example_of(beside) if beside else {})}
 
 
 def _value(schema: type[Schema], name: str, field: fields.Field[Any]) -> Any:

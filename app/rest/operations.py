@@ -262,7 +262,8 @@ def _content(route: Route, components: Components) -> Json:
     if route.body is not None and issubclass(route.body, CreateSchema):
         components.echo_in(route.returns)
     if route.paginated:
-        content = _json(components.page_of(route.returns), page_of(route.returns))
+        around = (route.returns, route.beside)
+        content = _json(components.page_of(*around), page_of(*around))
     else:
         content = _json(components.refer(route.returns), example_of(route.returns))
     return {"content": content}

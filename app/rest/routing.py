@@ -59,6 +59,8 @@ class Route:
     returns: type[Schema] | None = None
     # Answers the list envelope around ``returns``.
     paginated: bool = False
+    # What that envelope has beside the rows.
+    beside: type[Schema] | None = None
     # Accepts Idempotency-Key.
     idempotent: bool = False
     # A GET that answers ETag and honors If-None-Match.

@@ -20,8 +20,9 @@ class SearchQuery(PageQuery):
         metadata={
             "examples": ["certificates"],
             "description": "All words must occur, as typed or in another form of the same stem; "
-            'the last one can be the start of a word. `"a phrase"` must occur as typed, `-word` '
-            "must not. A display id such as `OPS-12` brings that ticket to the top. "
+            "if nothing has all of several words, results with any of them are returned "
+            '(`matched`). The last one can be the start of a word. `"a phrase"` must occur as '
+            "typed, `-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
             "No input is a syntax error.",
             "minLength": 1,
             "maxLength": 500,
@@ -106,6 +107,21 @@ class SearchHitOut(Union):
     members = {DocumentKind.TICKET: TicketHitOut, DocumentKind.WIKI_PAGE: WikiPageHitOut}
 
 
+class MatchedOut(Schema):
+    """How the results of a search match."""
+
+    matched = Choice(
+        service.Matched,
+        required=True,
+        metadata=like(
+            service.Matched.ALL,
+            "`any`: nothing has all words of `q`, so these results have at least one, those with "
+            "the most words first. Words that more than 500 documents have do not count, unless "
+            "all of them are so common.",
+        ),
+    )
+
+
 api = Api("search")
 
 
@@ -117,7 +133,8 @@ api = Api("search")
     query=SearchQuery,
     returns=SearchHitOut,
     paginated=True,
+    beside=MatchedOut,
 )
 def query(call: Call) -> Answer:
     """Find tickets and wiki pages; the best matches first."""
-    return Answer(service.query(call.actor, **call.query).envelope)
+    return Answer(service.query(call.actor, **call.query))

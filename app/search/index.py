@@ -67,6 +67,9 @@ class Engine(Protocol):
         until each of those has its tier. Empty for a single tier, and after the first page.
         """
 
+    def newest(self, expressions: Sequence[Expression], limit: int) -> list[list[int]]:
+        """For each expression the ids of its newest matches, in descending order."""
+
 
 _DOCUMENTS = Prepared(
     select(SearchDocument.document_id, SearchDocument.kind, SearchDocument.id).where(
@@ -158,6 +161,11 @@ def best(
     engine = _engine()
     engine.refresh()
     return engine.best(queries, everything, limit)
+
+
+def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
+    """See ``Engine.newest``; finds nothing that is pending unless ``best`` was called before."""
+    return _engine().newest(expressions, limit)
 
 
 def ids_matching(expression: Expression) -> AnySelect:

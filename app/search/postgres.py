@@ -204,6 +204,19 @@ def _best(
     return list(ranked.items())[:limit]
 
 
+def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
+    with _index_preferred() as newest_id:
+        scans = [_scan_of(TierQuery(Tier.ANYWHERE, one, END), newest_id) for one in expressions]
+        # Phrases last, as there is a statement for each sequence of phrases and others.
+        in_order = sorted(
+            scans, key=lambda scan: without_phrases(scan.expression) != scan.expression
+        )
+        while due := [one for one in in_order if one.left > 0 and len(one.document_ids) < limit]:
+            for scan, document_ids in zip(due, _scan(due, limit), strict=True):
+                scan.advance(document_ids)
+    return [scan.document_ids[:limit] for scan in scans]
+
+
 @contextmanager
 def _index_preferred() -> Iterator[int]:
     """Make the planner use the index meanwhile; gives the newest document id.

@@ -5,6 +5,7 @@ looks at all its matches, however common its words are, and yet every match can 
 document never moves another one, so pages neither repeat nor skip a row.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -112,6 +113,25 @@ def tier_queries(query: Query, after: Tier | None = None, below: int = END) -> l
             bound = below if tier == after else END
             queries.append(TierQuery(tier, without(fitting, better), bound))
     return queries
+
+
+def of_words(parts: Iterable[Part], query: Query) -> list[Expression]:
+    """For each of these words, what has it anywhere, without what the query excludes."""
+    unwanted = _unwanted(query)
+    return [
+        without(some(_in_field(part, field) for field in (_ANYWHERE, _COMMENTS)), unwanted)
+        for part in parts
+    ]
+
+
+def in_titles(parts: Iterable[Part]) -> Expression:
+    """What has any of these words in its title."""
+    return some(_in_field(part, _TITLE) for part in parts)
+
+
+def in_texts(parts: Iterable[Part]) -> Expression:
+    """What has any of these words in its title or body."""
+    return some(_in_field(part, _ANYWHERE) for part in parts)
 
 
 def all_tiers(query: Query) -> Expression | None:

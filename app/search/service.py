@@ -4,7 +4,9 @@ import base64
 import binascii
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import orjson
@@ -18,7 +20,8 @@ from app.core.ids import UUID_PATTERN
 from app.database.columns import Id, Moment
 from app.database.pagination import CURSOR_LENGTH, Page
 from app.database.session import AnySelect, Prepared
-from app.search import index
+from app.search import any_word, index
+from app.search.any_word import AnyMatch
 from app.search.documents import GLOBAL, DocumentKind, kind_mark, project_mark
 from app.search.expressions import All, Expression, Term, Without, every, some, without
 from app.search.parsing import Query, parse
@@ -44,6 +47,15 @@ class SearchCursor:
     created_at: int
     tier: Tier
     filter_hash: str
+    # How many of its words the row has, if the search is for any of them.
+    words: int | None = None
+
+
+class Matched(StrEnum):
+    """Whether results have all words of the query, or any of them as none has all."""
+
+    ALL = "all"
+    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,8 @@ class Hit:
     highlighter: Highlighter
     # The comment that the snippet is from, if the words are in comments.
     comment_id: str | None = None
+    # How many of the words it has, if the search is for any of them.
+    words: int | None = None
 
     @property
     def title(self) -> list[Piece]:
@@ -69,14 +83,28 @@ class Results:
     """One page of hits, best first."""
 
     hits: list[Hit]
-    next_cursor: str | None
+    next_cursor: str | None = None
+    matched: Matched = Matched.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The documents of a search: those that match all of ``within`` and not ``beyond``."""
+
+    within: tuple[Expression, ...] = ()
+    beyond: Expression | None = None
+
+    def narrow(self, expression: Expression) -> Expression:
+        narrowed = All((expression, *self.within)) if self.within else expression
+        return Without(narrowed, self.beyond) if self.beyond else narrowed
 
 
 @operation(Access.READ)
-def query(actor: Actor, /, **args: Any) -> Page:
-    """``find`` for the API: the hits as JSON."""
+def query(actor: Actor, /, **args: Any) -> dict[str, Any]:
+    """``find`` for the API: the hits as JSON, in the envelope of a list."""
     results = find(actor, **args)
-    return Page([hit_json(hit) for hit in results.hits], results.next_cursor)
+    page = Page([hit_json(hit) for hit in results.hits], results.next_cursor)
+    return {**page.envelope, "matched": str(results.matched)}
 
 
 @operation(Access.READ)
@@ -88,10 +116,12 @@ def find(
     project_id: str | None = None,
     limit: int,
     cursor: str | None = None,
+    all_words: bool = False,
 ) -> Results:
     """Tickets and wiki pages that match ``q`` and that the actor can see.
 
-    Raises InvalidField for a query that is blank or too long, and for a cursor that is malformed or
+    If none has all of several words, those that have any of them, unless ``all_words``. Raises
+    InvalidField for a query that is blank or too long, and for a cursor that is malformed or
     belongs to a search with other filters.
     """
     _check(q)
@@ -100,14 +130,33 @@ def find(
     parsed = parse(q)
     scope = _scope(actor, type, project_id)
     if scope is None:
-        return Results([], None)
-    document_ids = _document_ids(parsed, scope, after, limit + 1)
-    hits = _hits(document_ids[:limit], Highlighter(parsed))
-    if len(document_ids) <= limit or not hits:
-        return Results(hits, None)
+        return Results([])
+    if after is None or after.words is None:
+        ranked = _document_ids(parsed, scope, after, limit + 1)
+        if ranked or after is not None or all_words or len(parsed.wanted) < 2:
+            hits = _hits(ranked[:limit], Highlighter(parsed))
+            return _results(hits, len(ranked) > limit, digest)
+    found = any_word.find(parsed, scope.narrow)
+    matches = found.matches
+    if after is not None and after.words is not None:
+        last = AnyMatch(after.words, after.tier, index.document_id_after(after.id))
+        matches = [match for match in matches if match < last]
+    ranked = [(match.document_id, match.tier) for match in matches[:limit]]
+    words = {match.document_id: match.words for match in matches[:limit]}
+    hits = _hits(ranked, Highlighter(replace(parsed, wanted=found.parts)), words)
+    return _results(hits, len(matches) > limit, digest)
+
+
+def _results(hits: list[Hit], has_more: bool, digest: str) -> Results:
+    if not hits:
+        return Results([])
     last = hits[-1]
-    next_cursor = SearchCursor(last.found.id, last.found.created_at, last.tier, digest)
-    return Results(hits, encode(next_cursor))
+    matched = Matched.ALL if last.words is None else Matched.ANY
+    if not has_more:
+        return Results(hits, None, matched)
+    found = last.found
+    cursor = SearchCursor(found.id, found.created_at, last.tier, digest, last.words)
+    return Results(hits, encode(cursor), matched)
 
 
 def _check(q: str) -> None:
@@ -130,18 +179,6 @@ def ticket_ids(q: str) -> AnySelect:
         if tier is Tier.DISPLAY_ID or tier is ranked[-1][0]
     ]
     return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """The documents of a search: those that match all of ``within`` and not ``beyond``."""
-
-    within: tuple[Expression, ...] = ()
-    beyond: Expression | None = None
-
-    def narrow(self, expression: Expression) -> Expression:
-        narrowed = All((expression, *self.within)) if self.within else expression
-        return Without(narrowed, self.beyond) if self.beyond else narrowed
 
 
 def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:
@@ -185,8 +222,13 @@ def _document_ids(
     )
 
 
-def _hits(ranked: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]:
-    """The documents in their current state, without those deleted meanwhile."""
+def _hits(
+    ranked: list[tuple[int, Tier]], highlighter: Highlighter, words: Mapping[int, int] | None = None
+) -> list[Hit]:
+    """The documents in their current state, without those deleted meanwhile.
+
+    ``words`` are their numbers of words, if the search is for any of them.
+    """
     documents = index.documents([document_id for document_id, _ in ranked])
     by_kind: dict[str, list[str]] = {}
     for kind, identifier in documents.values():
@@ -215,7 +257,8 @@ def _hits(ranked: list[tuple[int, Tier]], highlighter: Highlighter) -> list[Hit]
             comment = comments[document.id][best]
             comment_id, body = comment.id, comment.body
         snippet = highlighter.snippet(body)
-        hits.append(Hit(DocumentKind(key[0]), document, tier, snippet, highlighter, comment_id))
+        hit = Hit(DocumentKind(key[0]), document, tier, snippet, highlighter, comment_id)
+        hits.append(replace(hit, words=words.get(document_id)) if words else hit)
     return hits
 
 
@@ -250,6 +293,8 @@ def encode(cursor: SearchCursor) -> str:
         "tier": int(cursor.tier),
         "filter_hash": cursor.filter_hash,
     }
+    if cursor.words is not None:
+        content["words"] = cursor.words
     return base64.urlsafe_b64encode(orjson.dumps(content)).rstrip(b"=").decode()
 
 
@@ -290,4 +335,7 @@ def _verified(content: Any) -> SearchCursor:
         raise ValueError("not a time or a tier")
     if not isinstance(digest, str):
         raise TypeError("not a hash")
-    return SearchCursor(identifier, moment, Tier(tier), digest)
+    words = content.get("words")
+    if words is not None and (type(words) is not int or not 0 < words <= any_word.WORDS):
+        raise ValueError("not a number of words")
+    return SearchCursor(identifier, moment, Tier(tier), digest, words)

@@ -154,6 +154,11 @@ def best(
     return list(ranked.items())
 
 
+def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
+    lookup = _Lookup(limit)
+    return [lookup.newest(expression, END) for expression in expressions]
+
+
 def _few(everything: Sequence[Expression], lookup: "_Lookup") -> set[int] | None:
     """The ids of all matches; None if they are not known, or more than the limit."""
     document_ids: list[int] | None = None

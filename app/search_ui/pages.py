@@ -14,7 +14,6 @@ from app.projects import service as projects
 from app.projects.models import Project
 from app.search import service
 from app.search.documents import DocumentKind
-from app.search.parsing import parse
 from app.search.ranking import Tier
 from app.search.service import Hit
 from app.search.snippets import Piece, pieces
@@ -32,8 +31,6 @@ LOOKED_AT = 24
 HITS = 8
 COMMANDS = 6
 COMMANDS_ALONE = 12
-# Words offered one by one if a query of several words has no hits.
-SINGLE_WORDS = 5
 
 pages = Blueprint("finding_pages", __name__)
 
@@ -73,7 +70,8 @@ def search() -> Response:
     with reading():
         options = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
         try:
-            rows, next_cursor = _results(form, cursor)
+            results = _results(form, cursor)
+            rows = _rows_of(results.hits)
         except InvalidField:
             if cursor is None:
                 raise
@@ -86,16 +84,16 @@ def search() -> Response:
         rows=rows,
         projects=options,
         is_first=cursor is None,
-        next_url=form.address(cursor=next_cursor) if next_cursor else "",
-        single_words=[] if rows else _single_words(form.q),
+        next_url=form.address(cursor=results.next_cursor) if results.next_cursor else "",
+        is_any_word=results.matched is service.Matched.ANY,
         search_url=form.address,
     )
 
 
-def _results(form: SearchForm, cursor: str | None) -> tuple[list["SearchRow"], str | None]:
+def _results(form: SearchForm, cursor: str | None) -> service.Results:
     if not form.q:
-        return [], None
-    results = service.find(
+        return service.Results([])
+    return service.find(
         actor(),
         q=form.q,
         type=form.type or None,
@@ -103,13 +101,6 @@ def _results(form: SearchForm, cursor: str | None) -> tuple[list["SearchRow"], s
         limit=ROWS,
         cursor=cursor,
     )
-    return _rows_of(results.hits), results.next_cursor
-
-
-def _single_words(q: str) -> list[str]:
-    """The words of a query that has several, to be searched one by one."""
-    single = [" ".join(run.text for run in part.runs) for part in parse(q).wanted]
-    return list(dict.fromkeys(single))[:SINGLE_WORDS] if len(single) > 1 else []
 
 
 @pages.get("/palette")
@@ -120,7 +111,9 @@ def palette() -> Response:
         return go(form.address())
     with reading():
         options = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
-        hits = service.find(actor(), q=form.q, limit=LOOKED_AT).hits if form.q else []
+        hits: list[Hit] = []
+        if form.q:
+            hits = service.find(actor(), q=form.q, limit=LOOKED_AT, all_words=True).hits
         rows = _rows_of(sorted(hits, key=_rank)[:HITS])
     available = commands.commands(options, request.args.get("project", ""))
     matching = commands.matching(available, form.q, COMMANDS if rows else COMMANDS_ALONE)

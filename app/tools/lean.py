@@ -14,6 +14,7 @@ from app.core.ids import as_uuid
 from app.database.session import session
 from app.mcp.registry import Tool, ToolCall
 from app.projects.models import Project
+from app.search.service import Matched
 from app.tickets.models import Comment
 
 # The minute of a time such as 2026-11-25T07:30:12.345Z.
@@ -94,6 +95,13 @@ def ticket_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> di
     """What is shown of a list of tickets, with the numbers of their comments."""
     if "data" in answer:
         _trim_rows(lean["data"], [row["id"] for row in answer["data"]])
+    return lean
+
+
+def search_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
+    """What is shown of a search: how its results match only where that is not by all words."""
+    if answer["matched"] == Matched.ALL:
+        del lean["matched"]
     return lean
 
 

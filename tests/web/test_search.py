@@ -86,14 +86,24 @@ def test_no_question_is_an_error(ada, gates, q):
 
 
 def test_where_nothing_fits_there_is_a_way_on(ada, cast, gates):
-    text = ada.get(f"/search?q=gate+zebra&type=ticket&project_id={cast.open_project}").text
+    text = ada.get(f"/search?q=lion+zebra&type=ticket&project_id={cast.open_project}").text
     assert "No results" in text
-    assert 'href="/search?q=gate+zebra"' in text
-    assert f'href="/search?q=zebra&amp;type=ticket&amp;project_id={cast.open_project}"' in text
-    assert 'href="/tickets/new?title=gate+zebra"' in text
-    chosen = ada.get("/tickets/new?title=gate%20zebra").text
-    assert 'href="/tickets/new?project=OPEN&amp;title=gate+zebra"' in chosen
-    assert 'value="gate zebra"' in ada.get("/tickets/new?project=OPEN&title=gate+zebra").text
+    assert "Showing results with any" not in text
+    assert 'href="/search?q=lion+zebra"' in text
+    assert 'href="/tickets/new?title=lion+zebra"' in text
+    chosen = ada.get("/tickets/new?title=lion%20zebra").text
+    assert 'href="/tickets/new?project=OPEN&amp;title=lion+zebra"' in chosen
+    assert 'value="lion zebra"' in ada.get("/tickets/new?project=OPEN&title=lion+zebra").text
+
+
+def test_where_nothing_has_all_words_any_of_them_are_shown(ada, gates):
+    text = ada.get("/search?q=zebra+mend+gate").text
+    assert "No result has all words. Showing results with any of them." in text
+    assert shown(text)[0] == "/tickets/OPEN-1"
+    assert len(shown(text)) == 4
+    assert "Showing results with any" not in ada.get("/search?q=mend+gate").text
+    palette = ada.get("/palette?q=zebra+gate", htmx=True).text
+    assert options(palette) == ["/search?q=zebra+gate"]
 
 
 def test_pages_of_results_follow_each_other(ada, cast):
