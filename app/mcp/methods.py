@@ -3,10 +3,12 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.service import Target, collecting, or_orphaned, record_refusal, record_separately
 from app.core import text
@@ -331,10 +333,18 @@ class Invocation:
         return self.actor
 
     def _call(self, tool: Tool) -> dict[str, Any]:
-        if tool.writes:
-            return run_write(lambda: self._call_in_transaction(tool))
-        with reading():
-            return self._call_in_transaction(tool)
+        if not tool.writes:
+            with reading():
+                return self._call_in_transaction(tool)
+        content = run_write(lambda: self._call_in_transaction(tool))
+        if tool.afterwards is not None:
+            # The write stands even if nothing can be read.
+            with suppress(DomainError, SQLAlchemyError), reading():
+                more = tool.afterwards(self.actor, content)
+                if self.arguments.get(DETAIL.name) != FULL:
+                    more = self.config.catalog.lean(tool, ToolCall(self.actor, {}), more)
+                content |= more
+        return content
 
     def _call_in_transaction(self, tool: Tool) -> dict[str, Any]:
         """Check credential, kind of actor, arguments and idempotency key, as in REST; then call."""

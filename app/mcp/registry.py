@@ -83,6 +83,8 @@ class Tool:
     events_of: str = ""
     # What its lean answer leaves out beside what all do; writes have a default of their own.
     shorten: Shortener | None = None
+    # What a write answers besides, read once it is committed: takes the actor and its answer.
+    afterwards: Callable[[Actor, Mapping[str, Any]], dict[str, Any]] | None = None
 
     @property
     def writes(self) -> bool:

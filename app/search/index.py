@@ -70,6 +70,9 @@ class Engine(Protocol):
     def newest(self, expressions: Sequence[Expression], limit: int) -> list[list[int]]:
         """For each expression the ids of its newest matches, in descending order."""
 
+    def pending_ids(self, limit: int) -> list[str]:
+        """The ids of the newest pending tickets and pages that ``newest`` does not find."""
+
 
 _DOCUMENTS = Prepared(
     select(SearchDocument.document_id, SearchDocument.kind, SearchDocument.id).where(
@@ -166,6 +169,11 @@ def best(
 def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     """See ``Engine.newest``; finds nothing that is pending unless ``best`` was called before."""
     return _engine().newest(expressions, limit)
+
+
+def pending_ids(limit: int) -> list[str]:
+    """The ids of the newest tickets and pages that are pending, which ``newest`` does not find."""
+    return _engine().pending_ids(limit)
 
 
 def ids_matching(expression: Expression) -> AnySelect:

@@ -47,6 +47,12 @@ _VERSIONS = Prepared(
     .bindparams(bindparam("document_ids", expanding=True))
     .columns(place=BigInteger, version=BigInteger, kind=String, id=Id)
 )
+_NEWEST = Prepared(
+    text(
+        "SELECT id FROM search_fts_waiting JOIN search_docs USING (place) "
+        "ORDER BY place DESC LIMIT :limit"
+    ).columns(id=Id)
+)
 
 
 def add(document_id: int, doc: SearchDoc) -> bool:
@@ -66,6 +72,11 @@ def document_ids(*, own: bool) -> list[int]:
     """The pending documents, or those that this process put."""
     rows = _OWN.all(process=os.getpid()) if own else _ALL.all()
     return [row.place for row in rows]
+
+
+def newest_ids(limit: int) -> list[str]:
+    """The ids of the newest pending tickets and pages."""
+    return [row.id for row in _NEWEST.all(limit=limit)]
 
 
 def versions(document_ids: Sequence[int]) -> list[Any]:

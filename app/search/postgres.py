@@ -217,6 +217,11 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     return [scan.document_ids[:limit] for scan in scans]
 
 
+def pending_ids(limit: int) -> list[str]:
+    """None: queries read the pending list."""
+    return []
+
+
 @contextmanager
 def _index_preferred() -> Iterator[int]:
     """Make the planner use the index meanwhile; gives the newest document id.

@@ -159,6 +159,10 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     return [lookup.newest(expression, END) for expression in expressions]
 
 
+def pending_ids(limit: int) -> list[str]:
+    return pending.newest_ids(limit)
+
+
 def _few(everything: Sequence[Expression], lookup: "_Lookup") -> set[int] | None:
     """The ids of all matches; None if they are not known, or more than the limit."""
     document_ids: list[int] | None = None

@@ -14,6 +14,7 @@ from app.tickets import (
     read,
     relations,
     service,
+    similar,
     watchers,
 )
 from app.tickets.models import Ticket
@@ -25,6 +26,7 @@ from app.tickets.schemas import (
     RelationCreate,
     RelationOut,
     TicketCreate,
+    TicketCreateQuery,
     TicketFilters,
     TicketOut,
     TicketPatch,
@@ -86,6 +88,7 @@ def list_project_tickets(call: Call) -> Answer:
     "tickets.create",
     calls=creating.create_ticket,
     body=TicketCreate,
+    query=TicketCreateQuery,
     returns=TicketOut,
     status=201,
     idempotent=True,
@@ -94,7 +97,10 @@ def list_project_tickets(call: Call) -> Answer:
 def create_ticket(call: Call) -> Answer:
     """Create a ticket; it takes the project's next number."""
     ticket = creating.create_ticket(call.actor, call.path["project_id"], **call.body)
-    return created(read.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)
+    answer = read.ticket_by_id(ticket.id)
+    if call.query["similar"]:
+        answer["similar"] = similar.similar_tickets(call.actor, ticket.display_id)
+    return created(answer, f"/tickets/{ticket.id}", etag=ticket.etag)
 
 
 @api.route(

@@ -16,6 +16,7 @@ from app.rest.fields import (
     Identifier,
     Items,
     QueryFlag,
+    QuerySchema,
     StrictSchema,
     Text,
     Whole,
@@ -81,6 +82,25 @@ class TicketOut(Schema):
     updated_at = Stamp(required=True)
     last_activity_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
+    similar = Items(
+        Nested(TicketSummaryOut),
+        metadata={
+            "description": "In the answer of a create with `similar=true`: up to 3 open tickets "
+            "with a similar title, the closest first."
+        },
+    )
+
+
+class TicketCreateQuery(QuerySchema):
+    """What else the answer of a create has."""
+
+    similar = QueryFlag(
+        load_default=False,
+        metadata={
+            "description": "Answer `similar`: open tickets with a similar title.",
+            "default": False,
+        },
+    )
 
 
 class TicketCreate(CreateSchema):

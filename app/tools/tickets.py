@@ -1,8 +1,10 @@
 """Tools of tickets; those of relations, watchers and comments are in ``ticket_parts.py``."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from app.core.actor import Actor
 from app.core.clock import iso
 from app.mcp.messages import rows
 from app.mcp.parameters import (
@@ -36,6 +38,7 @@ from app.tickets import (
     relations,
     service,
     sign_off,
+    similar,
     stalled_bots,
     templates,
     watchers,
@@ -185,11 +188,16 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     }
 
 
+def _similar(actor: Actor, created: Mapping[str, Any]) -> dict[str, Any]:
+    return {"similar": similar.similar_tickets(actor, created["display_id"])}
+
+
 @toolbox.tool(
     "create_ticket",
     "Create ticket",
     calls=breakdown.create_breakdown,
     hints=ADDS,
+    afterwards=_similar,
     parameters=(
         needed(PROJECT),
         needed(TITLE),
@@ -208,8 +216,8 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     ),
 )
 def create_ticket(call: ToolCall) -> dict[str, Any]:
-    """Create a ticket, with children and relations if you like. Search first to avoid duplicates.
-    get_project has states, labels and templates.
+    """Create a ticket, with children and relations if you like. It answers open tickets with a
+    similar title, so look for duplicates there. get_project has states, labels and templates.
     """
     project = naming.project(call.actor, call["project"], writing=True)
     fields = ticket_arguments.fields(call.actor, project.id, call.arguments, project.key)
