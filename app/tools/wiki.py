@@ -44,6 +44,10 @@ def _json(page: WikiPage) -> dict[str, Any]:
     return {**page_json(page), "etag": page.etag}
 
 
+def _saved(page: WikiPage) -> dict[str, Any]:
+    return {**service.saved_json(page), "etag": page.etag}
+
+
 def _scope(actor: Actor, reference: str | None) -> str | None:
     """The id of the project to look for a page in, ``null`` for global pages, None for all."""
     if reference is None or reference.lower() in (GLOBAL, "global"):
@@ -149,7 +153,14 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     project = call["project"]
     if project is not None and project.lower() != GLOBAL:
         fields["project_id"] = naming.project(call.actor, project, writing=True, in_body=True).id
-    return _json(service.create_page(call.actor, **fields))
+    page = service.create_page(call.actor, **fields)
+    answer = {**service.created_json(page, fields.get("slug")), "etag": page.etag}
+    if "taken_slug" in answer:
+        taken = answer["taken_slug"]
+        answer["note"] = (
+            f"Another page has the slug {taken}, so the slug of this one is {page.slug}."
+        )
+    return answer
 
 
 @toolbox.tool(
@@ -177,14 +188,14 @@ def update_wiki_page(call: ToolCall) -> dict[str, Any]:
     if call["undo"] is not None:
         page = loaders.writable(call.actor, page_id, include_deleted=True)
         undone = undo(call, "wiki", page.id)
-        return {**_json(page), "undone": undone}
+        return {**_saved(page), "undone": undone}
     page = loaders.writable(call.actor, page_id)
     fields = {name: call[name] for name in ("title", "summary") if call[name] is not None}
     new_body = changed_body(call.arguments, page.body)
     if new_body is not None:
         fields["body"] = new_body
     changed = service.update_page(call.actor, page.id, if_match=call["if_match"], **fields)
-    return _json(changed)
+    return _saved(changed)
 
 
 @toolbox.tool(

@@ -55,7 +55,8 @@ def list_pages(call: Call) -> Answer:
 def create_page(call: Call) -> Answer:
     """Create a wiki page in a project, or a global one."""
     page = service.create_page(call.actor, **call.body)
-    return created(page_json(page), f"/wiki/pages/{page.id}", etag=page.etag)
+    answer = service.created_json(page, call.body.get("slug"))
+    return created(answer, f"/wiki/pages/{page.id}", etag=page.etag)
 
 
 @api.route(
@@ -88,7 +89,7 @@ def update_page(call: Call) -> Answer:
     page = service.update_page(
         call.actor, call.path["page_id"], if_match=call.if_match, **call.body
     )
-    return Answer(page_json(page), etag=page.etag)
+    return Answer(service.saved_json(page), etag=page.etag)
 
 
 @api.route(

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
     String,
     bindparam,
     case,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal_column,
     or_,
     select,
 )
@@ -205,6 +207,22 @@ def _backlinks(fenced: bool, is_global: bool) -> AnySelect:
 @lru_cache
 def _broken(fenced: bool) -> AnySelect:
     return _links_of_live_pages(fenced).where(~_has_own_page(), ~_has_global_page())
+
+
+# The most broken links that the answer to a save lists.
+MOST_BROKEN = 50
+_BROKEN_OF = Prepared(
+    select(WikiLink.target_slug)
+    .join(WikiPage, WikiPage.id == WikiLink.page_id)
+    .where(WikiLink.page_id == bindparam("page_id"), ~_has_own_page(), ~_has_global_page())
+    .order_by(WikiLink.target_slug)
+    .limit(literal_column(str(MOST_BROKEN), Integer))
+)
+
+
+def broken_of(page: WikiPage) -> list[str]:
+    """The slugs in links of this page that mean no page, the first of them."""
+    return [row.target_slug for row in _BROKEN_OF.all(page_id=page.id)]
 
 
 @operation(Access.READ)

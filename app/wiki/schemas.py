@@ -12,6 +12,7 @@ from app.rest.fields import (
     DeletedPageQuery,
     DeletedQuery,
     Identifier,
+    Items,
     StrictSchema,
     Text,
     Whole,
@@ -59,6 +60,19 @@ class WikiPageOut(WikiPageRowOut):
     """A wiki page."""
 
     body = Text(required=True, metadata=like(WORDS))
+    broken_links = Items(
+        Text(),
+        metadata={
+            "description": "In the answer to a create or a change, if there are any: the slugs in "
+            "its links that mean no page, 50 at most."
+        },
+    )
+    taken_slug = Text(
+        metadata={
+            "description": "In the answer to a create: the slug that the title gives, if another "
+            "page has it and `slug` therefore differs."
+        }
+    )
 
 
 class WikiPageCreate(CreateSchema):

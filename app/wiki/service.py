@@ -20,7 +20,7 @@ from app.database.session import by_id, session
 from app.database.versions import apply_changes, duplicate_is_conflict, touch
 from app.projects import loaders as projects
 from app.wiki import links, loaders, searching, slugs
-from app.wiki.builders import revision_json, revision_row_json, row_json
+from app.wiki.builders import page_json, revision_json, revision_row_json, row_json
 from app.wiki.models import WikiPage, WikiRevision, in_scope
 
 BODY_LENGTH = 1_048_576
@@ -288,6 +288,19 @@ def get_numbered_revision(actor: Actor, page_id: str, number: int) -> dict[str, 
         raise NotFound("revision", str(number))
     authors = user_refs.summaries([revision.author_user_id])
     return revision_json(revision, authors[revision.author_user_id])
+
+
+def saved_json(page: WikiPage) -> dict[str, Any]:
+    """The answer to a save: the page and, if any are, which of its links are broken."""
+    broken = links.broken_of(page)
+    return {**page_json(page), **({"broken_links": broken} if broken else {})}
+
+
+def created_json(page: WikiPage, slug: str | None) -> dict[str, Any]:
+    """The answer to a create with this slug; ``taken_slug`` is the one its title gives."""
+    from_title = slugs.from_words(page.title) if slug is None else page.slug
+    taken = {"taken_slug": from_title} if page.slug != from_title else {}
+    return {**saved_json(page), **taken}
 
 
 def _check_writable_scope(actor: Actor, project_id: str | None) -> None:
