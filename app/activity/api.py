@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from marshmallow import Schema
+from marshmallow.fields import Float
 
 from app.accounts.schemas import UserSummaryOut
 from app.activity import service
@@ -67,6 +68,14 @@ class AuditQuery(PageQuery):
     request_id = Identifier(metadata={"description": "Events of this request."})
 
 
+class UsageOut(Schema):
+    """What a client says that its model used for a call."""
+
+    input_tokens = Whole(required=True, metadata=like(1200))
+    output_tokens = Whole(required=True, metadata=like(85))
+    cost_usd = Float(required=True, metadata=like(0.0061))
+
+
 class ToolInvocationOut(Schema):
     """One call of a tool by a bot. Secrets are taken out of the arguments, long texts cut."""
 
@@ -79,6 +88,15 @@ class ToolInvocationOut(Schema):
     error_message = Text(required=True, allow_none=True, metadata=like(None))
     duration_ms = Whole(required=True, metadata=like(4))
     request_id = Identifier(required=True, allow_none=True, metadata=like(examples.REQUEST))
+    traceparent = Text(
+        required=True,
+        allow_none=True,
+        metadata=like(
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "The trace that the client named in `_meta`.",
+        ),
+    )
+    usage = Nested(UsageOut, required=True, allow_none=True)
     created_at = Stamp(required=True)
 
 

@@ -10,7 +10,7 @@ from app.accounts import identity
 from app.accounts.models import User, UserType
 from app.activity.service import OK, events_json, invocation_json, list_invocations
 from app.audit.catalogue import Category
-from app.audit.models import AuditEvent, ToolInvocation
+from app.audit.models import AuditEvent, BotUsage, ToolInvocation
 from app.core.actor import Access, Actor, authorize, operation
 from app.core.clock import HOUR_MS, now_ms
 from app.core.errors import DomainError, NotFound
@@ -26,6 +26,10 @@ from app.wiki import loaders as wiki
 SHOWN = 15
 HELD = 50
 HOURS = 24
+# Bots whose usage a ticket shows.
+USERS = 20
+# Of a dollar.
+MICROS = 1_000_000
 _REFUSED_EVENTS = (
     "auth.bot.failure",
     "auth.bot.write_attempt_in_read_mode",
@@ -59,6 +63,24 @@ class Hour:
 
 
 @dataclass(frozen=True, slots=True)
+class Used:
+    """What the clients of a bot reported that calls used."""
+
+    display_name: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_micros: int
+
+    @property
+    def cost(self) -> str:
+        """In dollars, or empty if no call had a cost."""
+        if 0 < self.cost_micros < MICROS // 100:
+            return "less than $0.01"
+        return f"${self.cost_micros / MICROS:,.2f}" if self.cost_micros else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """The recent work of a bot, newest first."""
 
@@ -68,6 +90,7 @@ class Work:
     held: Sequence[Any]
     # The oldest hour first.
     hours: list[Hour]
+    used: Used | None
 
     @property
     def call_count(self) -> int:
@@ -143,7 +166,32 @@ def work_of(actor: Actor, bot_id: str) -> Work:
         refused=_events(actor, bot_id, AuditEvent.event_type.in_(_REFUSED_EVENTS)),
         held=stalled_bots.held_by(actor, bot_id, HELD),
         hours=_hours(bot_id),
+        used=next(iter(_used(BotUsage.bot_user_id == bot_id, BotUsage.ticket_id.is_(None))), None),
     )
+
+
+@operation(Access.HUMAN)
+def used_on(actor: Actor, ticket_id: str) -> list[Used]:
+    """What each bot used on a ticket, the most tokens first."""
+    return _used(BotUsage.ticket_id == ticket_id)
+
+
+def _used(*conditions: Any) -> list[Used]:
+    tokens = BotUsage.input_tokens + BotUsage.output_tokens
+    rows = session.execute(
+        select(
+            User.display_name,
+            BotUsage.calls,
+            BotUsage.input_tokens,
+            BotUsage.output_tokens,
+            BotUsage.cost_micros,
+        )
+        .join(User, User.id == BotUsage.bot_user_id)
+        .where(*conditions)
+        .order_by(tokens.desc(), BotUsage.id)
+        .limit(USERS)
+    )
+    return [Used(*row) for row in rows]
 
 
 def _events(actor: Actor, bot_id: str, condition: Any) -> list[dict[str, Any]]:

@@ -49,6 +49,8 @@ class References:
     pages: dict[str, ReviewPage] = field(default_factory=dict)
     # The name of the called tool, by request id.
     tools: dict[str, str] = field(default_factory=dict)
+    # The traces that clients named, by request id.
+    traces: dict[str, str] = field(default_factory=dict)
     # The bodies of wiki revisions, by page and number.
     bodies: dict[tuple[str, int], str] = field(default_factory=dict)
     # The ids of events that were undone.
@@ -128,15 +130,16 @@ def _references(events: Sequence[AuditEvent]) -> References:
             select(Ticket.id, Ticket.display_id, Ticket.title).where(Ticket.id.in_(ticket_ids))
         )
         tickets = {row.id: (row.display_id, row.title) for row in rows}
+    columns = (ToolInvocation.request_id, ToolInvocation.tool_name, ToolInvocation.traceparent)
+    request_ids = {event.request_id for event in events} - {None}
     calls = session.execute(
-        select(ToolInvocation.request_id, ToolInvocation.tool_name).where(
-            ToolInvocation.request_id.in_({event.request_id for event in events} - {None})
-        )
-    )
+        select(*columns).where(ToolInvocation.request_id.in_(request_ids))
+    ).all()
     return References(
         tickets=tickets,
         pages=_pages(_page_ids(events)),
         tools={row.request_id: row.tool_name for row in calls},
+        traces={row.request_id: row.traceparent for row in calls if row.traceparent},
         bodies=_bodies(events),
         undone=undone_of(events),
     )

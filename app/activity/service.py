@@ -175,6 +175,8 @@ def invocation_json(row: ToolInvocation) -> dict[str, Any]:
         "error_message": row.error_message,
         "duration_ms": row.duration_ms,
         "request_id": row.request_id,
+        "traceparent": row.traceparent,
+        "usage": row.usage,
         "created_at": iso(row.created_at),
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import JSON, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.columns import Id, Moment, id_key, short_text
+from app.database.columns import Count, Id, Moment, id_key, short_text
 from app.database.session import Base
 
 
@@ -64,3 +64,42 @@ class ToolInvocation(Base):
     duration_ms: Mapped[int]
     request_id: Mapped[str | None] = mapped_column(Id)
     created_at: Mapped[int] = mapped_column(Moment)
+    # What the client sent with the call: its trace, and the tokens and cost of its model.
+    traceparent: Mapped[str | None] = mapped_column(short_text(55))
+    usage: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+
+# One row for each bot, and one for each bot and ticket.
+_ALL, _OF_TICKET = text("ticket_id IS NULL"), text("ticket_id IS NOT NULL")
+
+
+class BotUsage(Base):
+    """What a bot's calls used, as its client reported it: all of them, or those of a ticket."""
+
+    __tablename__ = "bot_usage"
+    __table_args__ = (
+        Index(
+            "uq_bot_usage_bot",
+            "bot_user_id",
+            unique=True,
+            sqlite_where=_ALL,
+            postgresql_where=_ALL,
+        ),
+        Index(
+            "uq_bot_usage_ticket",
+            "ticket_id",
+            "bot_user_id",
+            unique=True,
+            sqlite_where=_OF_TICKET,
+            postgresql_where=_OF_TICKET,
+        ),
+    )
+
+    id: Mapped[str] = id_key()
+    bot_user_id: Mapped[str] = mapped_column(Id)
+    ticket_id: Mapped[str | None] = mapped_column(Id)
+    calls: Mapped[int] = mapped_column(Count)
+    input_tokens: Mapped[int] = mapped_column(Count)
+    output_tokens: Mapped[int] = mapped_column(Count)
+    # In millionths of a dollar.
+    cost_micros: Mapped[int] = mapped_column(Count)

@@ -33,6 +33,10 @@ class Id(TypeDecorator[str]):
 Moment = BigInteger
 
 
+class Count(BigInteger):
+    """A large number that is no time."""
+
+
 def one_of(column: str, values: type[Any]) -> CheckConstraint:
     """A CHECK that limits a text column to the values of a StrEnum."""
     allowed = ", ".join(f"'{value}'" for value in values)

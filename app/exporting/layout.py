@@ -79,7 +79,7 @@ def line_of(table: Table, row: Mapping[str, Any]) -> bytes:
 def _encoded(column: Column[Any], value: Any) -> Any:
     if value is None:
         return None
-    if isinstance(column.type, BigInteger):
+    if type(column.type) is BigInteger:
         return iso(value)
     if isinstance(column.type, LargeBinary):
         return base64.b64encode(value).decode()
@@ -188,7 +188,7 @@ def _decoded(column: Column[Any], values: dict[str, Any]) -> Any:
     value = values[column.name]
     if value is None:
         return None
-    if isinstance(column.type, BigInteger):
+    if type(column.type) is BigInteger:
         return (datetime.fromisoformat(value) - _EPOCH) // _MILLISECOND
     if isinstance(column.type, LargeBinary):
         return base64.b64decode(value, validate=True)

@@ -189,6 +189,7 @@ def _call_tool(
         arguments if isinstance(arguments, dict) else {},
         settings.idempotency_key_ttl_hours,
         problem,
+        message.params.get("_meta"),
     )
     try:
         content = invocation.run()

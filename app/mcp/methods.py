@@ -3,12 +3,10 @@
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.service import Target, collecting, or_orphaned, record_refusal, record_separately
 from app.core import text
@@ -268,7 +266,10 @@ class Invocation:
     idempotency_ttl_hours: int
     # What is wrong with the call before its tool is looked up.
     problem: ProtocolError | None = None
+    meta: Any = None
     actor: Actor = ANONYMOUS
+    # The full answer, once there is one.
+    answer: dict[str, Any] = field(default_factory=dict)
     with_log: list[Callable[[], object]] = field(default_factory=list)
 
     def run(self) -> dict[str, Any]:
@@ -315,6 +316,8 @@ class Invocation:
         """Log the call together with those of other threads; never raises."""
 
         def write() -> None:
+            noted = tool_log.annotations(self.meta)
+            about = self.answer if noted.usage is not None and status == tool_log.OK else None
             entry = tool_log.entry(
                 self.actor,
                 self.name,
@@ -323,6 +326,8 @@ class Invocation:
                 message=message,
                 took=took,
                 also=self.with_log,
+                noted=noted,
+                ticket_id=self.config.catalog.ticket_of(self.actor, self.arguments, about),
             )
             self.config.calls.do(entry)
 
@@ -338,12 +343,8 @@ class Invocation:
                 return self._call_in_transaction(tool)
         content = run_write(lambda: self._call_in_transaction(tool))
         if tool.afterwards is not None:
-            # The write stands even if nothing can be read.
-            with suppress(DomainError, SQLAlchemyError), reading():
-                more = tool.afterwards(self.actor, content)
-                if self.arguments.get(DETAIL.name) != FULL:
-                    more = self.config.catalog.lean(tool, ToolCall(self.actor, {}), more)
-                content |= more
+            is_full = self.arguments.get(DETAIL.name) == FULL
+            content |= self.config.catalog.afterwards(tool, self.actor, content, is_full=is_full)
         return content
 
     def _call_in_transaction(self, tool: Tool) -> dict[str, Any]:
@@ -363,6 +364,7 @@ class Invocation:
             answer = _answer(tool, call)
         else:
             answer = self._answer_once(tool, call, key, {**arguments, "client_request_id": echo})
+        self.answer = answer
         return _with_echo(answer if is_full else self.config.catalog.lean(tool, call, answer), echo)
 
     def _answer_once(

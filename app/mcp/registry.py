@@ -4,12 +4,17 @@ The same record guards, parses, documents and calls, so these cannot drift apart
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from app.core.actor import Access, Actor, Operation
+from app.core.errors import DomainError
 from app.database.group_commit import GroupCommit
 from app.database.pagination import Cursor
+from app.database.session import reading
 from app.mcp import tool_log
 from app.mcp.parameters import Parameter, choice, input_schema
 
@@ -186,6 +191,10 @@ class Prompt:
 Presenter = Callable[[Tool, ToolCall, dict[str, Any]], dict[str, Any]]
 
 
+# The id of the ticket that a call was about, by its actor, arguments and full answer.
+TicketOf = Callable[[Actor, Mapping[str, Any], Mapping[str, Any]], str | None]
+
+
 class Catalog:
     """All tools, prompts and kinds of resources; the listing of tools is built once."""
 
@@ -196,13 +205,36 @@ class Catalog:
         instructions: str,
         lean: Presenter,
         prompts: Iterable[Prompt] = (),
+        ticket_of: TicketOf = lambda _actor, _arguments, _answer: None,
     ) -> None:
+        self._ticket_of = ticket_of
         self.prompts = {prompt.name: prompt for prompt in prompts}
         self.tools = {tool.name: tool for box in toolboxes for tool in box.tools}
         self.kinds = tuple(kinds)
         self.instructions = instructions
         self.lean = lean
         self.tools_listing = [tool.listing for tool in self.tools.values()]
+
+    def afterwards(
+        self, tool: Tool, actor: Actor, content: Mapping[str, Any], *, is_full: bool
+    ) -> dict[str, Any]:
+        """What ``tool.afterwards`` adds to an answer, in a unit of work of its own."""
+        # The write stands even if nothing can be read.
+        with suppress(DomainError, SQLAlchemyError), reading():
+            more = tool.afterwards(actor, content) if tool.afterwards is not None else {}
+            return more if is_full else self.lean(tool, ToolCall(actor, {}), more)
+        return {}
+
+    def ticket_of(
+        self, actor: Actor, arguments: Mapping[str, Any], answer: Mapping[str, Any] | None
+    ) -> str | None:
+        """See ``TicketOf``; None without an answer. Opens a unit of work of its own."""
+        if answer is None:
+            return None
+        # The call is over, so nothing of this may fail it.
+        with suppress(DomainError, SQLAlchemyError), reading():
+            return self._ticket_of(actor, arguments, answer)
+        return None
 
     def resources(self, actor: Actor, most: int, after: Cursor | None) -> list[Resource]:
         """The resources that an actor can see, in a unit of work: the latest change first.

@@ -4,12 +4,13 @@ Both are written after the call and before its answer is sent, in a transaction 
 concurrent calls share. A call stands even if its log cannot be written; ``audit.orphaned`` says so.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import orjson
-from sqlalchemy import Table, insert
+from sqlalchemy import Table, bindparam, insert, text
 
 from app.audit.models import ToolInvocation
 from app.audit.service import Target, record
@@ -17,6 +18,7 @@ from app.core import ids
 from app.core.actor import Actor
 from app.core.context import on_behalf_of, request_id
 from app.core.redaction import redact, scrub
+from app.database.columns import Id
 from app.database.group_commit import GroupCommit
 from app.database.session import Prepared
 
@@ -26,7 +28,66 @@ MESSAGE_LENGTH = 1000
 TRUNCATED = "<truncated>"
 OK = "ok"
 
+# One call of a model uses far less; what is more is not what a client meant.
+MOST_TOKENS = 1_000_000_000
+MOST_USD = 10_000
+# The form of the W3C, version 00; ids of zeros are none.
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+
 _INSERT = Prepared(insert(cast("Table", ToolInvocation.__table__)))
+
+
+def _adding(condition: str, key: str) -> Prepared:
+    """Add what a call used to the row of its bot, or to that of its bot and ticket."""
+    sums = ", ".join(
+        f"{name} = bot_usage.{name} + excluded.{name}"
+        for name in ("calls", "input_tokens", "output_tokens", "cost_micros")
+    )
+    statement = (
+        "INSERT INTO bot_usage "  # noqa: S608 - constants
+        "(id, bot_user_id, ticket_id, calls, input_tokens, output_tokens, cost_micros) VALUES "
+        "(:id, :bot_user_id, :ticket_id, 1, :input_tokens, :output_tokens, :cost_micros) "
+        f"ON CONFLICT ({key}) WHERE {condition} DO UPDATE SET {sums}"
+    )
+    ids_bound = (bindparam(name, type_=Id) for name in ("id", "bot_user_id", "ticket_id"))
+    return Prepared(text(statement).bindparams(*ids_bound).columns())
+
+
+_ADD_TO_BOT = _adding("ticket_id IS NULL", "bot_user_id")
+_ADD_TO_TICKET = _adding("ticket_id IS NOT NULL", "ticket_id, bot_user_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What a client sends about a call in ``_meta``.
+
+    The protocol has clients send there what they like, so what is not valid is ignored.
+    """
+
+    traceparent: str | None = None
+    # ``input_tokens``, ``output_tokens`` and ``cost_usd``.
+    usage: dict[str, int | float] | None = None
+
+
+def annotations(meta: Any) -> Annotations:
+    if not isinstance(meta, Mapping):
+        return Annotations()
+    trace = meta.get("traceparent")
+    is_trace = isinstance(trace, str) and _TRACEPARENT.fullmatch(trace) is not None
+    return Annotations(trace if is_trace else None, _usage(meta.get("usage")))
+
+
+def _usage(sent: Any) -> dict[str, int | float] | None:
+    if not isinstance(sent, Mapping):
+        return None
+    tokens = [sent.get(name, 0) for name in ("input_tokens", "output_tokens")]
+    cost = sent.get("cost_usd", 0)
+    are_tokens = all(type(one) is int and 0 <= one <= MOST_TOKENS for one in tokens)
+    # NaN fails the comparison.
+    is_cost = type(cost) in (int, float) and 0 <= cost <= MOST_USD
+    if not are_tokens or not is_cost or not any((*tokens, cost)):
+        return None
+    return {"input_tokens": tokens[0], "output_tokens": tokens[1], "cost_usd": cost}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +103,9 @@ class Entry:
     request_id: str | None
     # What else is written with the row.
     also: tuple[Callable[[], object], ...] = ()
+    annotations: Annotations = field(default_factory=Annotations)
+    # The ticket that the call was about.
+    ticket_id: str | None = None
 
 
 def entry(
@@ -53,6 +117,8 @@ def entry(
     message: str | None,
     took: float,
     also: Iterable[Callable[[], object]] = (),
+    noted: Annotations | None = None,
+    ticket_id: str | None = None,
 ) -> Entry:
     """What is kept of a call in the current request, without secrets.
 
@@ -67,6 +133,8 @@ def entry(
         round(took * 1000),
         request_id.get(),
         tuple(also),
+        noted or Annotations(),
+        ticket_id,
     )
 
 
@@ -90,7 +158,11 @@ def write(logged: Entry) -> None:
         duration_ms=logged.duration_ms,
         request_id=logged.request_id,
         created_at=ids.created_ms(identifier),
+        traceparent=logged.annotations.traceparent,
+        usage=logged.annotations.usage,
     )
+    if logged.annotations.usage is not None:
+        _add_up(logged, logged.annotations.usage)
     with on_behalf_of(logged.request_id):
         record(
             logged.actor,
@@ -100,6 +172,19 @@ def write(logged: Entry) -> None:
             result_status=logged.status,
             duration_ms=logged.duration_ms,
         )
+
+
+def _add_up(logged: Entry, usage: Mapping[str, int | float]) -> None:
+    """Add to the sums of the bot and, if it was about one, to those of the ticket."""
+    used = {
+        "bot_user_id": logged.actor.id,
+        "input_tokens": usage["input_tokens"],
+        "output_tokens": usage["output_tokens"],
+        "cost_micros": round(usage["cost_usd"] * 1_000_000),
+    }
+    _ADD_TO_BOT.all(id=ids.new_id(), ticket_id=None, **used)
+    if logged.ticket_id is not None:
+        _ADD_TO_TICKET.all(id=ids.new_id(), ticket_id=logged.ticket_id, **used)
 
 
 def shown(arguments: Any) -> Any:

@@ -23,6 +23,7 @@ from tests.support.workspace import Owner, owner_of
 
 pytestmark = pytest.mark.slow
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 KEY = "a secret key of the tests, long enough"
 # What only pages make.
 FORMS = {
@@ -82,7 +83,11 @@ def once_used(tmp_path_factory):
         owner.call("POST", "/sticky-notes", {"body": "Mine", "color": "#ffee00"})
         hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
         owner.call("POST", "/webhooks", hook)
-        owner.bot("bot-1")
+        bot = owner.bot("bot-1")
+        used = {"traceparent": TRACE, "usage": {"input_tokens": 12, "cost_usd": 0.5}}
+        read = {"name": "get_ticket", "arguments": {"ticket": "OPS-1"}, "_meta": used}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": read}
+        assert served.request("POST", f"/mcp/bot/{bot.token}/mcp", message).status == 200
         state = {"name": "Limited", "category": "active", "wip_limit": 2}
         owner.call("POST", f"/projects/{project}/workflow-states", state)
         for page, form in FORMS.items():
@@ -162,6 +167,8 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     assert len(source["audit_events"]) > 10
     assert source["ticket_templates"]
     assert source["saved_views"]
+    assert len(source["bot_usage"]) == 2
+    assert TRACE in source["tool_invocations"][0]
     with serving(tmp_path / "other", DATABASE_URL=url, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["parent"]["display_id"] == "OPS-2"

@@ -11,6 +11,7 @@ from app import create_app
 from app.database.session import db
 from app.exporting import layout
 from app.exporting.copying import count
+from tests.support.agent import Agent
 from tests.support.databases import settings_for
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
@@ -43,6 +44,9 @@ def filled(cast):
     ok(cast.smith.post(f"/projects/{project}/sticky-notes", {"body": "Ours"}), 201)
     hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
     ok(ada.post("/webhooks", hook), 201)
+    usage = {"input_tokens": 900_000_000, "cost_usd": 0.25}
+    call = {"name": "get_ticket", "arguments": {"ticket": "OPEN-1"}, "_meta": {"usage": usage}}
+    Agent(cast.smith).result("tools/call", call)
     return cast
 
 
@@ -96,6 +100,16 @@ def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
     tickets = client.get("/api/v1/tickets", headers=bot).get_json()["data"]
     assert min(tickets, key=lambda one: one["rank"])["display_id"] == "OPEN-2"
     assert "not empty" in other("import-export", str(tmp_path / "first"), code=1)
+
+
+def test_large_numbers_are_no_times(filled, flask, tmp_path):
+    flask("export", str(tmp_path / "out"))
+    rows = lines_of(tmp_path / "out", "bot_usage")
+    assert [(row["input_tokens"], row["cost_micros"]) for row in rows] == [
+        (900_000_000, 250_000)
+    ] * 2
+    (call,) = lines_of(tmp_path / "out", "tool_invocations")
+    assert call["usage"] == {"input_tokens": 900_000_000, "output_tokens": 0, "cost_usd": 0.25}
 
 
 def test_a_new_installation_needs_no_start_of_the_server(other):

@@ -38,7 +38,8 @@ class Agent:
             message["params"] = params
         if not self.modern:
             return self.post(message)
-        message["params"] = {**(params or {}), "_meta": envelope()}
+        sent = (params or {}).get("_meta", {})
+        message["params"] = {**(params or {}), "_meta": {**sent, **envelope()}}
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
         named = (params or {}).get({"resources/read": "uri"}.get(method, "name"))
         if method in ("tools/call", "resources/read", "prompts/get") and isinstance(named, str):

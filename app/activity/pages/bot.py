@@ -33,7 +33,7 @@ STEP, HEIGHT = 6, 28
 
 @pages.get("/tickets/<reference>/bots")
 def of_ticket(reference: str) -> Response:
-    """The house rules that bots read for this ticket, and since when its bot is stalled."""
+    """The house rules that bots read for this ticket, whether its bot is stalled, and usage."""
     with reading():
         ticket = tickets.visible(actor(), reference)
         project = projects_loaders.visible(actor(), ticket.project_id)
@@ -43,6 +43,7 @@ def of_ticket(reference: str) -> Response:
             quiet_since=stalled_bots.silent_since(actor(), ticket.id),
             ticket=read.ticket_by_id(ticket.id),
             project=project,
+            used=bot_activity.used_on(actor(), ticket.id),
         )
     return html(content)
 

@@ -48,6 +48,7 @@ class ReviewedSubject:
 class ReviewedCall:
     request_id: str | None
     tool: str | None
+    traceparent: str | None
     at: int
     subjects: list[ReviewedSubject]
 
@@ -104,6 +105,7 @@ def _calls(content: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
             ReviewedCall(
                 request_id=events[0].request_id,
                 tool=references.tools.get(request_id),
+                traceparent=references.traces.get(request_id),
                 at=events[0].created_at,
                 subjects=list(subjects.values()),
             )
