@@ -17,6 +17,7 @@ from app.core.clock import DAY_MS, now_ms
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import due_dates, stalled_bots
 from app.tickets.models import (
+    DUE_DATE_OR_LAST,
     Comment,
     Priority,
     RelationType,
@@ -112,13 +113,13 @@ def _is_due(words: list[str]) -> ColumnElement[bool]:
     monday, sunday = due_dates.week_of(today)
     week = timedelta(days=7)
     is_open = WorkflowState.category != StateCategory.DONE.value
+    # The expression of the index.
+    due = DUE_DATE_OR_LAST
     times = {
-        "overdue": (Ticket.due_date < today.isoformat()) & is_open,
-        "today": Ticket.due_date == today.isoformat(),
-        "this_week": Ticket.due_date.between(monday.isoformat(), sunday.isoformat()),
-        "next_week": Ticket.due_date.between(
-            (monday + week).isoformat(), (sunday + week).isoformat()
-        ),
+        "overdue": (due < today.isoformat()) & is_open,
+        "today": due == today.isoformat(),
+        "this_week": due.between(monday.isoformat(), sunday.isoformat()),
+        "next_week": due.between((monday + week).isoformat(), (sunday + week).isoformat()),
         "none": Ticket.due_date.is_(None),
     }
     return or_(*(times[word] for word in words))

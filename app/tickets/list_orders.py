@@ -26,9 +26,14 @@ from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 from app.database.columns import Id
 from app.projects.models import Label, StateCategory, WorkflowState
-from app.tickets import cards
 from app.tickets.discussion import LAST_ACTIVITY_AT
-from app.tickets.models import Ticket, TicketLabel, TicketType
+from app.tickets.models import (
+    DUE_DATE_OR_LAST,
+    LEVEL_OF_PRIORITY,
+    Ticket,
+    TicketLabel,
+    TicketType,
+)
 
 CURSOR_LENGTH = 2000
 _LARGEST = 1 << 53
@@ -74,7 +79,7 @@ class Sort:
     is_for_all: bool = True
 
     def keys(self, *, everywhere: bool) -> tuple[OrderKey, ...]:
-        """The parts of the order; the last is the id. Equal tickets come newest first."""
+        """The parts of the order; the last is the id, as in the index, or newest first."""
         key = self.key_of_all if everywhere and self.key_of_all else self.key
         return (key, OrderKey(Ticket.id, "id", is_ascending=self.is_indexed and key.is_ascending))
 
@@ -92,9 +97,6 @@ class Sort:
         )
 
 
-_priority: Any = case(
-    {str(level): number for level, number in cards.RANKS.items()}, value=Ticket.priority, else_=9
-)
 _category: Any = case(
     {str(category): number for number, category in enumerate(StateCategory)},
     value=WorkflowState.category,
@@ -155,12 +157,15 @@ _UPDATED = Sort(
     "Recently updated",
     OrderKey(Ticket.updated_at, is_ascending=False),
     is_indexed=True,
+    is_indexed_for_all=True,
 )
 _ACTIVE = Sort(
     "active",
     "active",
     "Recently active",
     OrderKey(LAST_ACTIVITY_AT, is_ascending=False),
+    is_indexed=True,
+    is_indexed_for_all=True,
 )
 _RANK = Sort(
     "rank",
@@ -173,14 +178,26 @@ _RANK = Sort(
 _NUMBER = Sort("number", "id", "Number", OrderKey(Ticket.ticket_number), is_for_all=False)
 _TITLE = Sort("title", "title", "Title", OrderKey(func.lower(Ticket.title), "text"))
 _STATE = Sort("state", "state", "State", _position, _by_category)
-_PRIORITY = Sort("priority", "priority", "Priority", OrderKey(_priority))
+_PRIORITY = Sort(
+    "priority",
+    "priority",
+    "Priority",
+    OrderKey(LEVEL_OF_PRIORITY),
+    is_indexed=True,
+    is_indexed_for_all=True,
+)
 _ASSIGNEE = Sort("assignee", "assignee", "Assignee", OrderKey(_assignee_name, "text"))
 _PARENT = Sort(
     "parent", "parent", "Parent", OrderKey(func.coalesce(Ticket.parent_ticket_id, _last_id), "id")
 )
 # Tickets without a date come last, whichever way.
 _DUE = Sort(
-    "due", "due", "Due date", OrderKey(func.coalesce(Ticket.due_date, cards.NO_DATE), "text")
+    "due",
+    "due",
+    "Due date",
+    OrderKey(DUE_DATE_OR_LAST, "text"),
+    is_indexed=True,
+    is_indexed_for_all=True,
 )
 _LATEST_DUE = Sort(
     "-due",
@@ -228,7 +245,7 @@ GROUPS: dict[str, tuple[OrderKey, ...]] = {
         OrderKey(_assignee_name, "text"),
         OrderKey(func.coalesce(Ticket.assignee_user_id, _last_id), "id"),
     ),
-    "priority": (OrderKey(_priority),),
+    "priority": (OrderKey(LEVEL_OF_PRIORITY),),
     "epic": (OrderKey(func.coalesce(EPIC_ID, _last_id), "id"),),
     "label": (OrderKey(_first_label, "text"),),
 }

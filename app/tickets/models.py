@@ -6,12 +6,15 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     CheckConstraint,
+    ColumnElement,
     ForeignKey,
     Index,
+    Integer,
     Text,
     TextClause,
     UniqueConstraint,
     false,
+    literal_column,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -66,6 +69,11 @@ LAST_ACTIVE = (
     "CASE WHEN tickets.discussed_at > tickets.updated_at THEN tickets.discussed_at"
     " ELSE tickets.updated_at END"
 )
+
+
+# The same as expressions.
+DUE_DATE_OR_LAST: ColumnElement[str] = literal_column(DUE_OR_LAST, Text)
+LEVEL_OF_PRIORITY: ColumnElement[int] = literal_column(PRIORITY_LEVEL, Integer)
 
 
 def _partial_index(

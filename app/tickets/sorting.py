@@ -5,11 +5,9 @@
 
 from enum import StrEnum
 
-from sqlalchemy import Integer, Text, literal_column
-
 from app.tickets.discussion import LAST_ACTIVITY_AT
 from app.tickets.list_orders import OrderKey
-from app.tickets.models import DUE_OR_LAST, PRIORITY_LEVEL, Ticket
+from app.tickets.models import DUE_DATE_OR_LAST, LEVEL_OF_PRIORITY, Ticket
 
 
 class TicketSort(StrEnum):
@@ -30,6 +28,6 @@ KEYS: dict[TicketSort, tuple[OrderKey, ...]] = {
     TicketSort.ACTIVE: (OrderKey(LAST_ACTIVITY_AT, is_ascending=False), _NEWEST),
     TicketSort.RANK: (OrderKey(Ticket.rank, "text"), _OLDEST),
     # Tickets without a date come last.
-    TicketSort.DUE: (OrderKey(literal_column(DUE_OR_LAST, Text), "text"), _OLDEST),
-    TicketSort.PRIORITY: (OrderKey(literal_column(PRIORITY_LEVEL, Integer)), _OLDEST),
+    TicketSort.DUE: (OrderKey(DUE_DATE_OR_LAST, "text"), _OLDEST),
+    TicketSort.PRIORITY: (OrderKey(LEVEL_OF_PRIORITY), _OLDEST),
 }

@@ -4,16 +4,22 @@ from itertools import combinations
 from unittest import mock
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import event, insert, select, text
+from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor, ActorKind
 from app.core.ids import new_id
 from app.database import compiled_statements
 from app.database import session as units
-from app.database.session import reading, run_write, session
-from app.tickets import board, listing
+from app.database.session import db, reading, run_write, session
+from app.projects.loaders import visible_by_key
+from app.projects.states import ordered
+from app.tickets import board, list_pages, listing
+from app.tickets.list_orders import SORTS
+from app.tickets.list_pages import Order, TicketList
 from app.tickets.models import Ticket
-from tests.support.plans import plan_of
+from app.tickets.pages import list_requests
+from tests.support.plans import COSTS, plan_of
 from tests.support.story import make_ticket, state_ids
 
 FILTERS = {
@@ -177,7 +183,7 @@ def test_a_category_is_asked_of_the_state_and_not_of_its_tickets(cast, plans):
         assert not searches or searches[0].startswith("SEARCH workflow_states"), plan
 
 
-def many_like(ticket, states, count=3000):
+def many_like(ticket, states, count=3000, dates=(None,)):
     """So many tickets like this one, in all columns: for a few, PostgreSQL takes any index."""
 
     def write():
@@ -189,6 +195,7 @@ def many_like(ticket, states, count=3000):
                 "ticket_number": first.ticket_number + number,
                 "display_id": f"MANY-{number}",
                 "state_id": states[number % len(states)],
+                "due_date": dates[number % len(dates)],
                 "updated_at": first.updated_at - number * 1000,
             }
             for number in range(1, count)
@@ -212,3 +219,61 @@ def test_a_board_reads_the_first_cards_of_each_column_alone(cast, plans):
     assert "ix_tickets_board" in counts, counts
     assert "ix_tickets_live" not in counts, counts
     assert plan.count("ix_tickets_board_order") == COLUMNS, plan
+
+
+@pytest.fixture
+def page_plans(app):
+    """The plans of statements on tickets that the session runs, as texts."""
+    seen = []
+
+    def note(connection, _cursor, statement, parameters, *_):
+        if "FROM tickets" not in statement or "EXPLAIN" in statement:
+            return
+        is_sqlite = connection.dialect.name == "sqlite"
+        for cost in () if is_sqlite else COSTS:
+            connection.exec_driver_sql(f"SET LOCAL enable_{cost} = off")
+        explain = "EXPLAIN QUERY PLAN " if is_sqlite else "EXPLAIN "
+        lines = connection.exec_driver_sql(explain + statement, parameters).fetchall()
+        seen.append("\n".join(str(line[-1]) for line in lines))
+
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", note)
+        yield seen
+        event.remove(db.engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("sort", ["updated", "active", "due", "priority", "-priority"])
+def test_a_page_of_many_tickets_goes_along_the_index_of_its_order(
+    cast, page_plans, sort, everywhere
+):
+    many_like(make_ticket(cast.ada, cast.open_project), state_ids(cast.ada, cast.open_project))
+    order = Order(SORTS[sort])
+    with reading():
+        every = ordered(cast.open_project)
+        of = TicketList(None if everywhere else cast.open_project, [], every)
+        page_plans.clear()
+        first = list_pages.find(of, order, None, limit=5, cursor=None)
+        list_pages.find(of, order, None, limit=5, cursor=first.after)
+        is_sqlite = session.get_bind().dialect.name == "sqlite"
+    assert len(page_plans) == 2
+    for plan in page_plans:
+        assert f"_{sort.strip('-')}" in plan, plan
+        assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, plan
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("words", ["today", "this_week"])
+def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, words, everywhere):
+    dates = [None, *(f"20{year}-0{month}-01" for year in range(90, 100) for month in range(1, 10))]
+    done = state_ids(cast.ada, cast.open_project)[-1:]
+    many_like(make_ticket(cast.ada, cast.open_project), done, dates=dates)
+    with reading():
+        ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
+        project = None if everywhere else visible_by_key(ada, "OPEN")
+        page_plans.clear()
+        of = list_requests.list_of(
+            list_requests.read_request(MultiDict({"due": words}), everywhere=everywhere), project
+        )
+        assert list_pages.tally(of).open == 0
+    assert "_due" in page_plans[-1], page_plans

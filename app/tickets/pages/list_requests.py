@@ -84,9 +84,10 @@ def ticket_list(
     if "project_id" in chosen:
         named = frozenset(chosen["project_id"])
         of_projects = [state for state in of_projects if state.project_id in named]
-    narrow, is_countable = _narrow(chosen)
+    project_id = project.id if project else None
+    narrow, is_countable = _narrow(chosen, project_id)
     return TicketList(
-        project.id if project else None,
+        project_id,
         _conditions(chosen),
         of_projects,
         shown=_shown(list_request, of_projects),
@@ -133,16 +134,19 @@ def _conditions(chosen: Chosen) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _narrow(chosen: Chosen) -> tuple[ColumnElement[bool] | None, bool]:
+def _narrow(chosen: Chosen, project_id: str | None) -> tuple[ColumnElement[bool] | None, bool]:
     """A condition that leaves few tickets, and whether the filters can be checked one by one."""
     if "q" in chosen:
         found = ticket_ids(chosen["q"][0])
         if not list_pages.are_few(found):
             return None, False
         return Ticket.id.in_(found), True
-    for name in ("parent_ticket_id", "label_id", "assignee_user_id"):
+    for name in ("parent_ticket_id", "label_id", "assignee_user_id", "due"):
         values = chosen.get(name, [])
         is_narrow = values and "none" not in values
         if is_narrow and not (name == "label_id" and listing.any_is_common(values)):
-            return filters.conditions({name: values})[0], True
+            condition = filters.conditions({name: values})[0]
+            # The index of due dates begins with the project.
+            of_project = name == "due" and project_id
+            return (Ticket.project_id == project_id) & condition if of_project else condition, True
     return None, True
