@@ -8,6 +8,7 @@ import { isTaken, singleKeys } from "./keys.js";
 import { watchLines } from "./lines.js";
 import { marked } from "./page.js";
 import { ask } from "./server.js";
+import { watchSteps } from "./steps.js";
 
 // What a key does to the row in focus: a sheet of its own, each.
 const ROW_SHEETS = {
@@ -39,6 +40,7 @@ function watchList() {
   document.addEventListener("submit", onSubmit);
   document.addEventListener("htmx:afterSettle", show);
   watchChoosing(show);
+  watchSteps();
   show();
 }
 
@@ -89,6 +91,7 @@ async function matching() {
   if (status !== 200 || asked !== bar()) return;
   choose(boxes(), true);
   asked.elements.all.value = "yes";
+  asked.dataset.count = text;
   bar().querySelector("[data-count]").textContent = `All ${text}`;
 }
 

@@ -40,7 +40,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         projects_pages.index projects_pages.new projects_pages.create_project
         projects_pages.switch sticky_notes_pages.wall sticky_notes_pages.add_note
         tickets_pages.board_of_all tickets_pages.board_of_all_live tickets_pages.change
-        tickets_pages.choose_columns
+        tickets_pages.change_step tickets_pages.choose_columns
         tickets_pages.complete tickets_pages.create_ticket tickets_pages.export_all
         tickets_pages.matching tickets_pages.new tickets_pages.preview tickets_pages.quick_add
         tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood

@@ -1,5 +1,7 @@
 """The list: keys, choosing, the bar, undo, trees, pages, a phone."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 from playwright.sync_api import expect
 
@@ -96,6 +98,117 @@ def test_all_that_match_stays_said_while_the_page_fetches_something(wide, severa
     expect(wide.page.locator("#bulk-count")).to_have_text("All 5")
     box(wide, several[0]).uncheck()
     expect(wide.page.locator("#bulk-count")).to_have_text("4")
+
+
+@pytest.fixture
+def many(wide):
+    """The list says that 600 tickets match; what its steps answer is a list, filled by a test."""
+    answers, held, asked = [], [], []
+
+    def answer(route):
+        asked.append(dict(parse_qsl(route.request.post_data)))
+        if answers:
+            route.fulfill(json=answers.pop(0))
+        else:
+            held.append(route)
+
+    wide.page.route("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
+    wide.page.route("**/tickets/bulk/step", answer)
+    yield answers, held, asked
+    wide.page.unroute_all(behavior="ignoreErrors")
+
+
+def select_all(wide, reference):
+    wide.go("/projects/DEMO/tickets?q=listed")
+    box(wide, reference).check()
+    wide.page.click("#choose-all")
+    expect(wide.page.locator("#bulk-count")).to_have_text("All 600")
+    bar(wide).get_by_label("Priority").select_option("urgent")
+
+
+def panel(wide):
+    return wide.page.get_by_role("region", name="Change to all matching tickets")
+
+
+BEYOND = "01900000-0000-7000-8000-000000000000"
+STEPPED = {"changed": 199, "skipped": {"No change.": 1}, "beyond": BEYOND}
+
+
+def test_more_than_a_request_takes_is_changed_in_steps(wide, seeded, several):
+    """For once the server is asked itself; only the number is not true."""
+    wide.page.route("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
+    select_all(wide, several[0])
+    wide.page.unroute_all()
+    bar(wide).get_by_text("Apply").click()
+    expect(panel(wide)).to_contain_text("Done. 5 changed.")
+    assert field(seeded, several[4], "priority") == "urgent"
+    expect(wide.page.locator(".ticket-row [aria-label='Urgent priority']")).to_have_count(5)
+    expect(bar(wide)).not_to_be_visible()
+    panel(wide).get_by_role("button", name="Close").click()
+    expect(panel(wide)).not_to_be_visible()
+
+
+def test_steps_are_stopped_and_gone_on_with(wide, seeded, several, many):
+    answers, held, asked = many
+    answers.append(STEPPED)
+    select_all(wide, several[0])
+    bar(wide).get_by_text("Apply").click()
+    until(lambda: wide.page.evaluate("1") and len(asked) == 2)
+    expect(panel(wide)).to_contain_text("200 of 600 tickets")
+    assert wide.page.locator(".steps progress").evaluate("one => one.value / one.max") == 1 / 3
+    # By keyboard: the panel has the focus, and its first button is next.
+    wide.press("Tab", "Enter")
+    expect(panel(wide)).to_contain_text("Stopping")
+    # The step that is on its way ends and counts; no other one begins.
+    held.pop().fulfill(json=STEPPED)
+    expect(panel(wide)).to_contain_text("Stopped. 398 changed, 2 skipped (No change: 2).")
+    wide.page.wait_for_timeout(300)
+    assert len(asked) == 2
+    answers.append({"changed": 200, "skipped": {}, "beyond": None})
+    panel(wide).get_by_role("button", name="Continue").click()
+    expect(panel(wide)).to_contain_text("Done. 598 changed, 2 skipped (No change: 2).")
+    assert [one.get("beyond") for one in asked] == [None, BEYOND, BEYOND]
+    assert {one["priority"] for one in asked} == {"urgent"}
+
+
+def test_steps_go_on_after_a_line_that_broke(wide, seeded, several, many):
+    answers, held, _asked = many
+    select_all(wide, several[0])
+    bar(wide).get_by_text("Apply").click()
+    until(lambda: wide.page.evaluate("1") and len(held) == 1)
+    held.pop().abort()
+    expect(panel(wide)).to_contain_text("No connection. 0 changed.")
+    answers.append({"changed": 5, "skipped": {}, "beyond": None})
+    panel(wide).get_by_role("button", name="Continue").click()
+    expect(panel(wide)).to_contain_text("Done. 5 changed.")
+
+
+def test_leaving_the_page_between_steps_says_nothing(wide, seeded, several, many):
+    _answers, held, _asked = many
+    select_all(wide, several[0])
+    bar(wide).get_by_text("Apply").click()
+    until(lambda: wide.page.evaluate("1") and len(held) == 1)
+    # What reaches the console fails the test.
+    wide.go("/projects/DEMO/board")
+    expect(wide.page.locator(".column").first).to_be_visible()
+
+
+def test_all_that_match_are_deleted_in_steps(wide, seeded, several, many):
+    answers, _held, asked = many
+    select_all(wide, several[0])
+    sheet = (
+        '<h2 id="dialog-title">Delete?</h2><form method="post" action="/tickets/bulk"'
+        ' hx-post="/tickets/bulk" data-steps="600"><input type="hidden" name="action"'
+        ' value="delete"><button class="button danger">Delete</button></form>'
+    )
+    head = {"HX-Retarget": "#dialog-body", "HX-Trigger-After-Swap": "docket:sheet"}
+    wide.page.route("**/tickets/bulk", lambda route: route.fulfill(body=sheet, headers=head))
+    bar(wide).get_by_text("Delete…").click()
+    answers.append({"changed": 600, "skipped": {}, "beyond": None})
+    wide.page.click("#dialog .button.danger")
+    expect(panel(wide)).to_contain_text("Done. 600 deleted.")
+    expect(wide.page.locator("#dialog")).not_to_be_visible()
+    assert asked == [{"action": "delete"}]
 
 
 def test_deleting_asks_with_the_number(wide, seeded, several):

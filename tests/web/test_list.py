@@ -251,7 +251,82 @@ def test_too_many_are_refused(ada, cast, make, monkeypatch):
         answer = send(ada, priority="low", **form)
         assert answer.status_code == 422
         assert "You can change up to 2" in answer.text
-    assert ada.get("/tickets/matching?project=OPEN", htmx=True).text == "over 2"
+    assert ada.get("/tickets/matching?project=OPEN", htmx=True).text == "3"
+
+
+def steps(ada, **form):
+    """What each step of a change to all that match answers."""
+    answers, beyond = [], ""
+    while beyond is not None:
+        given = {"project": "OPEN", "query": "priority=low", "action": "change"} | form
+        answer = ada.post("/tickets/bulk/step", htmx=True, **given, beyond=beyond)
+        answers.append(ok(answer))
+        beyond = answers[-1]["beyond"]
+        yield answers[-1]
+
+
+def test_all_that_match_are_changed_in_steps(ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.bulk.STEP", 2)
+    made = [make(f"No. {number}", priority="low")["id"] for number in range(5)]
+    make("Not this one", priority="high")
+    # What changes no longer matches, and what comes meanwhile is not meant.
+    seen = []
+    for answer in steps(ada, priority="urgent"):
+        seen.append((answer["changed"], answer["skipped"], answer["beyond"]))
+        make("Made meanwhile", priority="low")
+    assert seen == [(2, {}, made[3]), (2, {}, made[1]), (1, {}, None)]
+    found = rows(ada.get("/projects/OPEN/tickets?priority=urgent").text)
+    assert found == [f"OPEN-{number}" for number in range(5, 0, -1)]
+    assert len(rows(ada.get("/projects/OPEN/tickets?priority=low").text)) == 3
+    # Each step is a request of its own.
+    assert len(set(request_ids(cast, "ticket.updated"))) == 3
+
+
+def test_steps_say_what_was_skipped_and_go_on_where_nothing_changes(ada, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.bulk.STEP", 2)
+    make("An epic", type="epic", priority="low")
+    for number in range(2):
+        make(f"No. {number}", priority="low")
+    first, second = steps(ada, parent="OPEN-1")
+    assert (first["changed"], first["skipped"]) == (2, {})
+    assert second["changed"] == 0
+    assert list(second["skipped"].values()) == [1]
+    first, second = steps(ada, priority="low")
+    assert first["skipped"] == {"No change.": 2}
+
+
+def test_all_that_match_are_deleted_in_steps_after_a_question(ada, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.bulk.MOST_TICKETS", 2)
+    monkeypatch.setattr("app.tickets.pages.bulk.STEP", 2)
+    for number in range(3):
+        make(f"No. {number}", priority="low")
+    kept = make("Kept", priority="high")
+    sheet = send(ada, all="yes", query="priority=low", action="delete")
+    assert "Delete 3 tickets?" in sheet.text
+    assert 'data-steps="3"' in sheet.text
+    assert 'name="query" value="priority=low"' in sheet.text
+    assert 'name="id"' not in sheet.text
+    assert [one["changed"] for one in steps(ada, action="delete", sure="yes")] == [2, 1]
+    assert rows(ada.get("/projects/OPEN/tickets").text) == [kept["display_id"]]
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({}, 422),
+        ({"action": "top"}, 422),
+        ({"priority": "mauve"}, 422),
+        ({"priority": "high", "query": "q=%00"}, 422),
+        ({"priority": "high", "project": "NOPE"}, 404),
+        ({"priority": "high", "beyond": "nonsense"}, 200),
+    ],
+)
+def test_a_step_that_makes_no_sense_says_so(ada, make, form, status):
+    make("There", priority="low")
+    answer = ada.post("/tickets/bulk/step", htmx=True, **{"project": "OPEN", "query": ""} | form)
+    assert answer.status_code == status
+    if status == 422:
+        assert answer.json["problem"]
 
 
 def test_deleting_asks_and_can_be_undone(ada, cast, make):

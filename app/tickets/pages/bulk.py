@@ -6,13 +6,14 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
+import orjson
 from flask import Response, request
 from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
 from app.core.context import request_id
 from app.core.errors import DomainError, InvalidField
-from app.core.ids import as_uuid
+from app.core.ids import as_uuid, created_ms
 from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects import states
@@ -22,6 +23,8 @@ from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, list_pages, listing, trees
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
+from app.tickets.list_orders import NEWEST, after
+from app.tickets.list_pages import COUNTED
 from app.tickets.pages.blueprint import id_of_number, open_below_text, pages, user_options, words
 from app.tickets.pages.list_requests import list_of, read_request
 from app.tickets.schemas import TicketPatch
@@ -32,6 +35,8 @@ from app.web.render import go, html, is_htmx, page, render
 
 # Most reasons for skipped tickets that an answer lists.
 REASONS = 3
+# Tickets that one step of a change to more than ``MOST_TICKETS`` takes.
+STEP = 200
 
 
 def _project() -> SeenProject | None:
@@ -46,7 +51,7 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
         sent = [as_uuid(value) for value in request.form.getlist("id")]
         ids = list(dict.fromkeys(ticket_id for ticket_id in sent if ticket_id))
     else:
-        ids = _matching_ids(MultiDict(parse_qsl(request.form.get("query", ""))), project)
+        ids = _matching_ids(_sent_query(), project, MOST_TICKETS + 1)
     if not ids:
         raise InvalidField("id", "required", "Select some tickets first.")
     if len(ids) > MOST_TICKETS:
@@ -58,12 +63,21 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
     return ids
 
 
-def _matching_ids(query: MultiDict[str, str], project: SeenProject | None) -> list[str]:
-    """The tickets that the filters of a query string match, at most one too many."""
+def _sent_query() -> MultiDict[str, str]:
+    return MultiDict(parse_qsl(request.form.get("query", "")))
+
+
+def _matching_ids(
+    query: MultiDict[str, str], project: SeenProject | None, limit: int, *, beyond: str = ""
+) -> list[str]:
+    """The newest tickets that the filters of a query string match, ``beyond`` a ticket's id."""
     of = list_of(read_request(query, everywhere=project is None), project)
     candidates = list_pages.tally(of).candidates
     conditions = of.all_conditions if candidates is None else [candidates, *of.all_conditions]
-    return listing.ids(conditions, MOST_TICKETS + 1)
+    if beyond:
+        keys = NEWEST.keys(everywhere=of.everywhere)
+        conditions = [*conditions, after(keys, [created_ms(beyond), beyond])]
+    return listing.ids(conditions, limit)
 
 
 def _changes() -> Changes:
@@ -121,10 +135,14 @@ def _back() -> str:
 
 @pages.get("/tickets/matching")
 def matching() -> Response:
-    """The number of tickets that the filters match, up to ``MOST_TICKETS``."""
+    """The number of tickets that the filters match, up to ``COUNTED``."""
     with reading():
-        count = len(_matching_ids(request.args, _project()))
-    return html(f"over {MOST_TICKETS}" if count > MOST_TICKETS else number(count))
+        count = len(_matching_ids(request.args, _project(), COUNTED + 1))
+    return html(_up_to_counted(count))
+
+
+def _up_to_counted(count: int) -> str:
+    return f"{number(COUNTED)}+" if count > COUNTED else number(count)
 
 
 @pages.post("/tickets/bulk")
@@ -134,8 +152,10 @@ def change() -> Response:
     try:
         with reading():
             project = _project()
-            chosen = _chosen_ids(project)
             changes = _changes()
+            if changes.delete and request.form.get("sure") != "yes":
+                return _ask(project)
+            chosen = _chosen_ids(project)
             if changes.end:
                 chosen = bulk.in_placing_order(chosen, changes.end)
         if changes.is_empty:
@@ -144,17 +164,53 @@ def change() -> Response:
         if not explain(form, error):
             raise
         return _refused(next(iter(form.errors.values())))
-    if changes.delete and request.form.get("sure") != "yes":
-        return _ask(project, chosen)
-    outcomes: list[BulkOutcome] = []
-    for start in range(0, len(chosen), BATCH):
-        batch, before = chosen[start : start + BATCH], chosen[:start]
-        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes, before=before))
+    outcomes = _run(chosen, changes)
     verb = "deleted" if changes.delete else "moved" if changes.end else "changed"
     changed = [one for one, outcome in zip(chosen, outcomes, strict=True) if outcome.is_changed]
     with reading():
         below = open_below_text(changed) if changes.place else ""
     return _summary(project, outcomes, verb, below)
+
+
+def _run(chosen: Sequence[str], changes: Changes) -> list[BulkOutcome]:
+    outcomes: list[BulkOutcome] = []
+    for start in range(0, len(chosen), BATCH):
+        batch, before = chosen[start : start + BATCH], chosen[:start]
+        outcomes += write(partial(bulk.change, ticket_ids=batch, changes=changes, before=before))
+    return outcomes
+
+
+@pages.post("/tickets/bulk/step")
+def change_step() -> Response:
+    """Change the next ``STEP`` tickets that match, ``beyond`` the last one of the step before.
+
+    The JSON says what came of it, and with ``beyond`` where the next step begins.
+    """
+    form = Form(raw=request.form.copy())
+    try:
+        with reading():
+            changes = _changes()
+            if changes.is_empty or changes.end:
+                raise InvalidField("action", "required", "Select what to change.")
+            sent = as_uuid(request.form.get("beyond", "")) or ""
+            found = _matching_ids(_sent_query(), _project(), STEP + 1, beyond=sent)
+    except DomainError as error:
+        if not explain(form, error):
+            raise
+        return _as_json({"problem": next(iter(form.errors.values()))}, 422)
+    chosen = found[:STEP]
+    outcomes = _run(chosen, changes)
+    return _as_json(
+        {
+            "changed": sum(outcome.is_changed for outcome in outcomes),
+            "skipped": Counter(outcome.why for outcome in outcomes if not outcome.is_changed),
+            "beyond": chosen[-1] if len(found) > STEP else None,
+        }
+    )
+
+
+def _as_json(answer: dict[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(answer), status=status, mimetype="application/json")
 
 
 def _refused(message: str) -> Response:
@@ -163,15 +219,20 @@ def _refused(message: str) -> Response:
     return page("tickets/bulk.html", refused=message, back=_back(), status=422)
 
 
-def _ask(project: SeenProject | None, chosen: Sequence[str]) -> Response:
-    with reading():
-        kept = trees.kept_below(chosen)
+def _ask(project: SeenProject | None) -> Response:
+    """The question whether to delete; more tickets than one request takes go in steps."""
+    is_all = request.form.get("all") == "yes"
+    matching = _matching_ids(_sent_query(), project, COUNTED + 1) if is_all else []
+    in_steps = len(matching) > MOST_TICKETS
+    chosen = [] if in_steps else _chosen_ids(project)
     answer = page(
         "tickets/bulk_delete.html",
         block="sheet",
         project=project,
         chosen=chosen,
-        kept=kept,
+        count=_up_to_counted(len(matching) if in_steps else len(chosen)),
+        steps_query=request.form.get("query", "") if in_steps else None,
+        kept=trees.kept_below(chosen) if chosen else 0,
         back=_back(),
     )
     if is_htmx():

@@ -1,0 +1,105 @@
+// Serves data-behavior="steps" with [data-step] and [data-said], and [data-steps], a form that is sent in steps.
+// One change to more tickets than one request takes: request after request, which the reader can stop and go on with.
+
+import { bar } from "./choosing.js";
+import { closeSheet } from "./dialogs.js";
+import { marked } from "./page.js";
+import { ask } from "./server.js";
+
+// Tickets that one request changes.
+const MOST = 500;
+const ADDRESS = "/tickets/bulk/step";
+const written = (number) => number.toLocaleString("en-GB");
+
+// What is sent with each step, how many match (null: too many to count), what came of it so far.
+let run = null;
+let isRunning = false;
+let isStopping = false;
+
+export function watchSteps() {
+  // Before htmx sends the form at once.
+  document.addEventListener("submit", onSubmit, true);
+  marked("steps").addEventListener("click", ({ target }) => {
+    const { step } = target.dataset;
+    if (step === "go") walk();
+    else if (step === "close") marked("steps").hidden = true;
+    else if (step === "stop") {
+      isStopping = true;
+      target.disabled = true;
+      say("Stopping…");
+    }
+  });
+}
+
+function onSubmit(event) {
+  const { target: form, submitter } = event;
+  const isAll = form === bar() && form.elements.all.value === "yes" && (submitter?.value ?? "change") === "change";
+  const count = form.dataset.steps ?? (isAll && form.dataset.count);
+  if (!count || (numberOf(count) ?? Infinity) <= MOST) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (form.closest("dialog")) closeSheet();
+  if (isRunning) return marked("steps").focus();
+  const sent = new URLSearchParams(new FormData(form, submitter));
+  sent.delete("id");
+  run = { sent, total: numberOf(count), changed: 0, skipped: 0, reasons: {} };
+  // What was chosen is on its way.
+  document.body.dispatchEvent(new CustomEvent("docket:changed", { bubbles: true }));
+  walk();
+  marked("steps").focus();
+}
+
+/** "1,234" is a number, "10,000+" is none. */
+const numberOf = (text) => (text.endsWith("+") ? null : Number(text.replaceAll(",", "")));
+
+/** Step after step, until the end, a refusal or the reader's wish. */
+async function walk() {
+  isRunning = true;
+  isStopping = false;
+  show();
+  let problem = "";
+  let isDone = false;
+  while (!isDone && !problem && !isStopping) {
+    const { status, text } = await ask(ADDRESS, run.sent);
+    if (status === 200) isDone = add(JSON.parse(text));
+    else problem = status === 422 ? JSON.parse(text).problem : status ? "The server did not respond." : "No connection.";
+    if (!isStopping) show();
+  }
+  isRunning = false;
+  document.body.dispatchEvent(new CustomEvent("docket:changed", { bubbles: true }));
+  show(isDone ? "Done." : problem || "Stopped.", isDone);
+}
+
+/** Add what came of a step; whether it was the last. */
+function add({ changed, skipped, beyond }) {
+  run.changed += changed;
+  for (const [why, count] of Object.entries(skipped)) {
+    run.skipped += count;
+    run.reasons[why] = (run.reasons[why] ?? 0) + count;
+  }
+  run.sent.set("beyond", beyond ?? "");
+  return beyond === null;
+}
+
+/** Show how far it is; without `end` it goes on. */
+function show(end, isDone) {
+  const panel = marked("steps");
+  const gauge = panel.querySelector("progress");
+  const past = run.changed + run.skipped;
+  panel.hidden = false;
+  if (run.total === null && !isDone) gauge.removeAttribute("value");
+  else Object.assign(gauge, { max: isDone ? 1 : Math.max(run.total, past), value: isDone ? 1 : past });
+  gauge.hidden = Boolean(end) && !isDone && run.total === null;
+  for (const button of panel.querySelectorAll("[data-step]")) {
+    button.hidden = { stop: Boolean(end), go: !end || isDone, close: !end }[button.dataset.step];
+    button.disabled = false;
+  }
+  const why = Object.entries(run.reasons).map(([one, count]) => `${one.replace(/\.$/, "")}: ${written(count)}`);
+  const deed = run.sent.get("action") === "delete" ? "deleted" : "changed";
+  const sum = `${written(run.changed)} ${deed}${run.skipped ? `, ${written(run.skipped)} skipped (${why.slice(0, 3).join("; ")})` : ""}.`;
+  say(end ? `${end} ${sum}` : `${written(past)}${run.total === null ? "" : ` of ${written(run.total)}`} tickets…`);
+}
+
+function say(text) {
+  marked("steps").querySelector("[data-said]").textContent = text;
+}
