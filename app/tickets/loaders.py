@@ -14,9 +14,14 @@ from app.core.ids import as_uuid, is_display_id
 from app.database.session import session
 from app.projects import loaders as projects
 from app.projects.models import Project
-from app.tickets.models import Comment, Ticket
+from app.search import service as search
+from app.search.documents import DocumentKind
+from app.tickets.models import Comment, Ticket, TicketType
 
 COMPLETIONS = 8
+# Parents that are offered, and hits of a search among which they are.
+PARENTS = 50
+HITS = 200
 
 # Built once: building a statement costs more than running it.
 _BY_ID = select(Ticket).where(Ticket.id == bindparam("reference"))
@@ -133,4 +138,34 @@ def tickets_like(actor: Actor, project_id: str | None, typed: str) -> list[dict[
     )
     if actor.allowlist:
         statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    return [dict(row._mapping) for row in session.execute(statement)]
+
+
+@operation(Access.READ)
+def parents_like(
+    actor: Actor, project_id: str, kind: TicketType, typed: str
+) -> list[dict[str, Any]]:
+    """Epics by part of title, or stories by words, and both by number; ``typed`` is not blank.
+
+    Epics are few, and read one after the other; stories come from the index of the search.
+    """
+    number = Ticket.display_id.startswith(typed.upper(), autoescape=True)
+    if kind is TicketType.EPIC:
+        fits = or_(number, func.lower(Ticket.title).contains(typed.lower(), autoescape=True))
+    else:
+        found = search.find(
+            actor, q=typed, type=DocumentKind.TICKET.value, project_id=project_id, limit=HITS
+        )
+        fits = Ticket.id.in_([hit.found.id for hit in found.hits])
+    statement = (
+        select(Ticket.id, Ticket.display_id, Ticket.title, Ticket.type)
+        .where(
+            Ticket.project_id == project_id,
+            Ticket.deleted_at.is_(None),
+            Ticket.type == kind.value,
+            fits,
+        )
+        .order_by((Ticket.display_id == typed.upper()).desc(), Ticket.created_at.desc(), Ticket.id)
+        .limit(PARENTS)
+    )
     return [dict(row._mapping) for row in session.execute(statement)]

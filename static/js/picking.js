@@ -52,7 +52,8 @@ function take(form, field) {
     field.value = "";
     narrow(field);
   } else if (create) create.click();
-  else if (field.name) form.requestSubmit();
+  // What the server finds may be on its way.
+  else if (typed) form.requestSubmit();
 }
 
 /** Leave only the options that hold what is typed, and offer to create what none is named. */

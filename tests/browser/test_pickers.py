@@ -126,6 +126,50 @@ def test_a_parent_is_found_by_its_title_and_taken_away(ticket):
     expect(ticket.page.locator("#edit-parent")).to_contain_text("None")
 
 
+@pytest.fixture(scope="module")
+def old_epic(seeded):
+    """An epic with a hundred newer ones, so that no list suggests it."""
+    made = [seeded.ticket(title, type="epic") for title in ("The old harbor", *("New",) * 100)]
+    yield made[0]
+    for reference in made:
+        seeded.call("DELETE", f"/tickets/{reference}")
+
+
+def test_a_parent_that_is_not_suggested_is_searched_for(ticket, old_epic):
+    ticket.press("Shift+P")
+    expect(ticket.page.locator(".picker :focus")).to_have_count(1)
+    ticket.page.keyboard.type("old harb")
+    option = ticket.page.locator(".picker .option:visible", has_text="The old harbor")
+    # Enter before the answer takes nothing.
+    ticket.press("Enter")
+    expect(option).to_have_count(1)
+    ticket.press("Enter")
+    expect(ticket.page.locator("#edit-parent")).to_contain_text("The old harbor")
+
+
+def test_a_parent_is_searched_for_on_a_phone(phone, seeded, old_epic):
+    reference = seeded.ticket("To be picked for")
+    phone.go(f"/tickets/{reference}")
+    phone.page.locator("#edit-parent").tap()
+    phone.page.locator(".picker #value").fill("zeppelin")
+    expect(phone.page.locator(".picker .options")).to_have_text("No matches.")
+    phone.page.locator(".picker #value").fill("harbor")
+    phone.page.locator(".picker .option", has_text="The old harbor").tap()
+    expect(phone.page.locator("#edit-parent")).to_contain_text("The old harbor")
+
+
+def test_a_parent_is_searched_for_on_a_card(wide, seeded, old_epic):
+    reference = seeded.ticket("A card without a parent")
+    wide.go("/projects/DEMO/board")
+    wide.card(reference).locator("[data-title]").focus()
+    wide.press("Shift+P")
+    wide.page.locator("#dialog #value").fill("old harb")
+    wide.page.locator("#dialog .option", has_text="The old harbor").click()
+    expect(wide.toast()).to_contain_text("parent")
+    parent = seeded.call("GET", f"/tickets/{reference}")["parent"]
+    assert parent["display_id"] == old_epic
+
+
 @pytest.mark.parametrize("name", PICKERS.values())
 def test_on_a_phone_a_picker_is_a_sheet_at_the_bottom(phone, seeded, name):
     reference = seeded.ticket("Picked for on a phone")

@@ -1,6 +1,7 @@
 """Choosing values of a ticket's fields: new labels in place, and suggested days and parents."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 
@@ -71,6 +72,56 @@ def test_open_parents_are_suggested_first_and_the_present_one_before_them(ada, c
         "Open",
         "Finished",
     ]
+
+
+def searched(ada, path, typed):
+    """The options for a parent once this is typed."""
+    return ada.get(f"{path}?{urlencode({'value': typed})}", htmx=True)
+
+
+def titles(page):
+    return re.findall(r'class="option-text">([^<]+)<', page)
+
+
+def test_a_parent_is_searched_for_beyond_the_suggestions(ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.fields.PARENTS", 1)
+    epic = make("The harbor", type="epic")
+    other = make("Another 100% epic", type="epic")
+    make("A story of the harbor")
+    there = f"/projects/{cast.fenced_project}/tickets"
+    cast.ada.post(there, {"title": "A harbor elsewhere", "type": "epic"})
+    story = make("A story that belongs somewhere")
+    path = f"/tickets/{story['display_id']}/parents"
+    assert "The harbor" not in ada.get(f"/tickets/{story['display_id']}/fields/parent").text
+    for typed in ("arbo", "HARBOR", epic["display_id"], f" {epic['display_id'].lower()} "):
+        page = searched(ada, path, typed).text
+        assert titles(page) == ["The harbor"], typed
+        assert "No parent" not in page
+    assert titles(searched(ada, path, "%").text) == [other["title"]]
+    page = searched(ada, path, "").text
+    assert "No parent" in page
+    assert titles(page) == [other["title"]]
+
+
+def test_a_subtask_s_parent_is_searched_for_among_stories(ada, cast, make):
+    make("The harbor", type="epic")
+    story = make("Lamps of the harbor")
+    gone = make("Gone from the harbor")
+    cast.ada.delete(f"/tickets/{gone['id']}")
+    part = make("A part", type="subtask", parent_ticket_id=story["id"])
+    path = f"/tickets/{part['display_id']}/parents"
+    for typed in ("harb", "lamp", story["display_id"]):
+        page = searched(ada, path, typed).text
+        assert titles(page) == ["Lamps of the harbor"], typed
+
+
+@pytest.mark.parametrize("typed", ["zeppelin", '"', "-", "x" * 600])
+def test_a_search_for_a_parent_finds_nothing(ada, make, typed):
+    for story in (make("One"), make("Part", type="subtask", parent_ticket_id=make("Up")["id"])):
+        path = f"/tickets/{story['display_id']}/parents"
+        page = searched(ada, path, typed)
+        assert page.status_code == 200
+        assert "No matches." in page.text or typed == "-"
 
 
 def test_without_a_script_a_label_is_created_in_a_field_of_its_own(ada, ticket):

@@ -11,7 +11,7 @@ from typing import Any
 from flask import Response, request
 
 from app.core.actor import Actor
-from app.core.errors import NotFound
+from app.core.errors import InvalidField, NotFound
 from app.core.text import unified
 from app.database.session import reading
 from app.projects import labels, states
@@ -37,10 +37,11 @@ from app.tickets.pages.stream import lay_out
 from app.tickets.schemas import TicketPatch, Transition
 from app.web.forms import Form, submit
 from app.web.guard import actor
-from app.web.render import go, html, is_htmx, undo_toast
+from app.web.render import go, html, is_htmx, render, undo_toast
 
-# Most suggestions for a parent.
+# Most suggestions for a parent, and characters by which others are searched for.
 PARENTS = 100
+TYPED = 100
 # Suggestions for a due date.
 DAYS = ("today", "tomorrow", "friday", "next week", "in 2 weeks", "end of month")
 
@@ -82,15 +83,13 @@ def options_of(subject: TicketPageData, name: str) -> list[Any]:
     if name == "labels":
         return subject.labels
     if name == "parent":
-        is_story = subject.ticket["type"] == TicketType.STORY
-        kind = TicketType.EPIC if is_story else TicketType.STORY
         found = listing.list_tickets(
             actor(),
             limit=PARENTS,
             cursor=None,
             with_body=False,
             project_id=project_id,
-            ticket_type=kind.value,
+            ticket_type=_kind_of_parent(subject).value,
         ).data
         return _parents(subject.ticket["parent"], found)
     if name in ("assignee", "reporter"):
@@ -99,6 +98,11 @@ def options_of(subject: TicketPageData, name: str) -> list[Any]:
         ]
         return users if name == "reporter" else [{"value": "", "user": None}, *users]
     return []
+
+
+def _kind_of_parent(subject: TicketPageData) -> TicketType:
+    is_story = subject.ticket["type"] == TicketType.STORY
+    return TicketType.EPIC if is_story else TicketType.STORY
 
 
 def _parents(current: dict[str, Any] | None, found: list[Any]) -> list[Any]:
@@ -148,6 +152,34 @@ def edit_field(reference: str, name: str) -> Response:
             lay_out(subject, [])
         return html(show.fragment("tickets/_fact.html", subject, name=name))
     return _editor(reference, name, Form())
+
+
+@pages.get("/tickets/<reference>/parents")
+def parents(reference: str) -> Response:
+    """The options for a parent that match what is typed."""
+    typed = request.args.get("value", "").strip()[:TYPED]
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        try:
+            options = (
+                loaders.parents_like(
+                    actor(), subject.project["id"], _kind_of_parent(subject), typed
+                )
+                if typed
+                else options_of(subject, "parent")
+            )
+        except InvalidField:
+            # Nothing has such characters in its title.
+            options = []
+    return html(
+        render(
+            "tickets/_parents.html",
+            ticket=subject.ticket,
+            options=options,
+            value=value_of(subject.ticket, "parent"),
+            typed=typed,
+        )
+    )
 
 
 @pages.post("/tickets/<reference>/fields/<name>")
