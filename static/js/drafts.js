@@ -13,14 +13,22 @@ export function watchDrafts() {
   restoreDrafts(document);
   listDrafts();
   let timer = 0;
+  let typed = null;
   document.addEventListener("input", (event) => {
     const area = event.target;
     if (!area.matches("[data-draft]")) return;
     clearTimeout(timer);
-    timer = setTimeout(() => keep(area), KEPT_AFTER);
+    typed = area;
+    timer = setTimeout(() => {
+      keep(area);
+      typed = null;
+    }, KEPT_AFTER);
   });
+  // A page that is left or loaded anew keeps the last words too.
+  addEventListener("pagehide", () => typed?.isConnected && keep(typed));
   document.addEventListener("submit", ({ target }) => {
     clearTimeout(timer);
+    typed = null;
     for (const area of draftsOf(target)) keep(area, !target.hasAttribute("hx-post"));
   });
   // Before a fresh form is in place, which would bring the draft back; an answer may also lead away.
@@ -31,6 +39,7 @@ export function watchDrafts() {
     });
   }
   document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-cancel], [data-leave]")) typed = null;
     draftsOf(event.target.closest("[data-cancel]")?.closest("form")).forEach(forget);
   });
   document.addEventListener("htmx:load", (event) => restoreDrafts(event.detail.elt));
@@ -44,7 +53,9 @@ function keep(area, sent) {
   if (area.value.trim() === "") forget(area);
   else {
     const here = [location.pathname + location.search, document.title];
-    const draft = [area.value, Date.now(), sent, ...here, area.form.elements.seen?.value];
+    // Where versions are chosen, one's own was begun on what both changed.
+    const { merged_from: base, seen } = area.form.elements;
+    const draft = [area.value, Date.now(), sent, ...here, (base ?? seen)?.value];
     sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
   }
 }

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seed import PASSWORD
+from tests.browser.test_accessibility import findings_in_both
 from tests.browser.test_session import DRAFTS
 
 
@@ -50,6 +51,76 @@ def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(wide, seed
     place.get_by_role("button", name="Save both").click()
     expect(place.locator(".markdown")).to_contain_text("Two, by me")
     assert wide.page.evaluate(DRAFTS) == []
+
+
+@pytest.fixture
+def overtaken(wide, seeded):
+    """Ada and the bot changed the same line of a description; she saved second."""
+    reference = seeded.ticket("Of this test", body="One\n\nTwo\n\nThree")
+    path, page = f"/tickets/{reference}", wide.page
+    wide.go(path)
+    page.click("#edit-body")
+    page.locator("#value").fill("One by me\n\nTwo\n\nThree by me")
+    seeded.call("PATCH", path, {"body": "One by the bot\n\nTwo\n\nThree by it"}, as_bot=True)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Conflict 2 of 2")).to_be_visible()
+    return lambda: seeded.call("GET", path)["body"]
+
+
+KEPT_BOTH = "One by the bot\nOne by me\n\nTwo\n\nThree by it\nThree by me"
+
+
+def test_each_conflict_of_a_description_is_decided_by_mouse(wide, overtaken):
+    assert findings_in_both(wide.page) == []
+    wide.page.get_by_role("radio", name="Keep mine").first.check()
+    wide.page.get_by_role("radio", name="Keep theirs").last.check()
+    wide.page.get_by_role("button", name="Save merged text").click()
+    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    assert overtaken() == "One by me\n\nTwo\n\nThree by it"
+    assert wide.page.evaluate(DRAFTS) == []
+
+
+def test_each_conflict_of_a_description_is_decided_by_key(wide, overtaken):
+    # The first choice comes after what differs, which is folded and scrolled by key.
+    wide.page.get_by_label("Keep both, theirs first").first.focus()
+    wide.press("ArrowDown", "Control+Enter")
+    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    assert overtaken() == KEPT_BOTH.removeprefix("One by the bot\n")
+
+
+def test_ctrl_enter_in_a_conflict_empties_nothing(wide, overtaken):
+    expect(wide.page.get_by_role("alert").filter(has_text="Someone else")).to_be_focused()
+    wide.press("Control+Enter")
+    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    assert overtaken() == KEPT_BOTH
+
+
+def test_a_reload_of_a_conflict_loses_no_text(wide, overtaken):
+    text = wide.page.locator("#value")
+    wide.page.get_by_role("button", name="Edit merged text").click()
+    expect(text).to_have_value(KEPT_BOTH)
+    # Not typed in yet, and then to the last letter.
+    wide.page.reload()
+    wide.page.click("#edit-body")
+    expect(text).to_have_value("One by me\n\nTwo\n\nThree by me")
+    wide.page.get_by_role("button", name="Save").click()
+    wide.page.get_by_role("button", name="Edit merged text").click()
+    text.fill("All of it, by both")
+    wide.page.reload()
+    wide.page.click("#edit-body")
+    expect(text).to_have_value("All of it, by both")
+    wide.press("Control+Enter")
+    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("All of it, by both")
+    assert overtaken() == "All of it, by both"
+    assert wide.page.evaluate(DRAFTS) == []
+
+
+def test_a_conflict_fits_on_a_phone(wide, overtaken):
+    wide.page.set_viewport_size({"width": 390, "height": 844})
+    assert wide.overflow() == 0
+    wide.page.get_by_role("button", name="Save my version").click()
+    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    assert overtaken() == "One by me\n\nTwo\n\nThree by me"
 
 
 @pytest.fixture

@@ -40,17 +40,76 @@ def test_two_changes_of_a_description_are_put_together(ada, cast, path):
     assert cast.ada.get(path).json["body"] == merged
 
 
-def test_a_place_that_both_changed_keeps_both(ada, cast, path):
-    cast.ada.patch(path, {"body": "One line"})
-    cast.smith.patch(path, {"body": "Their line"})
-    page = ada.post(f"{REF}/fields/body", htmx=True, seen="One line", value="My line")
+def conflict(ada, cast, path, both=2):
+    """The conflict of two people who changed the same lines; what its form sends."""
+    base, mine, theirs = (
+        "\n\nBetween\n\n".join(f"{whose} line {number}" for number in range(both))
+        for whose in ("One", "My", "Their")
+    )
+    cast.ada.patch(path, {"body": base})
+    cast.smith.patch(path, {"body": theirs})
+    page = ada.post(f"{REF}/fields/body", htmx=True, seen=base, value=mine)
     assert page.status_code == 409
-    assert "You both changed the text in 1 place." in page.text
-    for text in ("Their line", "My line"):
-        assert text in page.text.split('id="value"')[1].split("</textarea>")[0]
-    again = {"seen": "Their line", "value": "whatever", "mine": "My line", "take": "mine"}
-    assert ada.post(f"{REF}/fields/body", htmx=True, **again).status_code == 200
-    assert cast.ada.get(path).json["body"] == "My line"
+    return page, {"seen": theirs, "merged_from": base, "mine": mine}
+
+
+def test_each_place_that_both_changed_is_chosen(ada, cast, path):
+    page, sent = conflict(ada, cast, path)
+    assert "You both changed the text in 2 places." in page.text
+    assert 'name="value"' not in page.text
+    for text in ("Conflict 2 of 2", "My line 1", "Their line 0", "Keep both, theirs first"):
+        assert text in page.text
+    choices = {"keep-1": "mine", "keep-2": "both"}
+    assert ada.post(f"{REF}/fields/body", htmx=True, **sent, **choices).status_code == 200
+    saved = cast.ada.get(path).json["body"]
+    assert saved == "My line 0\n\nBetween\n\nTheir line 1\nMy line 1"
+
+
+def test_without_a_choice_both_are_kept(ada, cast, path):
+    _page, sent = conflict(ada, cast, path, 1)
+    assert ada.post(f"{REF}/fields/body", htmx=True, **sent).status_code == 200
+    assert cast.ada.get(path).json["body"] == "Their line 0\nMy line 0"
+
+
+def test_the_merged_text_is_edited_before_it_is_saved(ada, cast, path):
+    _page, sent = conflict(ada, cast, path)
+    choices = {"keep-1": "theirs", "keep-2": "mine", "take": "edit"}
+    page = ada.post(f"{REF}/fields/body", htmx=True, **sent, **choices)
+    # As what is not saved: a draft of it stays.
+    assert page.status_code == 409
+    merged = "Their line 0\n\nBetween\n\nMy line 1"
+    assert f"\n{merged}</textarea>" in page.text
+    assert 'data-restored="yes"' in page.text
+    seen = re.search(r'name="seen" value="([^"]*)"', page.text)[1]
+    assert seen == sent["seen"]
+    assert cast.ada.get(path).json["body"] == seen
+    assert ada.post(f"{REF}/fields/body", htmx=True, seen=seen, value=merged).status_code == 200
+    assert cast.ada.get(path).json["body"] == merged
+
+
+def test_one_s_own_version_is_saved_after_a_conflict(ada, cast, path):
+    _page, sent = conflict(ada, cast, path)
+    assert ada.post(f"{REF}/fields/body", htmx=True, **sent, take="mine").status_code == 200
+    assert cast.ada.get(path).json["body"] == sent["mine"]
+
+
+def test_a_choice_that_somebody_overtook_is_another_conflict(ada, cast, path):
+    _page, sent = conflict(ada, cast, path, 1)
+    cast.smith.patch(path, {"body": "Their line, again"})
+    page = ada.post(f"{REF}/fields/body", htmx=True, **sent, **{"keep-1": "mine"})
+    assert page.status_code == 409
+    for text in ("My line 0", "Their line, again"):
+        assert text in page.text
+    assert cast.ada.get(path).json["body"] == "Their line, again"
+
+
+@pytest.mark.parametrize("name", ["body", "title", "assignee", "due_date", "parent", "state"])
+@pytest.mark.parametrize("sent", [{}, {"take": "mine"}, {"take": "edit"}, {"take": "merged"}])
+def test_a_form_without_its_field_empties_nothing(ada, cast, path, name, sent):
+    cast.ada.patch(path, {"assignee_user_id": cast.ada.user_id, "due_date": "2030-01-01"})
+    before = cast.ada.get(path).json
+    assert ada.post(f"{REF}/fields/{name}", htmx=True, **sent).status_code == 422
+    assert cast.ada.get(path).json == before
 
 
 def test_labels_of_two_people_are_added_up(ada, cast, ticket, path):

@@ -17,7 +17,7 @@ from app.database.session import reading
 from app.projects import labels, states
 from app.rest.fields import load
 from app.text.diff import Diff, compare
-from app.text.merge3 import Merged, merge
+from app.text.merge3 import Keep, Merged, merge
 from app.tickets import due_dates, listing, loaders, page_queries, service
 from app.tickets.board_sidebar import all_users
 from app.tickets.fields import BY_PART, FIELDS
@@ -48,10 +48,12 @@ DAYS = ("today", "tomorrow", "friday", "next week", "in 2 weeks", "end of month"
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """A conflict of texts: the reader's, the merge, the diff of the other change, and of both."""
+    """A conflict of texts: the base, the reader's, the merge, and what differs."""
 
+    base: str
     mine: str
     merged: Merged
+    # Of theirs from the base, and of the reader's from theirs.
     changed: Diff
     differs: Diff
 
@@ -120,7 +122,13 @@ def suggested_days() -> list[tuple[str, str]]:
 
 
 def _editor(
-    reference: str, name: str, form: Form, *, status: int = 200, both: Both | None = None
+    reference: str,
+    name: str,
+    form: Form,
+    *,
+    status: int = 200,
+    both: Both | None = None,
+    seen: str | None = None,
 ) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
@@ -134,10 +142,12 @@ def _editor(
         options=options,
         days=suggested_days(),
         value=current,
-        seen=current,
+        seen=current if seen is None else seen,
         chosen=form.values("value", current.split(",")),
         form=form,
         both=both,
+        # What the form shows counts, not an older draft.
+        settled=both is not None or seen is not None,
         status=status,
     )
 
@@ -187,8 +197,14 @@ def save_field(reference: str, name: str) -> Response:
     """Save a field, unless it differs from the value that the editor showed."""
     _check_name(name)
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
-    if form.value("take") == "mine":
+    take = form.value("take")
+    if take == "mine" and "mine" in form.raw:
         form.raw["value"] = form.value("mine")
+    elif name == "body" and "merged_from" in form.raw:
+        form.raw["value"] = _resolved(form)
+    if take == "edit" and "value" in form.raw:
+        # Nothing is saved yet, so a draft of the text is kept.
+        return _editor(reference, name, form, status=409, seen=form.value("seen"))
     overtaken: list[TicketPageData] = []
 
     def work(present: Actor) -> None:
@@ -228,6 +244,9 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
     if "pick" in form.raw:
         # A suggestion, instead of what was typed.
         form.raw["value"] = form.value("pick")
+    if name != "labels" and "value" not in form.raw:
+        # A form without its field empties nothing.
+        raise InvalidField("value", "required", "Enter a value.")
     # Locked before it is read, so that it cannot change between the comparison and the save.
     loaders.writable(present, reference)
     subject = page_queries.subject(present, reference)
@@ -257,12 +276,21 @@ def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -
     base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
     theirs = _as_sent(subject.ticket["body"])
     both = Both(
+        base=base,
         mine=mine,
         merged=merge(base, mine, theirs),
         changed=compare(base, theirs),
         differs=compare(theirs, mine),
     )
     return _editor(reference, name, form, status=409, both=both)
+
+
+def _resolved(form: Form) -> str:
+    """The merge of a conflict, with what was chosen for each place that both changed."""
+    base, mine, theirs = (_as_sent(form.value(name)) for name in ("merged_from", "mine", "seen"))
+    merged = merge(base, mine, theirs)
+    choices = (form.value(f"keep-{place + 1}") for place in range(merged.conflicts))
+    return merged.resolved(Keep(one) if one in set(Keep) else Keep.BOTH for one in choices)
 
 
 def _merged_labels(form: Form, current: str) -> list[str]:
