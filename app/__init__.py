@@ -8,7 +8,7 @@ from flask import Flask, Response
 from flask_migrate import Migrate
 
 from app import cli, registry
-from app.accounts import arrival, identity, last_used
+from app.accounts import arrival, identity, last_used, tones
 from app.config import Settings, settings_at_hand
 from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
@@ -157,6 +157,7 @@ def _install_edges(app: Flask) -> None:
     app.register_blueprint(
         mcp.blueprint(EndpointConfig(resolve=identity.resolve_token, catalog=tools, server=server))
     )
+    tones.install(app)
     show_error = install_web(app, who, registry.pages(), targets)
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

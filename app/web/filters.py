@@ -4,11 +4,9 @@ The filters of ticket lists are in ``tickets/filters.py``.
 """
 
 import re
-import zlib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any
 
 from flask import Flask
 
@@ -16,7 +14,6 @@ from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
 from app.web.choices import shows_exact_times
 from app.web.page_cache import late
 
-TONES = 8
 # Older times show as a date.
 DAYS_COUNTED = 30
 _WORD = re.compile(r"[^\W_]+")
@@ -98,11 +95,6 @@ def initials(user: Mapping[str, str]) -> str:
     return words[0][0] + words[-1][0] if len(words) > 1 else words[0][:2]
 
 
-def tone(user: Mapping[str, Any]) -> str:
-    """The CSS class of an avatar's color, the same everywhere for one user."""
-    return f"tone-{zlib.crc32(user['id'].encode()) % TONES}"
-
-
 def color_class(color: str) -> str:
     """The CSS class of a color in ``assets.color_sheet``."""
     return f"c-{color.lstrip('#').lower()}"
@@ -130,7 +122,6 @@ def install(app: Flask) -> None:
         is_past,
         number,
         initials,
-        tone,
         color_class,
         first_line,
         parted,

@@ -8,6 +8,7 @@ from unittest import mock
 from flask import Flask
 from sqlalchemy import event
 
+from app.accounts import tones
 from app.database import compiled_statements
 from app.database import session as units
 from app.database.session import db
@@ -29,6 +30,8 @@ def statements(app: Flask) -> Iterator[list[str]]:
 
     with app.app_context():
         engine = db.engine
+        # As in a process that runs.
+        tones.learn()
 
     event.listen(engine, "before_cursor_execute", note)
     try:

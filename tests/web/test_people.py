@@ -6,6 +6,7 @@ import pytest
 
 from app.accounts import people_pages as people
 from app.bots import pages as bots
+from tests.support.story import ok
 
 
 def older(page) -> str | None:
@@ -59,3 +60,26 @@ def test_the_first_steps_show_people_however_many_bots_there_are(ada, monkeypatc
     shown = ada.get("/start/people").text
     assert '<span class="faint">ada</span>' in shown
     assert '<span class="faint">bo</span>' in shown
+
+
+def tones(text):
+    """The color of each person or bot that a page shows, by name."""
+    found = re.findall(r'class="avatar[^"]*tone-(\d)"[^>]*>[^<]+</span>\s*<span>([^<]+)', text)
+    return {name.strip(): int(number) for number, name in found}
+
+
+def test_people_take_colors_in_turn(ada, cast):
+    """The first eight differ, whatever bots came between them; the ninth begins anew."""
+    for number in range(10):
+        ok(
+            cast.ada.post("/bots", {"username": f"between-{number}", "mode": "read"}),
+            201,
+        )
+        given = {"username": f"person-{number}", "password": "correct horse battery"}
+        ok(cast.ada.post("/users", given | {"display_name": f"Person {number}"}), 201)
+    shown = tones(ada.get("/people").text)
+    people = [shown[f"Person {number}"] for number in range(10)]
+    assert len(set(people[:8])) == 8
+    assert people[8:] == people[:2]
+    # The same everywhere.
+    assert tones(ada.get("/people").text) == shown
