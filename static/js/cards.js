@@ -20,6 +20,13 @@ export function rove(current = board().querySelector("li[data-ref] a[tabindex='0
     const wanted = chosen?.contains(one) ? 0 : -1;
     if (one.tabIndex !== wanted) one.tabIndex = wanted;
   }
+  // A column that scrolls and has not that card is reached too, so that it scrolls by key.
+  const lists = [...board().querySelectorAll("[data-cards]")];
+  const alone = lists.filter((one) => one.scrollHeight > one.clientHeight && !one.contains(chosen));
+  for (const one of lists) {
+    if (alone.includes(one)) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
 }
 
 /** Cards stand by priority, then due date, then newest change: a moved one is the newest. */

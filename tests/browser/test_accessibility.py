@@ -13,6 +13,9 @@ RULES = {
         "type": "tag",
         "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
     },
+    "rules": {
+        name: {"enabled": True} for name in ("landmark-unique", "scrollable-region-focusable")
+    },
     "resultTypes": ["violations"],
 }
 # In the dark colours alone are others; all else is judged in the light.

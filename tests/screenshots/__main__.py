@@ -57,7 +57,7 @@ PAGES = {
     "ticket-new": "/tickets/new?project=DEMO",
     "ticket-deleted": "/tickets/{gone}",
     "ticket-change": "/tickets/DEMO-2/changes/{event}",
-    "comment-edit": "/comments/{comment}/edit",
+    "comment-edit": "/comments/{own}/edit",
     "comment-history": "/comments/{comment}/history",
     "comment-delete": "/comments/{comment}/delete",
     "epics": "/projects/DEMO/epics",

@@ -104,6 +104,7 @@ def _details(made: Seeded, project: str) -> None:
     made.ids["event"] = next(one["id"] for one in changes if "body" in one["payload"]["changes"])
     comment = made.call("GET", "/tickets/DEMO-5/comments")["data"][0]
     made.ids["comment"] = comment["id"]
+    made.ids["own"] = made.call("GET", "/tickets/DEMO-2/comments")["data"][0]["id"]
     made.call("PATCH", f"/comments/{comment['id']}", {"body": "@ada, which of both?"}, as_bot=True)
     made.call("POST", "/projects", {"key": "EMPTY", "name": "Empty project"})
 

@@ -1,0 +1,68 @@
+"""Every page of which there is a picture, with data of all kinds: axe in both themes, a phone."""
+
+import pytest
+
+from tests.browser.conftest import PHONE, borrow_page, on_one_page
+from tests.browser.test_accessibility import AXE, JUDGE, findings_in_both
+from tests.screenshots.__main__ import OPENED, PAGES, STAGED
+from tests.screenshots.sample import fill
+from tests.support.forking import FORKED
+from tests.support.serving import serving
+
+# What a narrow screen makes scroll.
+NARROW = {
+    "runOnly": {"type": "rule", "values": ["landmark-unique", "scrollable-region-focusable"]},
+    "resultTypes": ["violations"],
+}
+STATUS = {"error": 404, "ticket-deleted": 410, "wiki-missing": 404}
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    """A server in development, filled as for the pictures."""
+    instance = tmp_path_factory.mktemp("every-page") / "instance"
+    with serving(instance, command=FORKED, FLASK_DEBUG="1") as served:
+        yield fill(served, instance)
+
+
+@pytest.fixture(scope="module")
+def visiting_by_phone(contexts, seeded):
+    """One phone for all pages."""
+    yield from borrow_page(contexts, seeded, **PHONE)
+
+
+@pytest.fixture
+def phone_visitor(visiting_by_phone):
+    """Ada, who looks at pages on her phone."""
+    yield from on_one_page(visiting_by_phone)
+
+
+def narrow_findings(page):
+    page.evaluate(AXE)
+    found = page.evaluate(JUDGE, NARROW)
+    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+
+
+def open_page(visitor, seeded, name):
+    if name in STAGED:
+        STAGED[name](visitor.page, seeded)
+    elif name in OPENED:
+        path, click = OPENED[name]
+        visitor.go(path)
+        visitor.page.click(click)
+    else:
+        visitor.go(PAGES[name].format(**seeded.ids), STATUS.get(name, 200))
+    visitor.page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("name", [*PAGES, *OPENED, *STAGED])
+def test_a_page_is_accessible_in_both_themes(visitor, seeded, name):
+    open_page(visitor, seeded, name)
+    assert findings_in_both(visitor.page) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_scrolls_on_a_phone_is_reached_by_key(phone_visitor, seeded, name):
+    open_page(phone_visitor, seeded, name)
+    assert narrow_findings(phone_visitor.page) == []
+    assert phone_visitor.overflow() == 0
