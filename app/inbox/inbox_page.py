@@ -136,7 +136,7 @@ def newest() -> Response:
         ticket, event = found[0].ticket, found[0].events[0]
         names = names_of(feed.mentioned([event])) | {actor().id: "you"}
         words = _sentence(event, names, mention_of(actor().username), ticket.display_id)
-    name = event["actor"]["display_name"] if event["actor"] else "The system"
+    name = event["actor"]["display_name"] if event["actor"] else "System"
     news = {
         "id": found[0].newest,
         "title": f"{name} {words}",

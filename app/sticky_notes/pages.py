@@ -290,15 +290,15 @@ def _with_text(note: dict[str, Any]) -> dict[str, Any]:
         **note,
         "html": render_markdown(body, Profile.RESTRICTED, nowhere).html,
         "is_long": len(body) > LONG_TEXT or body.count("\n") >= LONG_LINES,
-        "color_name": dict(COLORS).get(color.lower(), "Other colour") if color else "No colour",
+        "color_name": dict(COLORS).get(color.lower(), "Other color") if color else "No color",
     }
 
 
 def _color_options(current: str | None) -> list[tuple[str, str]]:
     """The colors to choose from, with the note's own one."""
-    options = [("", "No colour"), *COLORS]
+    options = [("", "No color"), *COLORS]
     if current and current.lower() not in dict(COLORS):
-        options.append((current, "Other colour"))
+        options.append((current, "Other color"))
     return options
 
 

@@ -25,7 +25,7 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "review_state_id": "Review state",
     "type": "Type",
     "wip_limit": "Limit",
-    "color": "Colour",
+    "color": "Color",
     "category": "Category",
     "tickets": "Tickets",
     "state_ids": "Order",

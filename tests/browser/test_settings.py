@@ -109,16 +109,16 @@ def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(wide):
     form = wide.page.locator("form.add-row", has=wide.page.get_by_label("New label"))
     told = form.locator(".color-told")
     expect(form.locator(".color-preview")).to_be_hidden()
-    form.get_by_label("Colour").fill("#ffe9a8")
+    form.get_by_label("Color").fill("#ffe9a8")
     expect(told).to_have_text(re.compile(r"^1\.2:1 in light, low contrast; 14\.\d:1 in dark$"))
     form.get_by_label("New label").fill("pale")
     expect(form.locator("[data-theme] .label")).to_have_text(["pale", "pale"])
-    form.get_by_label("Colour").fill("#0b7f8e")
+    form.get_by_label("Color").fill("#0b7f8e")
     expect(told).not_to_contain_text("low contrast")
     # Of a label that is there, in its row.
     row = wide.page.locator(".label-row").first
     row.get_by_role("link", name="Edit").click()
-    row.get_by_label("Colour of").fill("#101414")
+    row.get_by_label("Color of").fill("#101414")
     expect(row.locator(".color-told")).to_contain_text("in dark, low contrast")
     grounds = row.locator("[data-theme] .label").evaluate_all(
         "all => all.map(one => getComputedStyle(one).backgroundColor)"

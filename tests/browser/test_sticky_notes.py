@@ -20,7 +20,7 @@ def seeded(seeded):
         ("`code` and https://example.org\n\n```\nblock\n```\n\n> quote", "#94a3b8"),
         ("Dark", "#000000"),
         ("Bright", "#ffffff"),
-        ("No colour", None),
+        ("No color", None),
     ):
         seeded.call("POST", path, {"body": body, "color": color}, as_bot=True)
     made = seeded.call("POST", path, {"body": "Became one", "color": "#a78bfa"})

@@ -25,7 +25,7 @@ def test_a_bot_has_a_page_with_what_it_did_and_holds(ada, cast, ticket):
     assert page.status_code == 200
     assert "smith can read and write tickets, comments, wiki pages and notes in" in text
     assert f"{ticket['display_id']} " in text.split("Open work")[1]
-    assert "This bot is assigned 1 open ticket." in text
+    assert "It is assigned 1 open ticket." in text
     assert f"Assigned {ticket['display_id']} to Smith" in text
     assert ada.get("/bots/nobody").status_code == 404
     assert ada.get("/bots/ada").status_code == 404

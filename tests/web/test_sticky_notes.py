@@ -100,7 +100,7 @@ def test_a_colour_of_a_bot_s_choice_is_kept(ada, cast, app):
     made = write(cast, "Odd", color="#123ABC")
     editor = ada.get(f"/sticky-notes/{made['id']}/edit").text
     assert 'value="#123ABC" checked' in editor
-    assert "Other colour" in editor
+    assert "Other color" in editor
     assert "/assets/colors/" in ada.get(f"/sticky-notes/{made['id']}", htmx=True).text
 
 
