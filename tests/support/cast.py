@@ -18,7 +18,7 @@ from app.accounts import credentials
 from app.accounts.models import BotMode, BotToken, User, UserSession, UserType
 from app.core import ids
 from app.core.actor import Actor, ActorKind
-from app.core.clock import DAY_MS, now_ms
+from app.core.clock import DAY_MS
 from app.database.session import Base, reading, run_write, session
 from app.projects import service as projects
 
@@ -75,7 +75,7 @@ class Cast:
 
 def _human(username: str) -> tuple[str, str]:
     identifier, token = ids.new_id(), credentials.new_secret()
-    moment = now_ms()
+    moment = ids.created_ms(identifier)
     session.add(
         User(
             id=identifier,
@@ -104,7 +104,7 @@ def _human(username: str) -> tuple[str, str]:
 
 def _bot(username: str, mode: BotMode, project_ids: list[str], creator: str) -> tuple[str, str]:
     identifier, token = ids.new_id(), credentials.new_bot_token()
-    moment = now_ms()
+    moment = ids.created_ms(identifier)
     session.add(
         User(
             id=identifier,
