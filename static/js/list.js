@@ -22,6 +22,8 @@ const ROW_SHEETS = {
 };
 
 let last = null;
+// The row whose sheet was opened last.
+let opened = null;
 
 const BOX = "[data-behavior=bulk] tbody [name=id]";
 const boxes = () => [...document.querySelectorAll(BOX)];
@@ -39,6 +41,7 @@ function watchList() {
   document.addEventListener("keydown", onKey);
   document.addEventListener("submit", onSubmit);
   document.addEventListener("htmx:afterSettle", show);
+  marked("dialog").addEventListener("close", onClose);
   watchChoosing(show);
   watchSteps();
   show();
@@ -109,6 +112,7 @@ function onKey(event) {
     last = box.value;
   } else if (ROW_SHEETS[event.key] && singleKeys()) {
     event.preventDefault();
+    opened = row.id;
     openSheet(`${row.querySelector("[data-row-link]").getAttribute("href")}/${ROW_SHEETS[event.key]}`);
   }
 }
@@ -121,13 +125,23 @@ async function onSubmit(event) {
   const values = new FormData(form, event.submitter);
   form.closest("[data-toast]")?.remove();
   if (form.closest("dialog")) closeSheet();
-  const row = rowOf(document.activeElement)?.id;
+  const row = rowOf(document.activeElement)?.id ?? opened;
   const { text } = await ask(form.action, values);
   const made = document.createElement("template");
   made.innerHTML = text;
   marked("toasts").append(...made.content.querySelectorAll("[data-toast]"));
   await htmx.ajax("GET", location.pathname + location.search, { target: "#results", swap: "outerHTML" });
-  document.getElementById(row)?.querySelector("[data-row-link]").focus();
+  focusRow(row);
+}
+
+/** The list may have come anew below the sheet: the row that would get the focus back is gone. */
+function onClose({ target: dialog }) {
+  const { activeElement, body } = document;
+  if (activeElement === body || dialog.contains(activeElement)) focusRow(opened);
+}
+
+function focusRow(id) {
+  document.getElementById(id)?.querySelector("[data-row-link]").focus();
 }
 
 /** Hide or show what lies below a row, down to the next one of its level. */

@@ -220,6 +220,21 @@ def test_the_same_pickers_open_on_a_card_and_on_a_row(wide, seeded, path):
     seeded.call("DELETE", f"/projects/{ticket['project_id']}/labels/{ticket['labels'][0]['id']}")
 
 
+def test_a_row_has_the_focus_back_when_the_list_came_anew_below_its_sheet(wide, seeded):
+    reference = seeded.ticket("Of a list that comes anew", state_id=seeded.ids["To do"])
+    link = wide.page.locator(f"a[href='/tickets/{reference}'][data-row-link]")
+    wide.go("/projects/DEMO/tickets")
+    for ending in ("Escape", "Enter"):
+        link.focus()
+        wide.press("p")
+        expect(wide.page.locator("#dialog form :focus")).to_have_count(1)
+        wide.page.evaluate(
+            "htmx.ajax('GET', location.pathname, { target: '#results', swap: 'outerHTML' })"
+        )
+        wide.press(ending)
+        expect(link).to_be_focused()
+
+
 def test_the_menu_of_a_card_leads_to_its_pickers(phone, seeded):
     reference = seeded.ticket("Of a menu", state_id=seeded.ids["To do"])
     phone.go("/projects/DEMO/board")
