@@ -8,7 +8,7 @@ from flask import Flask, Response
 from flask_migrate import Migrate
 
 from app import cli, registry
-from app.accounts import arrival, identity, last_used, tones
+from app.accounts import arrival, identity, tones
 from app.config import Settings, settings_at_hand
 from app.core import ids, lanes, logs
 from app.core.actor import ANONYMOUS
@@ -95,7 +95,7 @@ def _install_requests(app: Flask) -> None:
         rule = request.url_rule
         lanes.enter_rule(rule.rule if rule is not None else "")
 
-    app.after_request(last_used.record_use)
+    app.after_request(identity.record_use)
 
     @app.after_request
     def headers(response: Response) -> Response:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Table, bindparam, func, insert, select, update
 
 from app.database.session import Base
-from app.search.models import SearchDocument
+from app.search.documents import SearchDocument
 
 BATCH = 500
 # The search index is built again, as it refers to row numbers of one database.

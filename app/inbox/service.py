@@ -60,7 +60,7 @@ MOST = 500
 CLAIMS_AMONG = 2000
 # Events shown of each ticket.
 SHOWN = 5
-# The last use of a token is written up to a minute late (``accounts/last_used.py``).
+# The last use of a token is written up to a minute late (``accounts/identity.py``).
 AT_WORK_MS = 2 * MINUTE_MS
 # Sorts before every event id.
 BEFORE_ALL = "00000000-0000-0000-0000-000000000000"

@@ -22,7 +22,6 @@ from app.database.failures import is_outage
 from app.database.session import reading
 from app.http.current import current_g, current_request, read_body
 from app.http.flask_app import SEGMENT_KEY, Reply
-from app.mcp import protocol_versions
 from app.mcp.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -31,6 +30,8 @@ from app.mcp.messages import (
     Message,
     ProtocolError,
     RequestId,
+    is_modern,
+    modern_result,
     parse,
     result,
 )
@@ -115,7 +116,7 @@ def _parse(request: Request, raw: bytes) -> ParsedRequest:
     try:
         _check_types(request)
         message = parse(raw)
-        return ParsedRequest(message, protocol_versions.is_modern(request.headers, message))
+        return ParsedRequest(message, is_modern(request.headers, message))
     except ProtocolError as error:
         # Legacy versions have none of the rules that a parsed message can break here.
         return ParsedRequest(message, message is not None, error)
@@ -158,7 +159,7 @@ def _call_method(config: EndpointConfig, token: str, parsed: ParsedRequest) -> R
             INTERNAL_ERROR, "Internal error", status=200, request_id=message.id
         ) from error
     if is_modern:
-        content = protocol_versions.modern_result(content, config.server, ttl_ms=method.ttl_ms)
+        content = modern_result(content, config.server, ttl_ms=method.ttl_ms)
     return _send(result(message.id, content))
 
 
@@ -202,5 +203,5 @@ def _call_tool(
     except Unavailable as error:
         raise _unavailable(error, message.id) from error
     if parsed.is_modern:
-        content = protocol_versions.modern_result(content, config.server)
+        content = modern_result(content, config.server)
     return _send(result(message.id, content))

@@ -18,15 +18,15 @@ from app.core.waiting import NewsAwaited
 from app.database import idempotency, pagination
 from app.database.session import reading, run_write
 from app.http.current import current_g
-from app.mcp import parameters, protocol_versions, tool_log
+from app.mcp import parameters, tool_log
 from app.mcp.messages import (
-    HEADER_MISMATCH,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
-    UNSUPPORTED_VERSION,
+    SUPPORTED,
     Message,
     ProtocolError,
+    negotiated,
     refusal,
     tool_result,
 )
@@ -47,12 +47,6 @@ CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 PROMPT_LENGTH = 4_000
 # How long clients may keep an answer that stays the same while the server runs.
 CONSTANT_TTL_MS = 300_000
-# The status in the tool log of a call that is refused before its tool is looked up.
-LOG_STATUSES = {
-    INVALID_PARAMS: "invalid_params",
-    HEADER_MISMATCH: "header_mismatch",
-    UNSUPPORTED_VERSION: "unsupported_version",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +93,7 @@ def initialize(call: MethodCall) -> dict[str, Any]:
     if not isinstance(requested, str):
         raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string.", status=200)
     return {
-        "protocolVersion": protocol_versions.negotiated(requested),
+        "protocolVersion": negotiated(requested),
         "capabilities": CAPABILITIES,
         "serverInfo": call.config.server,
         "instructions": call.config.catalog.instructions,
@@ -113,7 +107,7 @@ def ping(_: MethodCall) -> dict[str, Any]:
 def discover(call: MethodCall) -> dict[str, Any]:
     """What modern versions offer instead of a handshake."""
     return {
-        "supportedVersions": protocol_versions.SUPPORTED,
+        "supportedVersions": SUPPORTED,
         "capabilities": CAPABILITIES,
         "instructions": call.config.catalog.instructions,
     }
@@ -286,7 +280,7 @@ class Invocation:
                 with reading():
                     self._resolve()
             if self.problem is not None:
-                status = LOG_STATUSES[self.problem.code]
+                status = tool_log.REFUSED_STATUSES[self.problem.code]
                 raise self.problem
             if tool is None:
                 status = "unknown_tool"

@@ -21,12 +21,19 @@ from app.core.redaction import redact, scrub
 from app.database.columns import Id
 from app.database.group_commit import GroupCommit
 from app.database.session import Prepared
+from app.mcp.messages import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION
 
 ARGUMENTS_BYTES = 4096
 NAME_LENGTH = 128
 MESSAGE_LENGTH = 1000
 TRUNCATED = "<truncated>"
 OK = "ok"
+# The status in the tool log of a call that is refused before its tool is looked up.
+REFUSED_STATUSES = {
+    INVALID_PARAMS: "invalid_params",
+    HEADER_MISMATCH: "header_mismatch",
+    UNSUPPORTED_VERSION: "unsupported_version",
+}
 
 # One call of a model uses far less; what is more is not what a client meant.
 MOST_TOKENS = 1_000_000_000

@@ -1,4 +1,4 @@
-"""The terms of a document: its words in order, and marks for everything else about it.
+"""Documents of the index, and their terms: words in order, and marks for everything else.
 
 A mark is a word after a character that no word contains, so marks and words never collide. Both
 databases store the same terms and therefore find the same documents.
@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate, islice
 
+from sqlalchemy import BigInteger, Integer, bindparam, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.database.columns import Id, short_text
+from app.database.session import Base, Prepared
 from app.search.words import is_unspaced, stem, words
 
 # The last position that PostgreSQL counts, so both databases find phrases up to here.
@@ -186,3 +191,35 @@ def _lead(body: str, body_words: list[str]) -> Iterator[str]:
     yield from body_words[:LEAD_WORDS]
     headings = "\n".join(islice((match[1] for match in _HEADING.finditer(body)), HEADING_WORDS))
     yield from words(headings[: HEADING_WORDS * LEAD_WORDS])[:HEADING_WORDS]
+
+
+class SearchDocument(Base):
+    """A ticket or page in the index, and the document id under which its terms are stored."""
+
+    __tablename__ = "search_docs"
+
+    # Grows with each new document, so that the newest documents have the largest ids.
+    document_id: Mapped[int] = mapped_column(
+        "place",
+        BigInteger().with_variant(Integer, "sqlite"),
+        key="document_id",
+        primary_key=True,
+        autoincrement=True,
+    )
+    # Of the ticket or page.
+    id: Mapped[str] = mapped_column(Id, unique=True)
+    kind: Mapped[str] = mapped_column(short_text(16))
+
+
+# If two transactions insert the same document, the second waits here and gets the first one's id.
+INSERT = (
+    "INSERT INTO search_docs (id, kind) VALUES (:id, :kind) "
+    "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind RETURNING place"
+)
+_INSERT = Prepared(text(INSERT).bindparams(bindparam("id", type_=Id)).columns(place=BigInteger))
+
+
+def assign_document_id(doc: SearchDoc) -> int:
+    """The document id of a document; a new one if it has none."""
+    document_id: int = _INSERT.all(id=doc.id, kind=str(doc.kind))[0].place
+    return document_id

@@ -11,9 +11,8 @@ from sqlalchemy import bindparam, delete, func, select
 
 from app.database.session import AfterCommitSignal, AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
-from app.search.documents import SearchDoc, Terms
+from app.search.documents import SearchDoc, SearchDocument, Terms, assign_document_id
 from app.search.expressions import Expression
-from app.search.models import SearchDocument, assign_document_id
 from app.search.ranking import Tier, TierQuery
 
 

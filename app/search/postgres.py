@@ -22,9 +22,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.database.columns import Id
 from app.database.locks import Lock, acquire
 from app.database.session import AnySelect, Prepared, discard, run_write, session
-from app.search.documents import SearchDoc, Terms, analyzed, beginning, with_display_id
+from app.search.documents import INSERT, SearchDoc, Terms, analyzed, beginning, with_display_id
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, without
-from app.search.models import INSERT
 from app.search.ranking import END, Tier, TierQuery
 
 FLUSH_DELAY_SECONDS = 1.0

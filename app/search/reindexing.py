@@ -12,8 +12,7 @@ from sqlalchemy import func, select, text
 
 from app.database.session import is_postgresql, reading, run_write, session
 from app.search import index
-from app.search.documents import DocumentKind, SearchDoc
-from app.search.models import SearchDocument
+from app.search.documents import DocumentKind, SearchDoc, SearchDocument
 from app.search.sources import HitSource, source_of, sources
 
 log = logging.getLogger(__name__)

@@ -1,9 +1,16 @@
 """The index on SQLite: one FTS5 table whose rowid is the document id.
 
 FTS5 only stores and finds terms. ``documents.py`` makes them, and the tokenizer just splits at
-spaces. Changed documents may be pending (``pending.py``); a search stores those first.
+spaces.
+
+FTS5 writes a segment for each transaction and merges segments repeatedly: a document stored alone
+costs three times what it costs among thirty, while other writers wait. So a change only records
+that its document is pending. The flusher (``flush.py``) or the next search stores it.
 """
 
+import os
+import secrets
+import typing
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -11,6 +18,7 @@ import orjson
 from sqlalchemy import BigInteger, String, bindparam, column, delete, select, table, text
 
 from app.core.lanes import Lane, require
+from app.database.columns import Id
 from app.database.session import (
     AnySelect,
     Prepared,
@@ -19,11 +27,10 @@ from app.database.session import (
     reading,
     run_write,
 )
-from app.search import pending
-from app.search.documents import MarkKind, SearchDoc, Terms, analyzed
+from app.search.documents import MarkKind, SearchDoc, Terms, analyzed, assign_document_id
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, some
-from app.search.models import assign_document_id
 from app.search.ranking import END, Tier, TierQuery
+from app.search.sources import source_of
 from app.search.words import stem
 
 FLUSH_DELAY_SECONDS = 0.2
@@ -47,6 +54,41 @@ _NEWEST = Prepared(
         "AND rowid < :below ORDER BY rowid DESC LIMIT :limit"
     ).columns(document_id=BigInteger)
 )
+# Few and short, as a search may have to store all of them; other documents are stored at once.
+MOST_PENDING = 512
+LONGEST_PENDING = 8_000
+# Each change has its own version; the process is the one that made it.
+_ADD_PENDING = Prepared(
+    text(
+        "INSERT INTO search_fts_waiting (place, version, process) "
+        "SELECT :document_id, :version, :process "
+        "WHERE (SELECT count(*) FROM search_fts_waiting) < :most ON CONFLICT (place) DO UPDATE "
+        "SET version = excluded.version, process = excluded.process RETURNING place"
+    ).columns(place=BigInteger)
+)
+_PENDING = table("search_fts_waiting", column("place", BigInteger))
+_DISCARD_PENDING = Prepared(
+    delete(_PENDING).where(_PENDING.c.place.in_(bindparam("document_ids", expanding=True)))
+)
+_PENDING_IDS = "SELECT place FROM search_fts_waiting WHERE {condition} ORDER BY place"
+_ALL_PENDING, _OWN_PENDING = (
+    Prepared(text(_PENDING_IDS.format(condition=condition)).columns(place=BigInteger))
+    for condition in ("true", "process = :process")
+)
+_PENDING_VERSIONS = Prepared(
+    text(
+        "SELECT place, version, kind, id FROM search_fts_waiting "
+        "LEFT JOIN search_docs USING (place) WHERE place IN :document_ids ORDER BY place"
+    )
+    .bindparams(bindparam("document_ids", expanding=True))
+    .columns(place=BigInteger, version=BigInteger, kind=String, id=Id)
+)
+_NEWEST_PENDING = Prepared(
+    text(
+        "SELECT id FROM search_fts_waiting JOIN search_docs USING (place) "
+        "ORDER BY place DESC LIMIT :limit"
+    ).columns(id=Id)
+)
 # No word has the first character, and none sorts after the second.
 _BEFORE = "\x01"
 _AFTER = "\U0010ffff"
@@ -66,7 +108,7 @@ _LONGER = Prepared(
 
 
 def write(document_id: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> None:
-    if may_wait and pending.add(document_id, doc):
+    if may_wait and _add_pending(document_id, doc):
         return
     if not is_new:
         erase(document_id)
@@ -82,7 +124,7 @@ def write_new(doc: SearchDoc, terms: Terms | None) -> None:
 
 
 def erase(document_id: int) -> None:
-    pending.discard([document_id])
+    _discard_pending([document_id])
     _DELETE.all(document_ids=[document_id])
 
 
@@ -105,7 +147,7 @@ def refresh() -> None:
 
 
 def _flush(*, own: bool) -> None:
-    document_ids = pending.document_ids(own=own)
+    document_ids = _pending_ids(own=own)
     if not document_ids:
         return
     require(Lane.POOL)
@@ -115,21 +157,63 @@ def _flush(*, own: bool) -> None:
             _flush_batch(batch, {})
             continue
         # Computed while others can write.
-        known = pending.terms(pending.versions(batch), {})
+        known = _pending_terms(_pending_versions(batch), {})
         with between_snapshots():
             run_write(partial(_flush_batch, batch, known), async_commit=True)
 
 
 def _flush_batch(document_ids: Sequence[int], known: Mapping[int, Terms]) -> None:
     """Store those of the documents that are still pending, in their current versions."""
-    rows = pending.versions(document_ids)
+    rows = _pending_versions(document_ids)
     if not rows:
         return
-    terms = pending.terms(rows, known)
+    terms = _pending_terms(rows, known)
     flushed = [row.place for row in rows]
     _DELETE.all(document_ids=flushed)
     _store({row.place: terms[row.version] for row in rows if row.version in terms})
-    pending.discard(flushed)
+    _discard_pending(flushed)
+
+
+def _add_pending(document_id: int, doc: SearchDoc) -> bool:
+    """Record that a document is pending; False if it must be stored at once."""
+    if doc.length > LONGEST_PENDING:
+        return False
+    version = secrets.randbits(62)
+    return bool(
+        _ADD_PENDING.all(
+            document_id=document_id, version=version, process=os.getpid(), most=MOST_PENDING
+        )
+    )
+
+
+def _discard_pending(document_ids: Sequence[int]) -> None:
+    """Record that these documents are no longer pending."""
+    _DISCARD_PENDING.all(document_ids=list(document_ids))
+
+
+def _pending_ids(*, own: bool) -> list[int]:
+    """The pending documents, or those that this process put."""
+    rows = _OWN_PENDING.all(process=os.getpid()) if own else _ALL_PENDING.all()
+    return [row.place for row in rows]
+
+
+def _pending_versions(document_ids: Sequence[int]) -> list[typing.Any]:
+    """The current versions of those documents that are pending."""
+    return _PENDING_VERSIONS.all(document_ids=list(document_ids))
+
+
+def _pending_terms(rows: Sequence[typing.Any], known: Mapping[int, Terms]) -> dict[int, Terms]:
+    """The terms of documents by version; deleted documents have none.
+
+    ``known`` has terms that were computed before.
+    """
+    by_version = {row.version: known[row.version] for row in rows if row.version in known}
+    missing = {(row.kind, row.id): row.version for row in rows if row.version not in by_version}
+    for kind in {kind for kind, _ in missing if kind is not None}:
+        identifiers = [identifier for its_kind, identifier in missing if its_kind == kind]
+        for doc in source_of(kind).docs(identifiers):
+            by_version[missing[kind, doc.id]] = analyzed(doc)
+    return by_version
 
 
 def matching(expression: Expression) -> AnySelect:
@@ -160,7 +244,7 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
 
 
 def pending_ids(limit: int) -> list[str]:
-    return pending.newest_ids(limit)
+    return [row.id for row in _NEWEST_PENDING.all(limit=limit)]
 
 
 def _few(everything: Sequence[Expression], lookup: "_Lookup") -> set[int] | None:
@@ -224,8 +308,11 @@ class Vocabulary:
         longer = self._longer[start]
         if longer is None:
             return None
-        words = [prefix.letters, *(word.removeprefix(prefix.mark) for word in longer)]
-        return [Term(prefix.mark + word) for word in words if stem(word) != prefix.stem]
+        return [
+            Term(prefix.mark + word)
+            for found in (prefix.letters, *longer)
+            if stem(word := found.removeprefix(prefix.mark)) != prefix.stem
+        ]
 
 
 def _longer(letters: str) -> list[str] | None:

@@ -9,7 +9,7 @@ from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.sticky_notes import conversion, service
 from app.sticky_notes.service import note_json
 from app.tickets.models import Priority, TicketType
-from app.tools import naming, ticket_arguments
+from app.tools import naming, ticket_fields
 from app.tools.naming import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
 from app.tools.ticket_answers import ticket_json
 
@@ -114,5 +114,5 @@ def convert_sticky_note(call: ToolCall) -> dict[str, Any]:
         project_id, key = project.id, project.key
         fields["project_id"] = project_id
     if project_id is not None:
-        fields |= ticket_arguments.fields(actor, project_id, call.arguments, key)
+        fields |= ticket_fields.fields(actor, project_id, call.arguments, key)
     return ticket_json(conversion.convert_note(actor, note.id, **fields))

@@ -30,8 +30,8 @@ from app.mcp.parameters import (
 from app.mcp.registry import ADDS, ADDS_ONCE, DETAIL, REPLACES, Toolbox, ToolCall
 from app.projects.models import StateCategory
 from app.tickets import (
-    breakdown,
     counting,
+    creating,
     listing,
     loaders,
     read,
@@ -47,7 +47,7 @@ from app.tickets.counting import CountBy
 from app.tickets.filters import OPEN
 from app.tickets.models import Priority, RelationType, TicketType
 from app.tickets.sorting import TicketSort
-from app.tools import lean, naming, resources, ticket_arguments
+from app.tools import lean, naming, resources, ticket_fields
 from app.tools.history import history
 from app.tools.naming import (
     APPEND,
@@ -133,15 +133,15 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     """
     if call["count_by"] is not None:
         by = CountBy(call["count_by"])
-        counted = counting.count_tickets_by(call.actor, by, **ticket_arguments.filters(call))
-        return {"counts": counted.numbers, **ticket_arguments.partly(counted)}
+        counted = counting.count_tickets_by(call.actor, by, **ticket_fields.filters(call))
+        return {"counts": counted.numbers, **ticket_fields.partly(counted)}
     if call["limit"] == 0:
-        counted = counting.count_tickets(call.actor, **ticket_arguments.filters(call))
-        return {**counted.numbers, **ticket_arguments.partly(counted)}
+        counted = counting.count_tickets(call.actor, **ticket_fields.filters(call))
+        return {**counted.numbers, **ticket_fields.partly(counted)}
     with_body = bool(call["include_body"])
     sort = call["sort"] or (TicketSort.RANK if call["ready"] else TicketSort.CREATED)
     page = listing.list_tickets(
-        call.actor, sort=sort, with_body=with_body, **call.window, **ticket_arguments.filters(call)
+        call.actor, sort=sort, with_body=with_body, **call.window, **ticket_fields.filters(call)
     )
     if call["stalled"]:
         since = stalled_bots.silent([row["id"] for row in page.data])
@@ -195,7 +195,7 @@ def _similar(actor: Actor, created: Mapping[str, Any]) -> dict[str, Any]:
 @toolbox.tool(
     "create_ticket",
     "Create ticket",
-    calls=breakdown.create_breakdown,
+    calls=creating.create_breakdown,
     hints=ADDS,
     afterwards=_similar,
     parameters=(
@@ -220,16 +220,16 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     similar title, so look for duplicates there. get_project has states, labels and templates.
     """
     project = naming.project(call.actor, call["project"], writing=True)
-    fields = ticket_arguments.fields(call.actor, project.id, call.arguments, project.key)
+    fields = ticket_fields.fields(call.actor, project.id, call.arguments, project.key)
     if call["template"] is not None:
         fields = templates.filled(naming.template(project.id, call["template"]), fields)
     children = []
     for number, child in enumerate(call["children"] or ()):
-        with breakdown.named(f"children[{number}]"):
-            own = ticket_arguments.fields(call.actor, project.id, child, project.key)
-        children.append({**own, "relations": ticket_arguments.relations(child, project.key)})
-    related = ticket_arguments.relations(call.arguments, project.key)
-    created = breakdown.create_breakdown(
+        with creating.named(f"children[{number}]"):
+            own = ticket_fields.fields(call.actor, project.id, child, project.key)
+        children.append({**own, "relations": ticket_fields.relations(child, project.key)})
+    related = ticket_fields.relations(call.arguments, project.key)
+    created = creating.create_breakdown(
         call.actor, project, children=children, relations=related, **fields
     )
     answer = ticket_json(created.ticket)
@@ -285,7 +285,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
         return {**ticket_json(ticket), "undone": undone}
     ticket = loaders.writable(actor, named)
     key, _, _ = ticket.display_id.rpartition("-")
-    fields = ticket_arguments.fields(actor, ticket.project_id, call.arguments, key)
+    fields = ticket_fields.fields(actor, ticket.project_id, call.arguments, key)
     fields.pop("body", None)
     new_body = changed_body(call.arguments, ticket.body)
     if new_body is not None:

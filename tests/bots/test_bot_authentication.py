@@ -2,7 +2,7 @@ import pytest
 from sqlalchemy import update
 
 from app.accounts import credentials, identity
-from app.accounts import last_used as traces
+from app.accounts import identity as traces
 from app.accounts.models import BotToken
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
 from tests.accounts.helpers import (

@@ -12,7 +12,7 @@ from app.core.lanes import Lane, LaneRequired, run
 from app.database import writer_lock as locks
 from app.database.session import db, is_writing, reading, run_write, session
 from app.database.writer_lock import writer_lock
-from app.search import index, pending, service, sqlite
+from app.search import index, service, sqlite
 from app.tickets.creating import create_ticket
 from tests.search.index_state import found, pending_rows
 from tests.support import databases
@@ -54,7 +54,7 @@ def test_a_process_flushes_its_own_first_and_in_the_end_all(on_sqlite):
 
 
 def test_few_are_pending_and_the_rest_is_stored_at_once(on_sqlite, monkeypatch):
-    monkeypatch.setattr(pending, "MOST", 3)
+    monkeypatch.setattr(sqlite, "MOST_PENDING", 3)
     titles = [put(on_sqlite, f"Gate {number}")["title"] for number in range(5)]
     assert pending_rows() == 3
     assert found(on_sqlite, "gate") == titles[::-1]
@@ -62,7 +62,9 @@ def test_few_are_pending_and_the_rest_is_stored_at_once(on_sqlite, monkeypatch):
 
 def test_long_texts_are_never_pending_even_where_a_short_one_was(on_sqlite):
     ticket = put(on_sqlite, "Gate", "short")
-    changed = on_sqlite.ada.patch(f"/tickets/{ticket['id']}", {"body": "long " * pending.LONGEST})
+    changed = on_sqlite.ada.patch(
+        f"/tickets/{ticket['id']}", {"body": "long " * sqlite.LONGEST_PENDING}
+    )
     ok(changed)
     assert pending_rows() == 0
     assert found(on_sqlite, "long") == ["Gate"]

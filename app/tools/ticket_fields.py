@@ -1,4 +1,4 @@
-"""The arguments of the tools of tickets, as the verbs take them."""
+"""The fields of a ticket in the arguments of tools, as the verbs take them."""
 
 from collections.abc import Mapping
 from typing import Any
