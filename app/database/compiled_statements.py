@@ -58,7 +58,7 @@ class Compiled:
             if name in args:
                 args[name] = convert(args[name])
         values = {**self.constants, **args} if self.constants else args
-        return [values[name] for name in self.names] if self.is_positional else values
+        return list(map(values.__getitem__, self.names)) if self.is_positional else values
 
     def rows(self, records: Sequence[Sequence[Any]]) -> list[Any]:
         """Named tuples of the driver's records."""

@@ -97,15 +97,15 @@ class Prepared:
             connection = writer.get() or session.connection()
         elif isinstance(self.statement, Insert | Update | Delete):
             raise RuntimeError("a reading unit of work tried to write")
-        return run(connection, self.compiled(connection.dialect), values)
+        dialect = connection.dialect
+        return run(connection, self._compiled.get(dialect.name) or self.compiled(dialect), values)
 
     def compiled(self, dialect: Dialect) -> Compiled:
         """The statement for this database."""
-        result = self._compiled.get(dialect.name)
-        if result is None:
+        if dialect.name not in self._compiled:
             result = compiled(self.statement, dialect, planned_once=self._planned_once)
             self._compiled[dialect.name] = result
-        return result
+        return self._compiled[dialect.name]
 
     def first(self, **values: Any) -> Any:
         rows = self.all(**values)

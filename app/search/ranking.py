@@ -149,7 +149,7 @@ def some_of_all_tiers(query: Query) -> Expression | None:
 
 def _matches(query: Query, *, with_comments: bool = False) -> Expression:
     fields = (_ANYWHERE, _COMMENTS) if with_comments else (_ANYWHERE,)
-    return every(some(_in_field(part, field) for field in fields) for part in query.wanted)
+    return every([some([_in_field(part, field) for field in fields]) for part in query.wanted])
 
 
 def _unwanted(query: Query) -> list[Expression]:

@@ -55,6 +55,7 @@ _MARKDOWN = (
     ("*", re.compile(r"\*(?:(?<![\w*]\*)(?=\w)|(?<=[\w.!?]\*)(?![\w*]))"), ""),
     ("_", re.compile(r"_(?<!\w_)(?=\w)([^_\n]{1,200})_(?!\w)"), r"\1"),
 )
+_SIGNS = frozenset("".join(letters for letters, _, _ in _MARKDOWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,9 @@ class Highlighter:
 
 def without_markdown(body: str) -> str:
     """The text without the signs of Markdown: what they mark stays."""
+    signs = _SIGNS.intersection(body)
     for letters, pattern, replacement in _MARKDOWN:
-        if any(letter in body for letter in letters):
+        if not signs.isdisjoint(letters):
             body = pattern.sub(replacement, body)
     return body
 
