@@ -9,6 +9,9 @@ always valid and independent of the server's dictionaries. Three measures keep i
   in a pending list, which each query reads, and adds them together on ``flush``.
 - GIN has no positions. So it finds the documents with all words of a phrase, and their vectors
   are read, newest first, until enough of them have the phrase.
+
+While a flush moves a document to the index, GIN may find one of its terms and not yet another. So
+an exclusion is also checked against the vectors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +70,7 @@ _MATCHING = (
     "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place + 0 < :below_{number} "
     "ORDER BY place + 0 DESC LIMIT :limit"
 )
-_WITH_PHRASE = (
+_CHECKED = (
     "SELECT {number} AS number, place FROM (SELECT place, place + 0 AS at, terms FROM search_fts "
     "WHERE terms @@ CAST(:query_{number} AS tsquery) AND place + 0 < :below_{number} "
     "ORDER BY at DESC OFFSET 0) AS found_{number} "
@@ -284,21 +287,21 @@ def _due(scans: list[TierScan], limit: int, all_ids: set[int] | None) -> list[Ti
 def _scan(scans: list[TierScan], limit: int) -> list[list[int]]:
     """For each tier, the newest matching document ids in its next blocks."""
     values: dict[str, object] = {"limit": limit}
-    have_phrases = []
+    checks = []
     for number, scan in enumerate(scans):
         likely = without_phrases(scan.expression)
-        has_phrase = likely != scan.expression
+        is_checked = likely != scan.expression or excludes(likely)
         query = rendered(likely)
         if scan.first > 0:
             blocks = range(scan.first, scan.left)
             query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in blocks) + ")"
         values[f"query_{number}"] = query
         values[f"below_{number}"] = min(scan.below, scan.left << BLOCK_BITS)
-        if has_phrase:
+        if is_checked:
             values[f"exact_{number}"] = rendered(scan.expression)
-        have_phrases.append(has_phrase)
+        checks.append(is_checked)
     document_ids: list[list[int]] = [[] for _ in scans]
-    for row in _scan_statement(tuple(have_phrases)).all(**values):
+    for row in _scan_statement(tuple(checks)).all(**values):
         document_ids[row.number].append(row.place)
     return document_ids
 
@@ -322,6 +325,14 @@ def without_phrases(expression: Expression) -> Expression:
     return expression
 
 
+def excludes(expression: Expression) -> bool:
+    """Whether the expression matches only documents without some term."""
+    match expression:
+        case All(parts) | Any(parts):
+            return any(map(excludes, parts))
+    return isinstance(expression, Without)
+
+
 def rendered(expression: Expression) -> str:
     """The expression in the syntax of tsquery, with every term quoted."""
     match expression:
@@ -341,9 +352,9 @@ def rendered(expression: Expression) -> str:
 
 
 @cache
-def _scan_statement(have_phrases: tuple[bool, ...]) -> Prepared:
+def _scan_statement(checks: tuple[bool, ...]) -> Prepared:
     parts = [
-        f"({(_WITH_PHRASE if has_phrase else _MATCHING).format(number=number)})"
-        for number, has_phrase in enumerate(have_phrases)
+        f"({(_CHECKED if is_checked else _MATCHING).format(number=number)})"
+        for number, is_checked in enumerate(checks)
     ]
     return Prepared(text(" UNION ALL ".join(parts)).columns(number=Integer, place=BigInteger))
