@@ -55,6 +55,14 @@ def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> 
     return parent
 
 
+def check_values(fields: dict[str, Any]) -> None:
+    """Check the values that need nothing else to be judged; titles are stripped in place."""
+    if "title" in fields:
+        fields["title"] = text.line(fields["title"], "title", text.NAME_LENGTH)
+    if "body" in fields:
+        text.body(fields["body"])
+
+
 # Agents call this verb most, and SQLite has one writer, so the insert bypasses the ORM.
 _INSERT = Prepared(insert(cast("Table", Ticket.__table__)))
 
@@ -95,8 +103,9 @@ def create_ticket(
     InvalidField for an invalid value or reference, and Forbidden ``sign_off_required``.
     """
     project = projects.writable(actor, into)
-    title = text.line(title, "title", text.NAME_LENGTH)
-    text.body(body)
+    checked: dict[str, Any] = {"title": title, "body": body}
+    check_values(checked)
+    title = checked["title"]
     parent = checked_parent(project.id, type, parent_ticket_id)
     state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
     sign_off.check_entry(actor, project.id, state.category)

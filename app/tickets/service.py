@@ -153,10 +153,7 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
     places = fields.keys() & {"rank_after", "rank_before"}
     if places:
         fields["rank"] = _rank(actor, ticket, {name: fields.pop(name) for name in places})
-    if "title" in fields:
-        fields["title"] = text.line(fields["title"], "title", text.NAME_LENGTH)
-    if "body" in fields:
-        text.body(fields["body"])
+    creating.check_values(fields)
     assignee = fields.get("assignee_user_id")
     if assignee is not None and assignee != ticket.assignee_user_id:
         user = user_refs.active_in_project(assignee, ticket.project_id, "assignee_user_id")
