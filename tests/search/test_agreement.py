@@ -5,6 +5,8 @@ agree with each other.
 """
 
 import random
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from app.core import ids
 from app.database.session import reading, run_write
 from app.search import index, ranking, sources
-from app.search.documents import DocumentKind, SearchDoc, analyzed
+from app.search.documents import DocumentKind, MarkKind, SearchDoc, analyzed
 from app.search.expressions import All, Any, Phrase, Prefix, Term, Without, without
 from app.search.parsing import parse
 from app.search.ranking import TierQuery, all_tiers, some_of_all_tiers, tier_queries, tiers
@@ -118,7 +120,7 @@ def indexed(app, monkeypatch):
     def source(kind):
         return replace(
             sources.source_of(kind),
-            docs=lambda wanted: [given[identifier] for identifier in wanted],
+            docs=lambda wanted: [given[one] for one in wanted if one in given],
         )
 
     monkeypatch.setattr(sources, "_sources", {str(kind): source(kind) for kind in DocumentKind})
@@ -192,6 +194,37 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
                 ), q
     finally:
         indexed([], before=docs)
+
+
+def test_an_exclusion_holds_while_documents_are_flushed(app, indexed):
+    """GIN gets their terms one after the other, and marks of titles after words."""
+    chance = random.Random(7)
+
+    def text() -> str:
+        return " ".join(f"w{chance.randrange(3_000)}" for _ in range(200))
+
+    wanted = Without(Term("wiki"), Term(f"{MarkKind.TITLE_STEM}wiki"))
+    wrong, ends = [], time.monotonic() + 2
+
+    def search():
+        with app.app_context():
+            while time.monotonic() < ends:
+                with reading():
+                    wrong.extend(newest(wanted, ranking.END, 50))
+
+    searching = [threading.Thread(target=search) for _ in range(2)]
+    for thread in searching:
+        thread.start()
+    given = []
+    while time.monotonic() < ends:
+        docs = documents([(DocumentKind.TICKET, "wiki", text(), False) for _ in range(20)])
+        indexed(docs, before=[])
+        given += docs
+        index.flush(own=False)
+    for thread in searching:
+        thread.join()
+    indexed([], before=given)
+    assert wrong == []
 
 
 def newest_ids(wanted):
