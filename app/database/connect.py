@@ -44,7 +44,8 @@ SQLITE_PRAGMAS = (
     "foreign_keys=ON",
     "busy_timeout=10000",
     "journal_size_limit=67108864",
-    "wal_autocheckpoint=1000",
+    # In pages: 16 MB. A checkpoint writes a page once, however often it changed, and writers wait.
+    "wal_autocheckpoint=4000",
     "cache_size=-4000",
     "temp_store=MEMORY",
     "trusted_schema=OFF",
