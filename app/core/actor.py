@@ -74,7 +74,8 @@ class Access(StrEnum):
 def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None:
     """Raise Unauthenticated, Forbidden or ReadOnlyBot if the actor has no access.
 
-    A bot writes if its mode is write and bots are not paused; loaders check its allowlist.
+    A bot writes if its mode is write and bots are not paused. ``app/projects/loaders.py`` checks
+    its allowlist.
     """
     if access is Access.PUBLIC:
         return

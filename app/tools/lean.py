@@ -15,6 +15,7 @@ from app.database.session import session
 from app.mcp.registry import Tool, ToolCall
 from app.projects.models import Project
 from app.search.service import Matched
+from app.tickets import fields
 from app.tickets.models import Comment
 
 # The minute of a time such as 2026-11-25T07:30:12.345Z.
@@ -63,7 +64,7 @@ _NOT_IN_WRITES = frozenset(
     }
 )
 # What an update answers only where an argument was about it.
-_IF_CHANGED = frozenset({"title", "type", "priority", "labels", "parent", "due_date", "color"})
+_IF_CHANGED = frozenset({*fields.BY_PART, "type", "color"}) - {"state", "assignee"}
 _ARGUMENTS_ABOUT = {"add_labels": "labels", "remove_labels": "labels"}
 
 

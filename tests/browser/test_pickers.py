@@ -229,8 +229,10 @@ def test_a_row_has_the_focus_back_when_the_list_came_anew_below_its_sheet(wide, 
         wide.press("p")
         expect(wide.page.locator("#dialog form :focus")).to_have_count(1)
         wide.page.evaluate(
+            "document.querySelector('#results').dataset.old = '';"
             "htmx.ajax('GET', location.pathname, { target: '#results', swap: 'outerHTML' })"
         )
+        expect(wide.page.locator("[data-old]")).to_have_count(0)
         wide.press(ending)
         expect(link).to_be_focused()
 
