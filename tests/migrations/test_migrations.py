@@ -67,9 +67,19 @@ def described(engine):
                 (index["name"], index["unique"], index["column_names"], _where(index))
                 for index in found.get_indexes(name)
             ),
+            "all_indexes": _index_names(engine, name),
         }
         for name in ours
     }
+
+
+def _index_names(engine, table):
+    """Those over expressions too, which SQLAlchemy does not see on SQLite."""
+    if engine.dialect.name != "sqlite":
+        return []
+    named = text("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = :table")
+    with engine.connect() as connection:
+        return sorted(connection.execute(named, {"table": table}).scalars())
 
 
 def _where(index):

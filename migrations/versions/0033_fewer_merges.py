@@ -5,8 +5,8 @@ Merging was two thirds of what a new document cost, while all other writers wait
 
 from alembic import op
 
-revision = "0031"
-down_revision = "0030"
+revision = "0033"
+down_revision = "0032"
 branch_labels = None
 depends_on = None
 
