@@ -113,10 +113,11 @@ def _is_due(words: list[str]) -> ColumnElement[bool]:
     monday, sunday = due_dates.week_of(today)
     week = timedelta(days=7)
     is_open = WorkflowState.category != StateCategory.DONE.value
-    # The expression of the index.
+    # The expression of the index. PostgreSQL has no statistics about it, but about the column.
     due = DUE_DATE_OR_LAST
+    is_past = (due < today.isoformat()) & (Ticket.due_date < today.isoformat())
     times = {
-        "overdue": (due < today.isoformat()) & is_open,
+        "overdue": is_past & is_open,
         "today": due == today.isoformat(),
         "this_week": due.between(monday.isoformat(), sunday.isoformat()),
         "next_week": due.between((monday + week).isoformat(), (sunday + week).isoformat()),

@@ -263,8 +263,8 @@ def test_a_page_of_many_tickets_goes_along_the_index_of_its_order(
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-@pytest.mark.parametrize("words", ["today", "this_week"])
-def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, words, everywhere):
+def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, everywhere):
+    """A range: what SQLite makes of one day depends on the statistics of tests before."""
     dates = [None, *(f"20{year}-0{month}-01" for year in range(90, 100) for month in range(1, 10))]
     done = state_ids(cast.ada, cast.open_project)[-1:]
     many_like(make_ticket(cast.ada, cast.open_project), done, dates=dates)
@@ -273,7 +273,8 @@ def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, words, eve
         project = None if everywhere else visible_by_key(ada, "OPEN")
         page_plans.clear()
         of = list_requests.list_of(
-            list_requests.read_request(MultiDict({"due": words}), everywhere=everywhere), project
+            list_requests.read_request(MultiDict({"due": "this_week"}), everywhere=everywhere),
+            project,
         )
         assert list_pages.tally(of).open == 0
     assert "_due" in page_plans[-1], page_plans
