@@ -1,4 +1,4 @@
-"""The colors of avatars: people take them in turn by order of creation, and so do bots."""
+"""The colors of avatars: people take them in turn by order of creation, bots from the other end."""
 
 import zlib
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts.models import User
+from app.accounts.models import User, UserType
 from app.core.errors import Unavailable
 from app.database.session import Prepared, reader, reading, writer
 
@@ -45,7 +45,8 @@ def learn() -> None:
             rows = _USERS.all()
     counts: Counter[str] = Counter()
     for row in rows:
-        _known[row.id] = counts[row.type] % TONES
+        turn = counts[row.type] % TONES
+        _known[row.id] = turn if row.type == UserType.HUMAN.value else TONES - 1 - turn
         counts[row.type] += 1
 
 

@@ -81,5 +81,9 @@ def test_people_take_colors_in_turn(ada, cast):
     people = [shown[f"Person {number}"] for number in range(10)]
     assert len(set(people[:8])) == 8
     assert people[8:] == people[:2]
+    # The first bot is not told from the first person by its shape alone.
+    listed_bots = ada.get("/bots").text
+    smith = re.search(r'tone-(\d)"[^>]*>[^<]+</span><span><a[^>]*>Smith<', listed_bots)[1]
+    assert int(smith) != shown["Ada"]
     # The same everywhere.
     assert tones(ada.get("/people").text) == shown
