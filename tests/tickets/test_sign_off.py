@@ -19,7 +19,7 @@ from app.database.session import reading, run_write, session
 from app.importing import running
 from app.projects.models import WorkflowState
 from app.sticky_notes import conversion
-from app.tickets import board_moves, breakdown, bulk, claiming, creating, quick, service, templates
+from app.tickets import board_moves, bulk, claiming, creating, quick, service, templates
 from app.tickets.board_moves import BoardCell
 from app.tickets.models import Ticket
 from app.undo import service as undo
@@ -277,7 +277,7 @@ def _import(world: World) -> Error:
 def _breakdown(world: World, **child: Any) -> Error:
     children = [{"title": "Child", **child}]
     return world.verb(
-        lambda bot: breakdown.create_breakdown(
+        lambda bot: creating.create_breakdown(
             bot, world.project, title="Parent", type="epic", children=children
         )
     )
