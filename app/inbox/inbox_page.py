@@ -30,6 +30,7 @@ from app.projects.models import StateCategory
 from app.tickets import comments, listing, service
 from app.tickets.models import Ticket
 from app.tickets.pages import feed
+from app.tickets.read import WITHOUT_BODY
 from app.tickets.stream_queries import names_of
 from app.web.guard import actor, write
 from app.web.render import go, html, is_htmx, page, render
@@ -211,7 +212,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
             actor(),
             limit=HOME_ROWS,
             cursor=None,
-            with_body=False,
+            shape=WITHOUT_BODY,
             assignee_user_id=actor().id,
             state_category=[str(kind) for kind in StateCategory if kind is not StateCategory.DONE],
         )

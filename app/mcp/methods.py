@@ -353,7 +353,7 @@ class Invocation:
         key = arguments.pop(IDEMPOTENCY_KEY.name, None)
         # A unit of work can run again.
         self.with_log.clear()
-        call = ToolCall(actor, arguments, self.with_log)
+        call = ToolCall(actor, arguments, self.with_log, is_full)
         if key is None:
             answer = _answer(tool, call)
         else:

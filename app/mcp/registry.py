@@ -32,6 +32,8 @@ class ToolCall:
     # What is written with the call's row in the tool log, once the call is over: reads write
     # nothing themselves.
     with_log: list[Callable[[], object]] = field(default_factory=list)
+    # Whether the answer is shown with all fields.
+    is_full: bool = False
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments.get(name)
@@ -43,8 +45,8 @@ class ToolCall:
 
 
 View = Callable[[ToolCall], dict[str, Any]]
-# Makes an answer shorter: takes the call, the full answer and its lean form.
-Shortener = Callable[[ToolCall, dict[str, Any], dict[str, Any]], dict[str, Any]]
+# Makes an answer shorter: takes the call, the answer, and what makes its lean form.
+Shortener = Callable[[ToolCall, dict[str, Any], Callable[[], dict[str, Any]]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

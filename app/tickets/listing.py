@@ -31,7 +31,7 @@ from app.tickets import filters as ticket_filters
 from app.tickets.filters import FILTERS
 from app.tickets.list_orders import after, decode, encode, order_by, selected
 from app.tickets.models import Ticket, TicketLabel, TicketType
-from app.tickets.read import BODILESS, TICKETS, in_live_projects, tickets_json
+from app.tickets.read import WHOLE, TicketShape, in_live_projects
 from app.tickets.sorting import KEYS, TicketSort
 
 # -- REST and tools: one cached statement per set of filters -------------------------------------
@@ -100,17 +100,17 @@ def list_tickets(
     cursor: str | None,
     sort: str = TicketSort.CREATED,
     include_deleted: bool = False,
-    with_body: bool = True,
+    shape: TicketShape = WHOLE,
     **filters: Any,
 ) -> Page:
-    """Tickets of all projects that the actor sees, newest first; their body can be None.
+    """Tickets of all projects that the actor sees, newest first, in this shape.
 
     A cursor belongs to its ``sort``; raises InvalidField for another.
     """
     bounds: dict[str, Any] = {"allowlist": list(actor.allowlist)} if actor.allowlist else {}
     if not include_deleted:
         bounds |= {"live": True, "in_live_projects": True}
-    return ticket_page(filters, bounds, sort=sort, limit=limit, cursor=cursor, with_body=with_body)
+    return ticket_page(filters, bounds, sort=sort, limit=limit, cursor=cursor, shape=shape)
 
 
 @operation(Access.READ)
@@ -139,7 +139,7 @@ def ticket_page(
     limit: int,
     cursor: str | None,
     sort: str = TicketSort.CREATED,
-    with_body: bool = True,
+    shape: TicketShape = WHOLE,
 ) -> Page:
     """A page of tickets, newest first, by values of ``FILTERS``; a list matches any of its values.
 
@@ -156,15 +156,14 @@ def ticket_page(
     values = _rewritten(values) | bounds
     lists = frozenset(name for name, value in values.items() if isinstance(value, list))
     special = [FILTERS[name].condition(value) for name, value in queries.items()]
-    source = TICKETS if with_body else BODILESS
     if sort != TicketSort.CREATED:
         found = _Found(values, lists, special)
-        return _sorted_page(found, TicketSort(sort), source, limit=limit, cursor=cursor)
+        return _sorted_page(found, TicketSort(sort), shape, limit=limit, cursor=cursor)
     first = next((name for name in _INDEXED if name in values and name not in lists), None)
     if values.keys() >= {"epics", "project_id"} and first != "parent_ticket_id":
         # A project has fewer epics than an assignee has tickets.
         first = "project_id"
-    statement = _filtered(source, frozenset(values), lists, first)
+    statement = _filtered(shape.statement, frozenset(values), lists, first)
     return page(
         statement.where(*special).params(values) if special else statement,
         kind="ticket",
@@ -172,7 +171,7 @@ def ticket_page(
         id_column=Ticket.id,
         limit=limit,
         cursor=cursor,
-        build=tickets_json,
+        build=shape.build,
         values=None if special else values,
     )
 
@@ -259,7 +258,7 @@ class _Found:
 
 
 def _sorted_page(
-    found: _Found, sort: TicketSort, source: AnySelect, *, limit: int, cursor: str | None
+    found: _Found, sort: TicketSort, shape: TicketShape, *, limit: int, cursor: str | None
 ) -> Page:
     """A page in this order. Its ids come first, so that what is sorted is small."""
     keys = KEYS[sort]
@@ -278,8 +277,8 @@ def _sorted_page(
         rows = _prepared(statement).all(**found.values, **position)
     next_cursor = encode(kind, rows[limit - 1]) if len(rows) > limit else None
     ids = [row[-1] for row in rows[:limit]]
-    by_id = {row.id: row for row in _prepared(_among(source)).all(ids=ids)}
-    return Page(tickets_json([by_id[one] for one in ids]), next_cursor)
+    by_id = {row.id: row for row in _prepared(_among(shape.statement)).all(ids=ids)}
+    return Page(shape.build([by_id[one] for one in ids]), next_cursor)
 
 
 _KEYED = select(Ticket.id).outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
@@ -301,7 +300,7 @@ def _sorted(
     return statement.order_by(*order_by(keys)).limit(literal_column(str(limit), Integer))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _among(source: AnySelect) -> AnySelect:
     return source.where(Ticket.id.in_(bindparam("ids", expanding=True)))
 

@@ -3,7 +3,7 @@
 REST, tools, pages and exports share these. Lists are in ``listing.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypedDict
@@ -19,10 +19,10 @@ from app.core.clock import iso, iso_or_none
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
-from app.database.session import AnyRow, Prepared
+from app.database.session import AnyRow, AnySelect, Prepared
 from app.database.sql_functions import JsonRows
 from app.projects.models import Label, Project, WorkflowState
-from app.tickets.models import Ticket, TicketLabel
+from app.tickets.models import Comment, Ticket, TicketLabel
 
 
 # Short forms of resources, for use inside other resources.
@@ -133,6 +133,32 @@ TICKETS = _joined(*_COLUMNS)
 BODILESS = _joined(
     *(null().label("body") if column is Ticket.body else column for column in _COLUMNS)
 )
+
+_COMMENTS = (
+    select(func.count())
+    .select_from(Comment)
+    .where(Comment.ticket_id == Ticket.id, Comment.deleted_at.is_(None))
+    .correlate(Ticket)
+    .scalar_subquery()
+    .label("comments")
+)
+# What a short row shows, with names only, and the number of comments.
+_SHORT_COLUMNS = (
+    *(Ticket.id, Ticket.display_id, Ticket.type, Ticket.title, Ticket.priority, Ticket.due_date),
+    *(Ticket.created_at, Ticket.updated_at, Ticket.discussed_at),
+    WorkflowState.name.label("state_name"),
+    _Assignee.username.label("assignee_username"),
+    _Parent.display_id.label("parent_display_id"),
+    LABELS,
+    _COMMENTS,
+)
+SHORT = (
+    select(*_SHORT_COLUMNS)
+    .select_from(Ticket)
+    .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
+    .outerjoin(_Assignee, _Assignee.id == Ticket.assignee_user_id)
+    .outerjoin(_Parent, _Parent.id == Ticket.parent_ticket_id)
+)
 # Those that are not deleted.
 LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
 
@@ -204,6 +230,17 @@ def ticket_json(row: AnyRow) -> dict[str, Any]:
 
 def tickets_json(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
     return [ticket_json(row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class TicketShape:
+    """What a list selects of tickets, and how that becomes its rows."""
+
+    statement: AnySelect
+    build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]]
+
+
+WHOLE, WITHOUT_BODY = TicketShape(TICKETS, tickets_json), TicketShape(BODILESS, tickets_json)
 
 
 def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:

@@ -1,22 +1,25 @@
 """Lean answers: what tools answer unless ``detail`` is ``full``.
 
 Names stand for ids and summaries, empty fields are left out, times are to the minute, and a write
-answers what it changed. All of it is made from the full answer, so the two cannot disagree.
+answers what it changed. All of it is made from the full answer, so the two cannot disagree, but for
+lists of tickets: those are read in their lean form, which takes half the time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from app.accounts.models import User
+from app.core.clock import iso
 from app.core.ids import as_uuid
-from app.database.session import session
+from app.database.session import AnyRow, session
 from app.mcp.registry import Tool, ToolCall
 from app.projects.models import Project
 from app.search.service import Matched
-from app.tickets import fields
-from app.tickets.models import Comment
+from app.tickets import fields, read, stalled_bots
+from app.tickets.models import Ticket
+from app.tickets.read import TicketShape
 
 # The minute of a time such as 2026-11-25T07:30:12.345Z.
 _MINUTE = len("2026-11-25T07:30")
@@ -54,8 +57,6 @@ _USERS = {
     "created_by_user_id": "created_by",
     "updated_by_user_id": "updated_by",
 }
-# What a row of list_tickets leaves to get_ticket.
-_NOT_IN_ROWS = ("reporter", "project", "created_at")
 # What a write leaves out: the sender's own text, and what it knows or did not change.
 _NOT_IN_WRITES = frozenset(
     {
@@ -70,9 +71,13 @@ _ARGUMENTS_ABOUT = {"add_labels": "labels", "remove_labels": "labels"}
 
 def present(tool: Tool, call: ToolCall, answer: dict[str, Any]) -> dict[str, Any]:
     """The lean form of what a tool answers; looks up the names of projects and users."""
-    lean = _Presenter(answer).of(answer)
+
+    def shown() -> dict[str, Any]:
+        return _Presenter(answer).of(answer)
+
     if tool.shorten is not None:
-        return tool.shorten(call, answer, lean)
+        return tool.shorten(call, answer, shown)
+    lean = shown()
     if tool.creates:
         return _without(lean, _NOT_IN_WRITES)
     return changed(call, answer, lean) if tool.writes else lean
@@ -92,42 +97,80 @@ def _without(lean: dict[str, Any], dropped: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in lean.items() if name not in dropped}
 
 
-def ticket_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
-    """What is shown of a list of tickets, with the numbers of their comments."""
-    if "data" in answer:
-        _trim_rows(lean["data"], [row["id"] for row in answer["data"]])
-    return lean
+def listed(
+    _: ToolCall, answer: dict[str, Any], shown: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """A list of tickets, which is read in its lean form, or what is counted of them."""
+    return answer if "data" in answer else shown()
 
 
-def search_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
+def search_rows(
+    _: ToolCall, answer: dict[str, Any], shown: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
     """What is shown of a search: how its results match only where that is not by all words."""
+    lean = shown()
     if answer["matched"] == Matched.ALL:
         del lean["matched"]
     return lean
 
 
-def comment_rows(_: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
+def comment_rows(
+    _: ToolCall, answer: dict[str, Any], shown: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
     """What is shown of a list of comments; ``updated_at`` where one was edited."""
+    lean = shown()
     for row, full in zip(lean["data"], answer["data"], strict=True):
         if full["updated_at"] == full["created_at"]:
             del row["updated_at"]
     return lean
 
 
-def _trim_rows(rows: list[dict[str, Any]], ticket_ids: list[str]) -> None:
-    counted = session.execute(
-        select(Comment.ticket_id, func.count())
-        .where(Comment.ticket_id.in_(ticket_ids), Comment.deleted_at.is_(None))
-        .group_by(Comment.ticket_id)
-    )
-    counts = {row[0]: row[1] for row in counted}
-    for row, ticket_id in zip(rows, ticket_ids, strict=True):
-        for name in _NOT_IN_ROWS:
-            row.pop(name, None)
-        if row["last_activity_at"] == row["updated_at"]:
-            del row["last_activity_at"]
-        if ticket_id in counts:
-            row["comments"] = counts[ticket_id]
+def _minute(moment: int) -> str:
+    return f"{iso(moment)[:_MINUTE]}Z"
+
+
+def _short_row(row: AnyRow) -> dict[str, Any]:
+    """The lean form of a row of ``read.SHORT``."""
+    shown = {
+        "display_id": row.display_id,
+        "type": row.type,
+        "title": row.title,
+        "body": getattr(row, "body", None),
+        "state": row.state_name,
+        "priority": row.priority,
+        "assignee": row.assignee_username,
+        "parent": row.parent_display_id,
+        "labels": [label["name"] for label in read.labels_in(row.labels)] or None,
+        "due_date": row.due_date,
+        "updated_at": _minute(row.updated_at),
+        "last_activity_at": _minute(max(row.updated_at, row.discussed_at)),
+        "comments": row.comments or None,
+    }
+    if shown["last_activity_at"] == shown["updated_at"]:
+        del shown["last_activity_at"]
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _short_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+    return [_short_row(row) for row in rows]
+
+
+def _stalled_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
+    since = stalled_bots.silent([row.id for row in rows])
+    return [
+        # Without an event, as after an import, the time of the last change stands for it.
+        {**_short_row(row), "silent_since": iso(since.get(row.id, row.updated_at))}
+        for row in rows
+    ]
+
+
+_SHORT_WITH_BODY = read.SHORT.add_columns(Ticket.body)
+# By whether texts are shown, and whether the bots of the tickets are stalled.
+TICKET_SHAPES = {
+    (with_body, is_stalled): TicketShape(statement, build)
+    for with_body, statement in ((False, read.SHORT), (True, _SHORT_WITH_BODY))
+    for is_stalled, build in ((False, _short_rows), (True, _stalled_rows))
+}
 
 
 class _Presenter:

@@ -1,5 +1,6 @@
 """Getting work: ``update_ticket`` with the ticket ``next``."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -32,9 +33,11 @@ def is_next(call: ToolCall) -> bool:
     return str(call["ticket"]).lower() == NEXT
 
 
-def shorten_update(call: ToolCall, answer: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+def shorten_update(
+    call: ToolCall, answer: dict[str, Any], shown: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
     """The ticket ``next`` is answered whole, as its claimer has not read it."""
-    return shown if is_next(call) else lean.changed(call, answer, shown)
+    return shown() if is_next(call) else lean.changed(call, answer, shown())
 
 
 def refuse_next_only(call: ToolCall) -> None:

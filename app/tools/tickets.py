@@ -103,7 +103,7 @@ ALL_WATCHERS = 200
     "list_tickets",
     "List tickets",
     calls=listing.list_tickets,
-    shorten=lean.ticket_rows,
+    shorten=lean.listed,
     parameters=(
         PROJECT,
         STATE,
@@ -140,9 +140,15 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
         return {**counted.numbers, **ticket_fields.partly(counted)}
     with_body = bool(call["include_body"])
     sort = call["sort"] or (TicketSort.RANK if call["ready"] else TicketSort.CREATED)
+    shape = lean.TICKET_SHAPES[with_body, bool(call["stalled"])]
+    if call.is_full:
+        shape = read.WHOLE if with_body else read.WITHOUT_BODY
     page = listing.list_tickets(
-        call.actor, sort=sort, with_body=with_body, **call.window, **ticket_fields.filters(call)
+        call.actor, sort=sort, shape=shape, **call.window, **ticket_fields.filters(call)
     )
+    if not call.is_full:
+        following = {"next_cursor": page.next_cursor} if page.next_cursor else {}
+        return {"data": page.data, "page": following}
     if call["stalled"]:
         since = stalled_bots.silent([row["id"] for row in page.data])
         for row in page.data:

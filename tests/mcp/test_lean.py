@@ -6,6 +6,10 @@ import re
 import orjson
 import pytest
 
+from app.core.clock import now_ms
+from app.database.session import run_write
+from app.tickets import discussion, stalled_bots
+from tests.support.statements import statements
 from tests.support.story import make_ticket, ok
 
 BODY = "The gate hangs in the wind. Its upper hinge is loose, so it scrapes over the stones. " * 14
@@ -60,6 +64,74 @@ def test_a_row_counts_its_comments(smith, ada, ticket):
     ok(ada.delete(f"/comments/{gone['id']}"), 204)
     (row,) = smith.lean("list_tickets", project="OPEN")["data"]
     assert row["comments"] == 1
+
+
+def short(row):
+    """What a lean row shows of a full one, its comments aside."""
+    names = {
+        "state": row["state"] and row["state"]["name"],
+        "assignee": "assignee" in row and row["assignee"]["username"],
+        "parent": "parent" in row and row["parent"]["display_id"],
+        "labels": [label["name"] for label in row["labels"]],
+        "updated_at": f"{row['updated_at'][:16]}Z",
+        "last_activity_at": f"{row['last_activity_at'][:16]}Z",
+    }
+    kept = {
+        name: row.get(name)
+        for name in ("display_id", "type", "title", "body", "priority", "due_date", "silent_since")
+    }
+    if names["last_activity_at"] == names["updated_at"]:
+        del names["last_activity_at"]
+    shown = {**kept, **names}
+    return {name: value for name, value in shown.items() if value or name == "body"} | (
+        {} if "body" in row else {"body": None}
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"limit": 2},
+        {"include_body": True},
+        {"include_body": True, "sort": "rank"},
+        {"sort": "due", "limit": 1},
+        {"ready": True},
+        {"labels": ["gates"]},
+        {"stalled": True},
+        {"stalled": True, "include_body": True, "sort": "updated"},
+        {"parent": "OPEN-2"},
+        {"state": "Done"},
+    ],
+    ids=str,
+)
+def test_lean_rows_say_what_full_rows_say(smith, ada, cast, app, ticket, arguments, monkeypatch):
+    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 0)
+    make_ticket(ada, cast.open_project, type="epic", body="")
+    fields = {"parent_ticket_id": ok(ada.get("/tickets/OPEN-2"))["id"]}
+    child = make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id, **fields)
+    for text in ("One", "Two"):
+        ok(ada.post("/tickets/OPEN-3/comments", {"body": text}), 201)
+    with app.app_context():
+        run_write(lambda: discussion.discussed(child["id"], now_ms() + 120_000))
+    full = smith.call("list_tickets", project="OPEN", **arguments)
+    lean = smith.lean("list_tickets", project="OPEN", **arguments)
+    counts = {row["display_id"]: row.pop("comments", 0) for row in lean["data"]}
+    assert set(counts.items()) <= {("OPEN-1", 0), ("OPEN-2", 0), ("OPEN-3", 2)}
+    for row in lean["data"]:
+        row.setdefault("body", None)
+    assert lean["data"] == [short(row) for row in full["data"]]
+    assert lean["page"].get("next_cursor") == full["page"]["next_cursor"]
+
+
+def test_a_list_is_one_query(smith, ada, ticket, app):
+    ok(ada.post("/tickets/OPEN-1/comments", {"body": "One"}), 201)
+    for detail in ("lean", "full"):
+        smith.lean("list_tickets", detail=detail)
+        with statements(app) as seen:
+            smith.lean("list_tickets", detail=detail)
+        assert len([one for one in seen if "FROM tickets" in one]) == 1, seen
+        assert not [one for one in seen if "FROM projects" in one and "FROM tickets" not in one]
 
 
 def test_a_comment_is_who_when_and_what(smith, ada, ticket):

@@ -34,6 +34,7 @@ from app.tickets.pages.blueprint import (
     ticket_page,
 )
 from app.tickets.pages.stream import lay_out
+from app.tickets.read import WITHOUT_BODY
 from app.tickets.schemas import TicketPatch, Transition
 from app.web.forms import Form, submit
 from app.web.guard import actor
@@ -89,7 +90,7 @@ def options_of(subject: TicketPageData, name: str) -> list[Any]:
             actor(),
             limit=PARENTS,
             cursor=None,
-            with_body=False,
+            shape=WITHOUT_BODY,
             project_id=project_id,
             ticket_type=_kind_of_parent(subject).value,
         ).data
