@@ -164,6 +164,21 @@ class ReadMarker(Base):
     updated_at: Mapped[int] = mapped_column(Moment)
 
 
+class BotRead(Base):
+    """When a bot last read ``ticket:<id>`` or ``comments:<id>``, and which events it saw then.
+
+    ``marks`` are of events shortly before ``read_at`` (``inbox/unread.py``).
+    """
+
+    __tablename__ = "bot_reads"
+    __table_args__ = (Index(None, "read_at"),)
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    subject: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    read_at: Mapped[int] = mapped_column(Moment)
+    marks: Mapped[str] = mapped_column(Text)
+
+
 class Preferences(Base):
     """A person's choices about pages; a name that is missing has its default."""
 

@@ -136,7 +136,7 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
         shown = fresh[:SHOWN]
         newest_first = events[events.index(shown[-1]) :: -1]
         return BotNews(
-            _rows(actor, shown),
+            rows_of(actor, shown),
             next_token(newest_first, seen),
             has_more=len(fresh) > SHOWN,
         )
@@ -188,7 +188,8 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
     return list(session.scalars(statement))
 
 
-def _rows(actor: Actor, events: Sequence[AuditEvent]) -> list[dict[str, str]]:
+def rows_of(actor: Actor, events: Sequence[AuditEvent]) -> list[dict[str, str]]:
+    """Events as a bot is told of them, assignments to it first."""
     described = sentences.in_words(events_json(events, actor), beside_ticket=True)
     described.sort(key=lambda event: not _is_assignment(actor, event))
     return [_row(event) for event in described]

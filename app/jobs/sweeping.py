@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from sqlalchemy import ColumnElement, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from app.accounts.models import LoginBucket, PasswordLink, UserSession
+from app.accounts.models import BotRead, LoginBucket, PasswordLink, UserSession
 from app.accounts.throttle import WINDOW_MS
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.service import Target, record
@@ -105,6 +105,18 @@ def tool_invocations(settings: Settings) -> int:
     return _delete(ToolInvocation.id, due)
 
 
+def bot_reads(settings: Settings) -> int:
+    """What bots read longer ago than the log of their calls goes back."""
+    oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
+    key = (BotRead.user_id, BotRead.subject)
+    due = session.execute(select(*key).where(BotRead.read_at < oldest).limit(BATCH)).all()
+    if due:
+        # Again, as one may have been read since.
+        stale = and_(tuple_(*key).in_([tuple(row) for row in due]), BotRead.read_at < oldest)
+        session.execute(delete(BotRead).where(stale).execution_options(synchronize_session=False))
+    return len(due)
+
+
 def login_windows(_: Settings) -> int:
     """Login attempts outside of every window."""
     return _delete_due(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
@@ -130,6 +142,7 @@ SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "password-links": password_links,
     "idempotency-records": idempotency_records,
     "tool-invocations": tool_invocations,
+    "bot-reads": bot_reads,
     "login-windows": login_windows,
     "outbox": outbox,
 }

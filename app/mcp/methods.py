@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from app.audit.service import Target, collecting, or_orphaned, record_refusal, record_separately
+from app.audit.service import Target, collecting, or_orphaned, record, record_refusal, recording
 from app.core import text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
@@ -31,7 +31,7 @@ from app.mcp.messages import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolCall
+from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolCall, WithLog
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ LARGEST_LISTING = 500
 RESOURCES_SHOWN = 50
 # Of the cursors of ``resources/list``.
 CURSOR_KIND = "resource"
+RESOURCE_READ = "bot.resource_read"
 URI_LENGTH = 512
 CLIENT_REQUEST_ID_LENGTH = 128
 MARKDOWN = "text/markdown"
@@ -172,9 +173,10 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
     if not isinstance(uri, str):
         raise ProtocolError(INVALID_PARAMS, "uri must be a string.", status=call.error_status)
     status = "ok"
+    with_log: WithLog = []
     try:
         with reading():
-            content = _read(call, uri)
+            content = call.config.catalog.read(call.actor, uri, with_log)
     except (InvalidCredentials, Unavailable):
         raise
     except DomainError as error:
@@ -187,17 +189,10 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
         ) from error
     finally:
         shown = scrub(uri.replace("\x00", ""))[:URI_LENGTH]
-        record_separately(
-            call.actor, "bot.resource_read", Target("resource"), uri=shown, result_status=status
-        )
+        target, payload = Target("resource"), {"uri": shown, "result_status": status}
+        with_log.append(lambda: record(call.actor, RESOURCE_READ, target, **payload))
+        recording(RESOURCE_READ, lambda: [write() for write in with_log])
     return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": content}]}
-
-
-def _read(call: MethodCall, uri: str) -> str:
-    for kind in call.config.catalog.kinds:
-        if uri.startswith(kind.prefix):
-            return kind.read(call.actor, uri.removeprefix(kind.prefix))
-    raise NotFound("resource", uri)
 
 
 def list_prompts(call: MethodCall) -> dict[str, Any]:
@@ -264,7 +259,7 @@ class Invocation:
     actor: Actor = ANONYMOUS
     # The full answer, once there is one.
     answer: dict[str, Any] = field(default_factory=dict)
-    with_log: list[Callable[[], object]] = field(default_factory=list)
+    with_log: WithLog = field(default_factory=list)
 
     def run(self) -> dict[str, Any]:
         """Call the tool and log it; a refusal of the domain is a result too.
@@ -355,7 +350,7 @@ class Invocation:
         self.with_log.clear()
         call = ToolCall(actor, arguments, self.with_log, is_full)
         if key is None:
-            answer = _answer(tool, call)
+            answer = self._answer(tool, call)
         else:
             answer = self._answer_once(tool, call, key, {**arguments, "client_request_id": echo})
         self.answer = answer
@@ -375,19 +370,21 @@ class Invocation:
             idempotency.judge_replay(lambda: tool.view(call))
             replayed: dict[str, Any] = orjson.loads(claimed.body)
             return replayed
-        content = _answer(tool, call)
+        content = self._answer(tool, call)
         idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(content), {}))
         return content
 
-
-def _answer(tool: Tool, call: ToolCall) -> dict[str, Any]:
-    """What the tool answers, with the ids of the events that ``undo`` takes."""
-    if not tool.events_of:
-        return tool.view(call)
-    with collecting() as events:
-        content = tool.view(call)
-    event_ids = [event.id for event in events if event.event_type.startswith(f"{tool.events_of}.")]
-    return {**content, "event_ids": event_ids} if event_ids else content
+    def _answer(self, tool: Tool, call: ToolCall) -> dict[str, Any]:
+        """What the tool answers, with the ids of the events that ``undo`` takes."""
+        if not tool.writes:
+            return tool.view(call)
+        with collecting() as events:
+            content = tool.view(call)
+        kind = f"{tool.events_of}."
+        event_ids = [one.id for one in events if one.event_type.startswith(kind)]
+        if event_ids:
+            content = {**content, "event_ids": event_ids}
+        return self.config.catalog.after_write(call, content, events)
 
 
 def _with_echo(content: dict[str, Any], echo: str | None) -> dict[str, Any]:

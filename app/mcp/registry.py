@@ -3,15 +3,16 @@
 The same record guards, parses, documents and calls, so these cannot drift apart.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.audit.service import Recorded
 from app.core.actor import Access, Actor, Operation
-from app.core.errors import DomainError
+from app.core.errors import DomainError, NotFound
 from app.database.group_commit import GroupCommit
 from app.database.pagination import Cursor
 from app.database.session import reading
@@ -23,15 +24,17 @@ LEAN, FULL = "lean", "full"
 DETAIL = choice("detail", (LEAN, FULL), "full: all fields and ids.")
 
 
+# What is written with the row or event that logs a call: reads write nothing themselves.
+WithLog = list[Callable[[], object]]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call as a tool sees it: the actor and the arguments that were sent, already read."""
 
     actor: Actor
     arguments: Mapping[str, Any]
-    # What is written with the call's row in the tool log, once the call is over: reads write
-    # nothing themselves.
-    with_log: list[Callable[[], object]] = field(default_factory=list)
+    with_log: WithLog = field(default_factory=list)
     # Whether the answer is shown with all fields.
     is_full: bool = False
 
@@ -161,7 +164,7 @@ class ResourceKind:
     # The resources that are listed before all others.
     first: Callable[[Actor], list[Resource]]
     # Takes the address without the prefix; raises NotFound, Gone or InvalidField.
-    read: Callable[[Actor, str], str]
+    read: Callable[[Actor, str, WithLog], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,8 @@ class Prompt:
         }
 
 
+# Adds to the answer of a write, given the events that it recorded.
+AfterWrite = Callable[[ToolCall, dict[str, Any], Sequence[Recorded]], dict[str, Any]]
 # Makes the answer of a call lean.
 Presenter = Callable[[Tool, ToolCall, dict[str, Any]], dict[str, Any]]
 
@@ -206,6 +211,7 @@ class Catalog:
         kinds: Iterable[ResourceKind],
         instructions: str,
         lean: Presenter,
+        after_write: AfterWrite,
         prompts: Iterable[Prompt] = (),
         ticket_of: TicketOf = lambda _actor, _arguments, _answer: None,
     ) -> None:
@@ -215,6 +221,7 @@ class Catalog:
         self.kinds = tuple(kinds)
         self.instructions = instructions
         self.lean = lean
+        self.after_write = after_write
         self.tools_listing = [tool.listing for tool in self.tools.values()]
 
     def afterwards(
@@ -237,6 +244,13 @@ class Catalog:
         with suppress(DomainError, SQLAlchemyError), reading():
             return self._ticket_of(actor, arguments, answer)
         return None
+
+    def read(self, actor: Actor, uri: str, with_log: WithLog) -> str:
+        """The text of a resource, in a unit of work; raises NotFound, Gone or InvalidField."""
+        for kind in self.kinds:
+            if uri.startswith(kind.prefix):
+                return kind.read(actor, uri.removeprefix(kind.prefix), with_log)
+        raise NotFound("resource", uri)
 
     def resources(self, actor: Actor, most: int, after: Cursor | None) -> list[Resource]:
         """The resources that an actor can see, in a unit of work: the latest change first.

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from app.inbox.unread import ReadPart, begin_reading
 from app.mcp.parameters import choice, raise_unknown, text
 from app.mcp.registry import ToolCall
 from app.tickets import claiming, comments, service
 from app.tickets.models import TicketType
 from app.tools import lean, naming, resources
 from app.tools.naming import STATE
+from app.tools.reading import keep
 from app.tools.ticket_answers import ticket_json
 
 # As ``ticket`` of update_ticket: the best ready ticket, narrowed down by the rest.
@@ -76,11 +78,14 @@ def claim_next(call: ToolCall) -> dict[str, Any]:
             "message": "Nothing is ready. Ask again later, or look at what is blocked.",
             "retry_after_seconds": RETRY_SECONDS,
         }
+    reading = begin_reading(actor, ticket.id)
     if "state" in given:
         state_id = naming.state_id(ticket.project_id, given["state"])
         service.transition_ticket(actor, ticket, state_id=state_id)
+    shown = comments.newest(ticket.id, COMMENTS_SHOWN)
+    keep(call.with_log, reading, *(ReadPart if len(shown) < COMMENTS_SHOWN else (ReadPart.TICKET,)))
     return {
         **ticket_json(ticket),
-        "comments": comments.newest(ticket.id, COMMENTS_SHOWN),
+        "comments": shown,
         **resources.guide_of(ticket.project_id),
     }

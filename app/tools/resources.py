@@ -9,9 +9,11 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.database.session import Prepared, session
-from app.mcp.registry import Resource, ResourceKind
+from app.inbox.unread import ReadPart
+from app.mcp.registry import Resource, ResourceKind, WithLog
 from app.tickets import comments, read
 from app.tickets.models import Ticket
+from app.tools.reading import keep, read_ticket
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
@@ -63,12 +65,13 @@ def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
     ]
 
 
-def read_ticket(actor: Actor, display_id: str) -> str:
+def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
     if not is_display_id(display_id):
         raise NotFound("ticket", display_id)
-    ticket = read.get_ticket(actor, display_id)
+    ticket, reading = read_ticket(actor, display_id)
     data = ticket.json()
     page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
+    keep(with_log, reading, *(ReadPart if page.next_cursor is None else (ReadPart.TICKET,)))
     parts = [f"# {data['display_id']}: {data['title']}", _facts(data)]
     if data["body"]:
         parts.append(data["body"])
@@ -115,7 +118,7 @@ def newest_pages(actor: Actor, limit: int) -> list[Resource]:
     ]
 
 
-def read_page(actor: Actor, slug: str) -> str:
+def read_page(actor: Actor, slug: str, _: WithLog) -> str:
     """A wiki page as Markdown; an ambiguous slug means the global page, else the newest one."""
     slug = unquote(slug)
     try:
@@ -141,7 +144,7 @@ KINDS = (
         },
         newest=newest_tickets,
         first=lambda actor: [],
-        read=read_ticket,
+        read=ticket_text,
     ),
     ResourceKind(
         prefix=PAGE,

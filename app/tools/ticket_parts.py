@@ -7,6 +7,7 @@ from typing import Any
 
 from app.core.text import BODY_LENGTH
 from app.database.pagination import Page
+from app.inbox.unread import ReadPart, begin_reading
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
@@ -24,6 +25,7 @@ from app.tickets import comments, loaders, relations, watchers
 from app.tickets.models import RelationType
 from app.tools import lean, naming
 from app.tools.naming import COMMENT, NUMBERED
+from app.tools.reading import keep
 from app.tools.undoing import UNDO, undo
 
 toolbox = Toolbox()
@@ -117,19 +119,22 @@ def unwatch_ticket(call: ToolCall) -> dict[str, Any]:
 )
 def list_comments(call: ToolCall) -> dict[str, Any]:
     """A ticket's comments, oldest first. Long texts make a page shorter."""
-    page = _comments(call, call["limit"])
+    ticket = loaders.visible(call.actor, naming.ticket(call))
+    reading = begin_reading(call.actor, ticket.id)
+    page = _comments(call, ticket.id, call["limit"])
     if call["include_body"] is False:
         return rows(page.envelope)
     lengths = accumulate(sum(map(len, _texts(row))) for row in page.data)
     fitting = max(1, sum(length <= MOST_CHARACTERS for length in lengths))
     if fitting < len(page.data):
-        page = _comments(call, fitting)
+        page = _comments(call, ticket.id, fitting)
+    if page.next_cursor is None:
+        keep(call.with_log, reading, ReadPart.COMMENTS)
     return rows(page.envelope, with_body=True)
 
 
-def _comments(call: ToolCall, limit: int) -> Page:
-    ticket = naming.ticket(call)
-    page = comments.list_comments(call.actor, ticket, limit=limit, cursor=call["cursor"])
+def _comments(call: ToolCall, ticket_id: str, limit: int) -> Page:
+    page = comments.list_comments(call.actor, ticket_id, limit=limit, cursor=call["cursor"])
     if not call["include_body"]:
         for row in page.data:
             del row["edit_history"]

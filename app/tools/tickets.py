@@ -6,6 +6,7 @@ from typing import Any
 
 from app.core.actor import Actor
 from app.core.clock import iso
+from app.inbox.unread import ReadPart, begin_reading
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CREATE_ONCE,
@@ -69,6 +70,7 @@ from app.tools.next_ticket import (
     refuse_next_only,
     shorten_update,
 )
+from app.tools.reading import keep, read_ticket
 from app.tools.texts import changed_body
 from app.tools.ticket_answers import ticket_json
 from app.tools.undoing import UNDO, undo
@@ -178,7 +180,8 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         raise_unknown(
             {name: "history: true" for name in ("since", "cursor") if name in call.arguments}
         )
-    ticket = read.get_ticket(actor, naming.ticket(call))
+    ticket, reading = read_ticket(actor, naming.ticket(call))
+    keep(call.with_log, reading, ReadPart.TICKET)
     watcher_page = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
@@ -238,6 +241,7 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     created = creating.create_breakdown(
         call.actor, project, children=children, relations=related, **fields
     )
+    keep(call.with_log, begin_reading(call.actor, created.ticket.id), *ReadPart)
     answer = ticket_json(created.ticket)
     if related:
         answer["relations"] = relations.of_ticket(call.actor, created.ticket.id)

@@ -1,0 +1,182 @@
+"""What others did on a ticket since a bot last read it, over MCP.
+
+A bot reads a ticket and its comments separately. On PostgreSQL an event may commit after a later
+one, so what was read is a time, and the marks of the known events in the ``OVERLAP_MS`` before it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Table, bindparam, func, or_, select, true
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.accounts.models import BotRead
+from app.audit.catalogue import Category
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
+from app.database.columns import Id
+from app.database.session import Prepared, is_postgresql, session
+from app.inbox.bot_news import rows_of
+from app.inbox.service import IGNORED
+from app.tickets.changes import OVERLAP_MS
+
+# Unread events in an answer, and the newest events of a ticket among which they are looked for.
+SHOWN = 10
+AMONG = 200
+# A mark is the last letters of an event's id.
+MARK = 6
+# Events that a reading can mark; of more, the oldest count as unread.
+MARKED = 64
+
+
+class ReadPart(StrEnum):
+    """What of a ticket is read at a time."""
+
+    TICKET = "ticket"
+    COMMENTS = "comments"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """That a bot reads a ticket now, and the events that it is bound to see."""
+
+    user_id: str
+    ticket_id: str
+    read_at: int
+    marks: str
+
+
+_reads = cast("Table", BotRead.__table__)
+_NEWEST_FIRST = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
+_OF_TICKET = AuditEvent.ticket_id == bindparam("ticket_id", type_=Id())
+
+
+def _by_others(actor_user_id: Any) -> ColumnElement[bool]:
+    return or_(actor_user_id.is_(None), actor_user_id != bindparam("user_id", type_=Id()))
+
+
+_LATELY = Prepared(
+    select(AuditEvent.id)
+    .where(
+        _OF_TICKET,
+        AuditEvent.created_at >= bindparam("start"),
+        _by_others(AuditEvent.actor_user_id),
+    )
+    .order_by(*_NEWEST_FIRST)
+    .limit(MARKED)
+)
+
+
+def _store(dialect: Any) -> Prepared:
+    inserted = dialect.insert(_reads)
+    return Prepared(
+        inserted.on_conflict_do_update(
+            index_elements=["user_id", "subject"],
+            set_={"read_at": inserted.excluded.read_at, "marks": inserted.excluded.marks},
+            where=_reads.c.read_at <= inserted.excluded.read_at,
+        )
+    )
+
+
+_STORE_SQLITE, _STORE_POSTGRESQL = _store(sqlite), _store(postgresql)
+
+_of_ticket = (
+    _reads.c.user_id == bindparam("user_id", type_=Id()),
+    _reads.c.subject.in_([bindparam("ticket"), bindparam("comments")]),
+)
+_since = (
+    select(AuditEvent.id, AuditEvent.event_type, AuditEvent.created_at)
+    .add_columns(AuditEvent.actor_user_id, AuditEvent.category)
+    .where(
+        _OF_TICKET,
+        # Null where the bot read nothing: then there is no such event.
+        AuditEvent.created_at
+        >= select(func.min(_reads.c.read_at) - OVERLAP_MS).where(*_of_ticket).scalar_subquery(),
+    )
+    .order_by(*_NEWEST_FIRST)
+    .limit(AMONG)
+    .subquery()
+)
+# Each event beside each reading.
+_SINCE = Prepared(
+    select(
+        *(_since.c.id, _since.c.event_type, _since.c.created_at),
+        *(_reads.c.subject, _reads.c.read_at, _reads.c.marks),
+    )
+    .join_from(_since, _reads, true())
+    .where(
+        *_of_ticket,
+        _since.c.category == Category.ACTIVITY.value,
+        _since.c.event_type.not_in(IGNORED),
+        _by_others(_since.c.actor_user_id),
+    )
+    .order_by(_since.c.created_at.desc(), _since.c.id.desc())
+)
+
+
+@operation(Access.READ)
+def begin_reading(actor: Actor, ticket_id: str) -> Reading:
+    """What the bot is bound to see of a ticket that it reads afterwards, in this unit of work."""
+    moment = now_ms()
+    rows = _LATELY.all(ticket_id=ticket_id, start=moment - OVERLAP_MS, user_id=actor.id)
+    return Reading(actor.id, ticket_id, moment, "".join(row.id[-MARK:] for row in rows))
+
+
+def store(reading: Reading, parts: Iterable[ReadPart]) -> None:
+    """Store that these parts were read, in the current transaction."""
+    statement = _STORE_POSTGRESQL if is_postgresql() else _STORE_SQLITE
+    for part in parts:
+        statement.all(
+            user_id=reading.user_id,
+            subject=_subject(part, reading.ticket_id),
+            read_at=reading.read_at,
+            marks=reading.marks,
+        )
+
+
+@operation(Access.READ)
+def unread(actor: Actor, ticket_id: str) -> list[dict[str, str]]:
+    """Who did what when, oldest first, at most the newest ``SHOWN``; needs a unit of work.
+
+    A part that was never read counts as read with the other; without any reading nothing is unread.
+    """
+    rows = _SINCE.all(
+        user_id=actor.id,
+        ticket_id=ticket_id,
+        **{part.value: _subject(part, ticket_id) for part in ReadPart},
+    )
+    if not rows:
+        return []
+    readings = {row.subject: row for row in rows}
+    found = {row.id: row for row in rows}
+    fresh = [event.id for event in found.values() if _is_unread(event, readings, ticket_id)]
+    if not fresh:
+        return []
+    events = session.scalars(
+        select(AuditEvent)
+        .where(AuditEvent.id.in_(fresh[:SHOWN]))
+        .order_by(AuditEvent.created_at, AuditEvent.id)
+    )
+    return [
+        {name: row[name] for name in ("who", "what", "when")}
+        for row in rows_of(actor, list(events))
+    ]
+
+
+def _is_unread(event: Any, readings: dict[str, Any], ticket_id: str) -> bool:
+    is_comment = event.event_type.startswith("comment.")
+    parts = (
+        (ReadPart.COMMENTS, ReadPart.TICKET) if is_comment else (ReadPart.TICKET, ReadPart.COMMENTS)
+    )
+    subjects = [_subject(part, ticket_id) for part in parts]
+    reading = next(readings[subject] for subject in subjects if subject in readings)
+    marks = {reading.marks[at : at + MARK] for at in range(0, len(reading.marks), MARK)}
+    is_known = event.id[-MARK:] in marks
+    return event.created_at >= reading.read_at - OVERLAP_MS and not is_known
+
+
+def _subject(part: ReadPart, ticket_id: str) -> str:
+    return f"{part.value}:{ticket_id}"
