@@ -86,17 +86,21 @@ def list_project_tickets(call: Call) -> Answer:
     "POST",
     PROJECT_TICKETS,
     "tickets.create",
-    calls=creating.create_ticket,
+    calls=creating.create_breakdown,
     body=TicketCreate,
     query=TicketCreateQuery,
     returns=TicketOut,
     status=201,
     idempotent=True,
+    errors=(Conflict,),
     leads_to=("tickets.get", "tickets.update", "tickets.transition", "comments.create"),
 )
 def create_ticket(call: Call) -> Answer:
-    """Create a ticket; it takes the project's next number."""
-    ticket = creating.create_ticket(call.actor, call.path["project_id"], **call.body)
+    """Create a ticket; it takes the project's next number.
+
+    With `children` and `relations`, all of them are created or nothing is.
+    """
+    ticket = creating.create_breakdown(call.actor, call.path["project_id"], **call.body).ticket
     answer = read.ticket_by_id(ticket.id)
     if call.query["similar"]:
         answer["similar"] = similar.similar_tickets(call.actor, ticket.display_id)

@@ -21,6 +21,7 @@ from app.rest.fields import (
     Text,
     Whole,
 )
+from app.tickets.creating import MOST_CHILDREN, MOST_RELATIONS
 from app.tickets.filters import OPEN
 from app.tickets.models import Priority, Reaction, RelationType, TicketType
 from app.tickets.sorting import TicketSort
@@ -103,6 +104,39 @@ class TicketCreateQuery(QuerySchema):
     )
 
 
+class RelationOfNew(StrictSchema):
+    """A relation from a ticket that is created."""
+
+    type = Choice(
+        RelationType,
+        required=True,
+        metadata=like(RelationType.BLOCKS, "How the new ticket relates to the other."),
+    )
+    target = Text(
+        required=True,
+        metadata=like(
+            "OPS-3",
+            "The other ticket: a UUID, a display id, or `children[0]` for the first child.",
+        ),
+    )
+
+
+RELATIONS = {"description": "Its relations to other tickets.", "maxItems": MOST_RELATIONS}
+
+
+class ChildCreate(StrictSchema):
+    """A ticket below one that is created: a story of an epic, a subtask of a story."""
+
+    title = Text(required=True, metadata=TITLE)
+    body = Text(metadata=BODY)
+    priority = Choice(Priority, metadata={**PRIORITY, "default": "medium"})
+    state_id = Identifier(metadata={"description": "Default: the project's first state."})
+    assignee_user_id = Identifier(allow_none=True, metadata=ASSIGNEE)
+    label_ids = Items(Identifier(), metadata=LABELS)
+    due_date = Day(allow_none=True, metadata=DUE)
+    relations = Items(Nested(RelationOfNew), metadata=RELATIONS)
+
+
 class TicketCreate(CreateSchema):
     """A new ticket."""
 
@@ -115,6 +149,11 @@ class TicketCreate(CreateSchema):
     parent_ticket_id = Identifier(allow_none=True, metadata=PARENT)
     label_ids = Items(Identifier(), metadata=LABELS)
     due_date = Day(allow_none=True, metadata=DUE)
+    relations = Items(Nested(RelationOfNew), metadata=RELATIONS)
+    children = Items(
+        Nested(ChildCreate),
+        metadata={"description": "Tickets to create below it.", "maxItems": MOST_CHILDREN},
+    )
 
 
 class TemplateForm(StrictSchema):
