@@ -69,6 +69,12 @@ class Engine(Protocol):
     def newest(self, expressions: Sequence[Expression], limit: int) -> list[list[int]]:
         """For each expression the ids of its newest matches, in descending order."""
 
+    def rare(self, expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
+        """All matches of each expression, None for one that has more than ``most``.
+
+        That is estimated where counting would take long.
+        """
+
     def pending_ids(self, limit: int) -> list[str]:
         """The ids of the newest pending tickets and pages that ``newest`` does not find."""
 
@@ -168,6 +174,11 @@ def best(
 def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     """See ``Engine.newest``; finds nothing that is pending unless ``best`` was called before."""
     return _engine().newest(expressions, limit)
+
+
+def rare(expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
+    """See ``Engine.rare``; finds nothing that is pending."""
+    return _engine().rare(expressions, most)
 
 
 def pending_ids(limit: int) -> list[str]:

@@ -164,10 +164,18 @@ class TierScan:
         """Add the matches of a scan and set the size of the next one."""
         self.document_ids += sorted(document_ids, reverse=True)
         self.left = self.first
-        # The estimate assumes the same density in older blocks.
-        scanned = self.below - (self.left << BLOCK_BITS)
-        are_few = scanned >= SAMPLE and len(self.document_ids) * self.below <= FEW * scanned
+        are_few = self._scanned >= SAMPLE and not self.is_over(FEW)
         self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
+
+    @property
+    def _scanned(self) -> int:
+        return self.below - (self.left << BLOCK_BITS)
+
+    def is_over(self, most: int) -> bool:
+        """Whether there are more matches than this, or would be if older blocks are as dense."""
+        found = len(self.document_ids)
+        is_known = self._scanned >= SAMPLE
+        return found > most or (is_known and found * self.below > most * self._scanned)
 
 
 def _scan_of(query: TierQuery, newest_id: int) -> TierScan:
@@ -207,16 +215,33 @@ def _best(
 
 
 def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
+    scans = _newest(expressions, limit, None)
+    return [scan.document_ids[:limit] for scan in scans]
+
+
+def rare(expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
+    scans = _newest(expressions, most + 1, most)
+    return [None if scan.is_over(most) else scan.document_ids for scan in scans]
+
+
+def _newest(expressions: Sequence[Expression], limit: int, most: int | None) -> list[TierScan]:
+    """Scan until each expression has this many matches, or is expected to have more than most."""
     with _index_preferred() as newest_id:
         scans = [_scan_of(TierQuery(Tier.ANYWHERE, one, END), newest_id) for one in expressions]
         # Phrases last, as there is a statement for each sequence of phrases and others.
         in_order = sorted(
             scans, key=lambda scan: without_phrases(scan.expression) != scan.expression
         )
-        while due := [one for one in in_order if one.left > 0 and len(one.document_ids) < limit]:
+        while due := [
+            scan
+            for scan in in_order
+            if scan.left > 0
+            and len(scan.document_ids) < limit
+            and not (most is not None and scan.is_over(most))
+        ]:
             for scan, document_ids in zip(due, _scan(due, limit), strict=True):
                 scan.advance(document_ids)
-    return [scan.document_ids[:limit] for scan in scans]
+    return scans
 
 
 def pending_ids(limit: int) -> list[str]:

@@ -243,6 +243,10 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     return [lookup.newest(expression, END) for expression in expressions]
 
 
+def rare(expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
+    return [ids if len(ids) <= most else None for ids in newest(expressions, most + 1)]
+
+
 def pending_ids(limit: int) -> list[str]:
     return [row.id for row in _NEWEST_PENDING.all(limit=limit)]
 

@@ -15,7 +15,7 @@ from app.database.session import AnyRow, Prepared
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.search import index
 from app.search.any_word import COMMON, WORDS
-from app.search.documents import DocumentKind, MarkKind, kind_mark, project_mark
+from app.search.documents import MarkKind, project_mark
 from app.search.expressions import All, Expression, Term, some
 from app.search.words import is_unspaced, stem, words
 from app.tickets import read
@@ -71,16 +71,18 @@ def similar_tickets(actor: Actor, display_id: str) -> list[dict[str, Any]]:
     longest = sorted(own, key=lambda one: -len(one))[:WORDS]
     if not longest:
         return []
-    within: list[Expression] = [Term(kind_mark(DocumentKind.TICKET))]
+    # Pages are looked for too, as a term that most documents have would take longest.
+    terms: list[Expression] = [_in_title(one) for one in longest]
     if actor.allowlist:
-        within.append(some(Term(project_mark(one)) for one in sorted(actor.allowlist)))
-    terms = [All((_in_title(one), *within)) for one in longest]
-    found = dict(zip(longest, index.newest(terms, COMMON + 1), strict=True))
-    counts = {one: len(ids) for one, ids in found.items() if len(ids) <= COMMON}
+        seen = some(Term(project_mark(one)) for one in sorted(actor.allowlist))
+        terms = [All((one, seen)) for one in terms]
+    lists = zip(longest, index.rare(terms, COMMON), strict=True)
+    found = {one: ids for one, ids in lists if ids is not None}
+    counts = {one: len(ids) for one, ids in found.items()}
     shared: dict[int, float] = {}
-    for one, count in counts.items():
-        for document_id in found[one]:
-            shared[document_id] = shared.get(document_id, 0.0) + _weight(count)
+    for ids in found.values():
+        for document_id in ids:
+            shared[document_id] = shared.get(document_id, 0.0) + _weight(len(ids))
     best = sorted(shared, key=lambda document_id: (shared[document_id], document_id), reverse=True)
     indexed = {identifier for _, identifier in index.documents(best[:LOOKED_AT]).values()}
     ticket_ids = indexed.union(index.pending_ids(LOOKED_AT))
