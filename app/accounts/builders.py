@@ -55,6 +55,7 @@ def bot_json(user: User, token: BotToken | None) -> dict[str, Any]:
         "can_edit_global_wiki": bool(user.can_edit_global_wiki),
         "rate_limit_per_minute": user.rate_limit_per_minute,
         "is_active": user.is_active,
+        "is_paused": user.is_paused,
         "active_token": _token_json(token),
         "created_by_user_id": user.created_by_user_id,
         "created_at": iso(user.created_at),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Request, Response
-from sqlalchemy import bindparam, delete, literal, or_, select, update
+from sqlalchemy import bindparam, delete, literal, or_, select, true, update
 
 from app.accounts import credentials, failure_windows, throttle
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
@@ -57,12 +57,17 @@ _BOT = select(
     User.bot_mode,
     User.project_ids,
     User.can_edit_global_wiki,
+    User.is_paused,
     _PAUSED_AT,
 ).join(User, User.id == BotToken.bot_user_id)
 _BY_TOKEN = Prepared(_BOT.where(BotToken.prefix == bindparam("prefix")))
 # Every bot has at least one token, active or not.
 _NEWEST_TOKEN = Prepared(
     _BOT.where(User.id == bindparam("user_id")).order_by(BotToken.id.desc()).limit(1)
+)
+# People are told of one at a time; an index holds only these.
+_PAUSED_BOT = (
+    select(User.id, User.username).where(User.is_paused).order_by(User.id).limit(1).subquery()
 )
 _OWNERS_OF_SESSION = select(UserSession.user_id).where(UserSession.token_hash == bindparam("hash"))
 _BY_SESSION = Prepared(
@@ -75,8 +80,11 @@ _BY_SESSION = Prepared(
         User.display_name,
         User.is_active,
         _PAUSED_AT,
+        _PAUSED_BOT.c.id.label("paused_id"),
+        _PAUSED_BOT.c.username.label("paused_username"),
     )
     .join(User, User.id == UserSession.user_id)
+    .outerjoin(_PAUSED_BOT, true())
     .where(UserSession.token_hash == bindparam("hash"))
 )
 
@@ -199,6 +207,7 @@ def _bot(row: Any) -> Actor:
         can_edit_global_wiki=bool(row.can_edit_global_wiki),
         token_id=row.token_id,
         is_paused=row.paused_at is not None,
+        is_paused_alone=row.is_paused,
     )
 
 
@@ -241,6 +250,7 @@ def resolve_session(cookie: str) -> Actor:
         username=row.username,
         display_name=row.display_name,
         is_paused=row.paused_at is not None,
+        paused_bot=(row.paused_id, row.paused_username) if row.paused_id else None,
         session_id=row.id,
     )
 

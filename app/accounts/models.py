@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, text
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Id, Moment, id_key, one_of, short_text
@@ -29,6 +29,12 @@ class User(Base):
         CheckConstraint("(type = 'bot') = (bot_mode IS NOT NULL)", name="bot_has_mode"),
         CheckConstraint("type = 'human' OR password_hash IS NULL", name="bot_has_no_password"),
         Index(None, "type", "created_at", "id"),
+        Index(
+            "ix_users_paused",
+            "id",
+            sqlite_where=text("is_paused"),
+            postgresql_where=text("is_paused"),
+        ),
     )
 
     id: Mapped[str] = id_key()
@@ -48,6 +54,9 @@ class User(Base):
     updated_at: Mapped[int] = mapped_column(Moment)
     # Bots only: what a bot was told of the news (inbox/bot_news.py).
     news_cursor: Mapped[str | None] = mapped_column(Text)
+    # Bots only: whether this one can only read until a person resumes it, and when one last did.
+    is_paused: Mapped[bool] = mapped_column(default=False, server_default=false())
+    resumed_at: Mapped[int | None] = mapped_column(Moment)
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -52,6 +52,7 @@ class BotOut(Schema):
     can_edit_global_wiki = Flag(required=True, metadata=like(False))
     rate_limit_per_minute = Whole(required=True, metadata=like(60))
     is_active = Flag(required=True, metadata=like(True))
+    is_paused = Flag(required=True, metadata=like(False))
     active_token = Nested(BotTokenOut, required=True, allow_none=True)
     created_by_user_id = Identifier(required=True, allow_none=True, metadata=like(examples.ADA))
     created_at = Stamp(required=True)

@@ -54,6 +54,8 @@ EVENTS: dict[str, EventType] = (
         ("bot.updated", "changes"),
         ("bot.enabled", "username"),
         ("bot.disabled", "username"),
+        ("bot.paused", "username project_id limit"),
+        ("bot.resumed", "username"),
         ("bot.token.created", "token_id token_prefix"),
         ("bot.token.rotated", "old_token_id new_token_id token_prefix"),
         ("bot.token.revoked", "token_id token_prefix"),

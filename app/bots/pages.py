@@ -212,7 +212,7 @@ def switch() -> Response:
 
 @pages.post("/bots/<bot_id>")
 def change(bot_id: str) -> Response:
-    """Rotate or revoke the token, or activate or deactivate the bot."""
+    """Rotate or revoke the token, or pause, resume, activate or deactivate the bot."""
     action = request.form.get("action")
     back = safe_next(request.form.get("back", BOTS))
     if action == "rotate":
@@ -222,6 +222,11 @@ def change(bot_id: str) -> Response:
         # A bot without a token is what the person asked for.
         with suppress(Conflict):
             write(lambda person: service.revoke_token(person, bot_id))
+    elif action in ("pause", "resume"):
+        is_paused = action == "pause"
+        write(lambda person: service.update_bot(person, bot_id, is_paused=is_paused))
+        if is_htmx():
+            return Response(status=204, headers={"HX-Refresh": "true"})
     elif action in ("activate", "deactivate"):
         is_active = action == "activate"
         releases = not is_active and "release" in request.form

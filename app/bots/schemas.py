@@ -54,6 +54,11 @@ class BotPatch(StrictSchema):
     can_edit_global_wiki = Flag(metadata=GLOBAL_WIKI)
     rate_limit_per_minute = Whole(metadata=RATE)
     is_active = Flag(metadata=like(True, "Whether its token is accepted."))
+    is_paused = Flag(
+        metadata=like(
+            False, "Whether it can only read. A bot that creates too much is paused by the system."
+        )
+    )
 
 
 class BotWithTokenOut(Schema):

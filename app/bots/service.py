@@ -173,7 +173,10 @@ def is_taken(actor: Actor, username: str) -> bool:
 
 @operation(Access.HUMAN)
 def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
-    """Change a bot; a new allowlist, mode or activity is effective at once. Raises InvalidField."""
+    """Change a bot; a new allowlist, mode, pause or activity is effective at once.
+
+    Raises InvalidField.
+    """
     user = _lock(bot_id)
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
@@ -181,6 +184,9 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
         fields["project_ids"] = rules.new_allowlist(user, fields["project_ids"])
     if "rate_limit_per_minute" in fields:
         rules.check_rate(fields["rate_limit_per_minute"])
+    if user.is_paused and fields.get("is_paused") is False:
+        # What it created before no longer counts (tickets/runaway.py).
+        user.resumed_at = now_ms()
     changed = apply_changes(
         user, {COLUMNS.get(name, name): value for name, value in fields.items()}
     )
@@ -190,6 +196,9 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
         record(actor, "bot.updated", _target(user), changes=changes)
     if "is_active" in changed:
         event = "bot.enabled" if user.is_active else "bot.disabled"
+        record(actor, event, _target(user), username=user.username)
+    if "is_paused" in changed:
+        event = "bot.paused" if user.is_paused else "bot.resumed"
         record(actor, event, _target(user), username=user.username)
     return Bot(user, user_refs.active_token(user))
 

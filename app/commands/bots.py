@@ -104,14 +104,31 @@ def show(name: str) -> None:
 
 
 @bots.command("pause")
-def pause() -> None:
-    """Pause all bots. They can still read."""
+@click.argument("name", required=False)
+@AS
+def pause(name: str | None, username: str | None) -> None:
+    """Pause a bot, or all bots. They can still read."""
+    if name is not None:
+        _set_pause(name, username, is_paused=True)
+        return
     run_write(lambda: service.pause_bots(SYSTEM))
     click.echo("All bots paused.")
 
 
+def _set_pause(name: str, username: str | None, *, is_paused: bool) -> None:
+    with reading():
+        actor, bot_id = acting_human(username), _bot_id(name)
+    run_write(lambda: service.update_bot(actor, bot_id, is_paused=is_paused))
+    click.echo(f"{'Paused' if is_paused else 'Resumed'} {name}.")
+
+
 @bots.command("resume")
-def resume() -> None:
-    """Resume all bots."""
+@click.argument("name", required=False)
+@AS
+def resume(name: str | None, username: str | None) -> None:
+    """Resume a bot, or all bots."""
+    if name is not None:
+        _set_pause(name, username, is_paused=False)
+        return
     run_write(lambda: service.resume_bots(SYSTEM))
     click.echo("All bots resumed.")

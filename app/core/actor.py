@@ -36,6 +36,9 @@ class Actor:
     token_id: str | None = None
     # Whether a person paused all bots, so that none may write; people are told.
     is_paused: bool = False
+    # Bots: whether this one is paused. Humans: the id and username of a bot that is.
+    is_paused_alone: bool = False
+    paused_bot: tuple[str, str] | None = None
     # Humans only: the session of the cookie.
     session_id: str | None = None
 
@@ -83,8 +86,10 @@ def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None
         raise Unauthenticated
     if access is Access.HUMAN and actor.is_bot:
         raise Forbidden(reason)
-    if access is Access.WRITE and actor.is_bot and (actor.is_paused or not actor.may_write):
-        raise ReadOnlyBot(is_paused=actor.is_paused)
+    if access is not Access.WRITE or not actor.is_bot:
+        return
+    if actor.is_paused or actor.is_paused_alone or not actor.may_write:
+        raise ReadOnlyBot(is_paused=actor.is_paused, is_paused_alone=actor.is_paused_alone)
 
 
 class Operation(Generic[Parameters, Result]):

@@ -100,16 +100,20 @@ class OutsideAllowlist(Forbidden):
 
 
 class ReadOnlyBot(DomainError):
-    """A write by a bot in read mode, or while all bots are paused; audited."""
+    """A write by a bot in read mode, or while it or all bots are paused; audited."""
 
     code = "auth.read_only_bot"
     status = 403
     audit_event = "auth.bot.write_attempt_in_read_mode"
 
-    def __init__(self, *, is_paused: bool = False) -> None:
-        paused = "All bots are paused. They can only read until a person resumes them."
-        super().__init__(paused if is_paused else "This bot has read-only access.")
-        self.is_paused = is_paused
+    def __init__(self, *, is_paused: bool = False, is_paused_alone: bool = False) -> None:
+        message = "This bot has read-only access."
+        if is_paused:
+            message = "All bots are paused. They can only read until a person resumes them."
+        elif is_paused_alone:
+            message = "This bot is paused. It can only read until a person resumes it."
+        super().__init__(message)
+        self.is_paused = is_paused or is_paused_alone
 
 
 class CurrentPasswordInvalid(DomainError):

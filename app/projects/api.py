@@ -81,7 +81,7 @@ def get_project(call: Call) -> Answer:
     returns=ProjectOut,
 )
 def update_project(call: Call) -> Answer:
-    """Change a project's name, description or owner, or whether people sign off."""
+    """Change a project's name, description or owner, sign-off or the limit for bots."""
     project = service.update_project(call.actor, call.path["project_id"], **call.body)
     return Answer(project_json(project))
 

@@ -16,6 +16,7 @@ def project_json(project: Project | SeenProject) -> dict[str, Any]:
         "owner_user_id": project.owner_user_id,
         "sign_off": project.sign_off,
         "review_state_id": project.review_state_id,
+        "bot_creation_limit": project.bot_creation_limit,
         "created_at": iso(project.created_at),
         "updated_at": iso(project.updated_at),
         "deleted_at": iso_or_none(project.deleted_at),

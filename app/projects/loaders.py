@@ -34,6 +34,7 @@ class SeenProject:
     deleted_at: int | None = None
     sign_off: bool = False
     review_state_id: str | None = None
+    bot_creation_limit: int = 0
 
 
 _PROJECTS = select(*(Project.__table__.c[field.name] for field in fields(SeenProject)))

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, false
+from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Id, Moment, id_key, one_of, short_text
@@ -38,6 +38,9 @@ class Project(Base):
     # Where bots leave tickets for people to sign off. No foreign key, as states name their project;
     # the state cannot be deleted while it is named here.
     review_state_id: Mapped[str | None] = mapped_column(Id)
+    # The most tickets and comments of one bot in ten minutes, or it is paused; 0: no limit
+    # (tickets/runaway.py).
+    bot_creation_limit: Mapped[int] = mapped_column(default=100, server_default=text("100"))
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -17,6 +17,12 @@ SIGN_OFF = like(
     False, "Only people move tickets into a state of category `done`: a bot's move is refused."
 )
 REVIEW_STATE = like(examples.STATE, "Where bots leave tickets for people to sign off.")
+CREATION_LIMIT = like(
+    100,
+    "A bot that creates more tickets and comments than this in ten minutes is paused; 0: no limit.",
+    minimum=0,
+    maximum=10_000,
+)
 LABEL_NAME = like("security", "On one line; unique in the project.", minLength=1, maxLength=200)
 COLOR = like(
     "#64748b",
@@ -36,6 +42,7 @@ class ProjectOut(Schema):
     owner_user_id = Identifier(required=True, metadata=like(examples.ADA))
     sign_off = Flag(required=True, metadata=SIGN_OFF)
     review_state_id = Identifier(required=True, allow_none=True, metadata=REVIEW_STATE)
+    bot_creation_limit = Whole(required=True, metadata=CREATION_LIMIT)
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
     deleted_at = Stamp(required=True, allow_none=True)
@@ -65,6 +72,7 @@ class ProjectPatch(StrictSchema):
             examples.STATE, "A state of this project, not of category `done`; null: none."
         ),
     )
+    bot_creation_limit = Whole(metadata=CREATION_LIMIT)
 
 
 class StateOut(Schema):

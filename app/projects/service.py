@@ -9,7 +9,7 @@ from app.accounts import user_refs
 from app.audit.service import record
 from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Conflict
+from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
@@ -18,6 +18,8 @@ from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
 from app.projects.models import Project
 
+# Of tickets and comments of one bot in ten minutes.
+HIGHEST_CREATION_LIMIT = 10_000
 KEY_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 
 
@@ -99,7 +101,7 @@ def _locked(actor: Actor, project_id: str) -> Project:
 
 @operation(Access.HUMAN)
 def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
-    """Change name, description, owner or sign-off; raises InvalidField."""
+    """Change name, description, owner, sign-off or limit; raises InvalidField."""
     project = _locked(actor, project_id)
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
@@ -109,6 +111,9 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
         user_refs.active_human(fields["owner_user_id"], "owner_user_id")
     if fields.get("review_state_id") is not None:
         fields["review_state_id"] = states.for_review(project.id, fields["review_state_id"]).id
+    if not 0 <= fields.get("bot_creation_limit", 0) <= HIGHEST_CREATION_LIMIT:
+        message = f"The limit must be a number from 0 to {HIGHEST_CREATION_LIMIT}."
+        raise InvalidField("bot_creation_limit", "out_of_range", message)
     changed = apply_changes(project, fields)
     if changed:
         session.flush()

@@ -21,7 +21,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.tickets import rank, searching, sign_off
+from app.tickets import rank, runaway, searching, sign_off
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.relations import TARGET_FIELD, create_relation
 from app.tickets.ticket_labels import add_labels
@@ -149,6 +149,7 @@ def create_ticket(
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
         record(actor, "ticket.created", target, **recorded)
+    runaway.count(actor, project.id)
     if chosen:
         add_labels(identifier, [label.id for label in chosen])
     return CreatedTicket(identifier, project.id, display_id, updated_at)

@@ -23,6 +23,7 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "owner_user_id": "Owner",
     "sign_off": "Sign-off",
     "review_state_id": "Review state",
+    "bot_creation_limit": "Limit for bots",
     "type": "Type",
     "wip_limit": "Limit",
     "color": "Color",

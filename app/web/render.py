@@ -90,6 +90,7 @@ def _common_context() -> dict[str, Any]:
         "app_name": settings.app_name,
         "prefers": choices.chosen(),
         "bots_paused": actor.is_paused,
+        "paused_bot": actor.paused_bot,
         "me": {
             "id": actor.user_id or "",
             "type": "human",

@@ -77,6 +77,7 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
             Project.updated_at.label("project_updated_at"),
             Project.sign_off,
             Project.review_state_id,
+            Project.bot_creation_limit,
             *USER_COLUMNS,
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
@@ -162,6 +163,7 @@ def _project(row: AnyRow) -> SeenProject | None:
         row.project_updated_at,
         sign_off=row.sign_off,
         review_state_id=row.review_state_id,
+        bot_creation_limit=row.bot_creation_limit,
     )
 
 

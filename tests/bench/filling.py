@@ -97,6 +97,7 @@ def _without_index_of_terms() -> Iterator[None]:
 
 def _project(ada: Actor, token: str) -> World:
     project = service.create_project(ada, key=KEY, name="Bench")
+    service.update_project(ada, project.id, bot_creation_limit=0)
     kept = [
         labels.create_label(ada, project.id, name=f"label {number}", color="#2f6f4f").id
         for number in range(LABELS)

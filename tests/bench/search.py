@@ -126,6 +126,7 @@ def _write(model: type[Ticket] | type[WikiPage], rows: list[dict[str, object]]) 
 def _project(ada: Actor, number: int) -> tuple[str, str, str]:
     def work() -> tuple[str, str, str]:
         made = projects.create_project(ada, key=f"BEN{number}", name=f"Bench {number}")
+        projects.update_project(ada, made.id, bot_creation_limit=0)
         made.ticket_counter = 1_000_000
         first = select(WorkflowState.id).where(WorkflowState.project_id == made.id)
         return made.id, made.key, str(session.scalar(first.limit(1)))

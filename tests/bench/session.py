@@ -44,6 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made, serving(Path(made) / "instance") as served:
         owner = owner_of(served)
         project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
+        owner.call("PATCH", f"/projects/{project}", {"bot_creation_limit": 0})
         for number in range(20):
             ticket = {"title": f"Mend gate {number} of the north field", "body": BODY}
             owner.call("POST", f"/projects/{project}/tickets", ticket)

@@ -25,8 +25,8 @@ MANY = [f"{NOBODY[:-5]}{number:05d}" for number in range(501)]
 BODY = {"username": "bot-triage-1", "mode": "read"}
 KEYS = [
     "id", "type", "username", "display_name", "mode", "project_ids", "can_edit_global_wiki",
-    "rate_limit_per_minute", "is_active", "active_token", "created_by_user_id", "created_at",
-    "updated_at",
+    "rate_limit_per_minute", "is_active", "is_paused", "active_token", "created_by_user_id",
+    "created_at", "updated_at",
 ]  # fmt: skip
 
 
@@ -46,6 +46,7 @@ def test_create_answers_the_bot_and_its_token_once(app, admin):
         "can_edit_global_wiki": False,
         "rate_limit_per_minute": 60,
         "is_active": True,
+        "is_paused": False,
         "active_token": 0,
         "created_by_user_id": admin.get(ME).json["id"],
         "created_at": 0,

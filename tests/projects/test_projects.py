@@ -21,6 +21,7 @@ def test_a_project_has_every_documented_field_and_default_states(cast: Cast, app
         "owner_user_id": cast.ada.user_id,
         "sign_off": False,
         "review_state_id": None,
+        "bot_creation_limit": 100,
         "created_at": project["created_at"],
         "updated_at": project["created_at"],
         "deleted_at": None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import Table, insert, select
+from sqlalchemy import Table, insert, select, update
 from werkzeug.test import TestResponse
 
 from app.accounts import credentials
@@ -21,6 +21,7 @@ from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS
 from app.database.session import Base, reading, run_write, session
 from app.projects import service as projects
+from app.projects.models import Project
 
 API = "/api/v1"
 
@@ -241,6 +242,8 @@ def _projects(owner: str) -> tuple[str, str]:
     actor = Actor(kind=ActorKind.HUMAN, user_id=owner, username="ada")
     first = projects.create_project(actor, key="OPEN", name="Open project")
     second = projects.create_project(actor, key="FENCED", name="Fenced project")
+    # Bots create as much as a test wants; without an event, as of all that is here from the start.
+    session.execute(update(Project).values(bot_creation_limit=0))
     return first.id, second.id
 
 

@@ -91,6 +91,8 @@ class Stage:
         owner = owner_of(served)
         bots = [owner.bot(f"bot-{number}") for number in range(4)]
         project = owner.call("POST", "/projects", {"key": "LOAD", "name": "Load"})["id"]
+        # A load is what the guard against runaway bots is there to stop.
+        owner.call("PATCH", f"/projects/{project}", {"bot_creation_limit": 0})
         states = owner.call("GET", f"/projects/{project}/workflow-states")["data"]
         hook = {
             "url": f"https://localhost:{self.to_receiver.port}/hook",

@@ -1,0 +1,112 @@
+"""The guard against bots that run away: who creates too much in ten minutes is paused.
+
+Most writes ask no database: a process that found a bot far below the limit counts by itself for a
+while, and looks again the sooner the closer the bot was. So with many processes a bot can create
+somewhat more than the limit before one of them notices.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Integer, bindparam, func, literal_column, select
+
+from app.accounts.models import User
+from app.audit.service import Target, record
+from app.core.actor import SYSTEM, Actor
+from app.core.clock import MINUTE_MS, now_ms
+from app.database.session import Prepared, session
+from app.database.versions import touch
+from app.projects.models import Project
+from app.projects.service import HIGHEST_CREATION_LIMIT
+from app.tickets.models import Comment, Ticket
+
+WINDOW_MS = 10 * MINUTE_MS
+# The part of what is left that a process counts by itself, and for how long at most.
+SHARE = 8
+TRUSTED_MS = MINUTE_MS
+BOTS_KEPT = 10_000
+# What is counted of one bot in one project, and looked through for it.
+_MOST = literal_column(str(HIGHEST_CREATION_LIMIT + 1), Integer)
+
+
+@dataclass(slots=True)
+class UncheckedCreations:
+    """What a bot can create in a project before the database is asked again."""
+
+    left: int
+    until: int
+
+
+# By bot and project.
+_unchecked: dict[tuple[str, str], UncheckedCreations] = {}
+
+_BOUNDS = Prepared(
+    select(Project.bot_creation_limit, User.resumed_at)
+    .select_from(User)
+    .join(Project, Project.id == bindparam("project_id"))
+    .where(User.id == bindparam("bot_id"))
+)
+_tickets = (
+    select(Ticket.id)
+    .where(
+        Ticket.reporter_user_id == bindparam("bot_id"),
+        Ticket.created_at >= bindparam("start"),
+        Ticket.deleted_at.is_(None),
+        Ticket.project_id == bindparam("project_id"),
+    )
+    .limit(_MOST)
+    .subquery()
+)
+_comments = (
+    select(Comment.id)
+    .join(Ticket, Ticket.id == Comment.ticket_id)
+    .where(
+        Comment.author_user_id == bindparam("bot_id"),
+        Comment.created_at >= bindparam("start"),
+        Comment.deleted_at.is_(None),
+        Ticket.project_id == bindparam("project_id"),
+    )
+    .limit(_MOST)
+    .subquery()
+)
+_CREATED = Prepared(
+    select(
+        select(func.count()).select_from(_tickets).scalar_subquery().label("tickets"),
+        select(func.count()).select_from(_comments).scalar_subquery().label("comments"),
+    )
+)
+
+
+def count(actor: Actor, project_id: str) -> None:
+    """Count a ticket or comment that the actor just created; pause a bot that created too much."""
+    if not actor.is_bot:
+        return
+    key = (actor.id, project_id)
+    moment = now_ms()
+    unchecked = _unchecked.get(key)
+    if unchecked is not None and unchecked.left > 0 and moment < unchecked.until:
+        unchecked.left -= 1
+        return
+    bounds = _BOUNDS.first(bot_id=actor.id, project_id=project_id)
+    left = HIGHEST_CREATION_LIMIT
+    if bounds.bot_creation_limit:
+        start = max(moment - WINDOW_MS, bounds.resumed_at or 0)
+        row = _CREATED.first(bot_id=actor.id, project_id=project_id, start=start)
+        left = bounds.bot_creation_limit - row.tickets - row.comments
+    if left < 0:
+        _unchecked.pop(key, None)
+        _pause(actor, project_id, bounds.bot_creation_limit)
+        return
+    if len(_unchecked) >= BOTS_KEPT:
+        _unchecked.clear()
+    _unchecked[key] = UncheckedCreations(left // SHARE, moment + TRUSTED_MS)
+
+
+def _pause(actor: Actor, project_id: str, limit: int) -> None:
+    bot = session.get_one(User, actor.id, with_for_update=True)
+    if bot.is_paused:
+        return
+    bot.is_paused = True
+    touch(bot)
+    session.flush()
+    target = Target("bot", bot.id, project_id=project_id)
+    record(SYSTEM, "bot.paused", target, username=bot.username, project_id=project_id, limit=limit)
