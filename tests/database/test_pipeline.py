@@ -36,7 +36,8 @@ def _context(app):
 def written(username):
     moment = now_ms()
     user = {"id": ids.new_id(), "type": "human", "username": username, "display_name": "U"}
-    NEW_USER.all(**EMPTY | user | {"is_active": True, "created_at": moment, "updated_at": moment})
+    user |= {"is_active": True, "is_paused": False, "created_at": moment, "updated_at": moment}
+    NEW_USER.all(**EMPTY | user)
 
 
 def count():

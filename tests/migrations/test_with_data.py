@@ -31,11 +31,13 @@ REVISIONS = sorted(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
 STARTS = [*every(8, REVISIONS[:-4]), *REVISIONS[-4:]]
 # What each revision can have data of, as ada reads it.
 READ_FROM = {
-    "0002": ("/projects", "/tickets", "/tickets/FENCED-1/comments", "/tickets/FENCED-1/watchers"),
+    "0002": ("/tickets", "/tickets/FENCED-1/comments", "/tickets/FENCED-1/watchers"),
     "0003": ("/audit", "/tickets/FENCED-1/activity"),
     "0004": ("/wiki/pages", "/sticky-notes"),
     "0006": ("/audit/tools",),
     "0007": ("/webhooks",),
+    # The projects of these tests have another limit for bots than a column of older revisions gets.
+    "0035": ("/projects",),
 }
 # Made anew by the server, not carried over; Alembic's own.
 NOT_CARRIED = ("alembic_version", "search_")

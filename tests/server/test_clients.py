@@ -69,11 +69,11 @@ def test_500_stalled_clients_keep_no_one_waiting(served, sent):
 
 
 def test_bodies_that_come_a_little_late_arrive(served):
-    """However many there are, since they keep nobody."""
+    """More than may be slow at once, since these are not."""
     body = b'{"username": 5}'
     sent = LOGIN + b"Content-Length: %d\r\n\r\n" % len(body) + body[:3]
     with ExitStack() as held:
-        late = [held.enter_context(closing(served.connect(sent))) for _ in range(256)]
+        late = [held.enter_context(closing(served.connect(sent))) for _ in range(2 * SLOW_UPLOADS)]
         assert served.request("GET", "/api/v1/setup/status").status == 200
         for connection in late:
             connection.sendall(body[3:])
