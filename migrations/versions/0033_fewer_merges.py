@@ -1,6 +1,6 @@
 """On SQLite the index merges its segments less often.
 
-Merging was two thirds of what a new document cost, while all other writers waited.
+Merging took more than a third of what a new document costs, while all other writers waited.
 """
 
 from alembic import op
