@@ -13,7 +13,17 @@ from app.core.actor import ActorKind
 from app.rest import examples
 from app.rest.answers import Answer
 from app.rest.examples import Anything, Nested, Stamp, like
-from app.rest.fields import Choice, Identifier, PageQuery, QueryMoment, Text, Whole
+from app.rest.fields import (
+    Choice,
+    Identifier,
+    Items,
+    PageQuery,
+    QueryFlag,
+    QueryMoment,
+    QuerySchema,
+    Text,
+    Whole,
+)
 from app.rest.routing import Api, Call
 
 KINDS = [kind.value for kind in ActorKind if kind is not ActorKind.ANONYMOUS]
@@ -51,6 +61,56 @@ class AuditEventOut(Schema):
     request_id = Identifier(required=True, allow_none=True, metadata=like(examples.REQUEST))
     tool_invocation_log_id = Identifier(required=True, allow_none=True, metadata=like(None))
     created_at = Stamp(required=True)
+
+
+class ProofStepOut(Schema):
+    """A hash beside the way from an event to the root of its checkpoint."""
+
+    side = Choice(("left", "right"), required=True, metadata=like("left"))
+    hash = Text(required=True, metadata=like("5f" * 32))
+
+
+class AuditCheckpointOut(Schema):
+    """A checkpoint of the audit log, as its webhook event tells it."""
+
+    sequence = Whole(required=True, metadata=like(12))
+    made_at = Stamp(required=True)
+    event_count = Whole(required=True, metadata=like(140))
+    first_event_id = Identifier(required=True, metadata=like(examples.EVENT))
+    last_event_id = Identifier(required=True, metadata=like(examples.EVENT))
+    root = Text(required=True, metadata=like("ab" * 32))
+    previous = Text(required=True, metadata=like("cd" * 32))
+    hash = Text(required=True, metadata=like("ef" * 32))
+    signature = Text(required=True, metadata=like("q83vEjRWeJ…"))
+    public_key = Text(required=True, metadata=like("vT1mYt0k…"))
+
+
+class ProofOut(Schema):
+    """The proof that a checkpoint has an event as it is."""
+
+    event = Text(required=True, metadata=like('{"actor_kind":"human",…}', "What was hashed."))
+    index = Whole(required=True, metadata=like(3, "Its place among the events."))
+    path = Items(Nested(ProofStepOut), required=True)
+    checkpoint = Nested(AuditCheckpointOut, required=True)
+
+
+class ProvableEventOut(AuditEventOut):
+    """An event, and the proof that a checkpoint has it."""
+
+    proof = Nested(
+        ProofOut,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null unless it was asked for and a checkpoint has the event."},
+    )
+
+
+class ProofQuery(QuerySchema):
+    """Whether to prove the event."""
+
+    proof = QueryFlag(
+        load_default=False, metadata={"description": "Add the proof that a checkpoint has it."}
+    )
 
 
 class AuditQuery(PageQuery):
@@ -152,10 +212,17 @@ def list_invocations(call: Call) -> Answer:
     return Answer(service.list_invocations(call.actor, **call.query).envelope)
 
 
-@api.route("GET", "/audit/<event_id>", "audit.get", calls=service.get_event, returns=AuditEventOut)
+@api.route(
+    "GET",
+    "/audit/<event_id>",
+    "audit.get",
+    calls=service.get_event_with_proof,
+    query=ProofQuery,
+    returns=ProvableEventOut,
+)
 def get_event(call: Call) -> Answer:
-    """Fetch one audit event."""
-    return Answer(service.get_event(call.actor, call.path["event_id"]))
+    """Fetch one audit event, with `proof=true` the proof that a checkpoint has it."""
+    return Answer(service.get_event_with_proof(call.actor, call.path["event_id"], **call.query))
 
 
 @api.route(

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 
 from app.accounts import user_refs
+from app.audit import checkpoints
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.core import text
@@ -142,6 +143,13 @@ def get_event(actor: Actor, event_id: str) -> dict[str, Any]:
     if event is None:
         raise NotFound("audit_event", event_id)
     return events_json([event], actor)[0]
+
+
+@operation(Access.HUMAN)
+def get_event_with_proof(actor: Actor, event_id: str, *, proof: bool = False) -> dict[str, Any]:
+    """One event with the proof that a checkpoint has it, if that is asked for; raises NotFound."""
+    event = get_event(actor, event_id)
+    return {**event, "proof": checkpoints.proof_of(event["id"]) if proof else None}
 
 
 @operation(Access.READ)

@@ -92,6 +92,11 @@ EVENTS: dict[str, EventType] = (
         ("webhook.delivery_failed", "delivery_id event_type attempt http_status will_retry error"),
         ("webhook.delivery_retried", "delivery_id event_type attempt retried_delivery_id"),
         ("system.sweeper_ran", "sweeper deleted duration_ms"),
+        (
+            "system.audit_checkpoint",
+            "sequence made_at event_count first_event_id last_event_id root previous hash"
+            " signature public_key",
+        ),
         ("audit.orphaned", "event_type reason"),
     )
     | _events(

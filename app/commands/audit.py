@@ -1,5 +1,6 @@
-"""flask audit tail|export: the audit log as JSON lines."""
+"""flask audit: the audit log as JSON lines, and its checkpoints."""
 
+import sys
 import time
 from typing import Any
 
@@ -8,10 +9,15 @@ import orjson
 from sqlalchemy import select
 
 from app.activity.service import events_json
+from app.audit import checkpoints
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
+from app.config import settings_at_hand
 from app.core.actor import SYSTEM
+from app.core.ids import as_uuid
 from app.database.session import AnySelect, reading, session
+from app.jobs import verifying
+from app.jobs.checkpointing import FILE, make
 
 BATCH = 500
 FIRST = "00000000-0000-0000-0000-000000000000"
@@ -26,7 +32,7 @@ TYPE = click.option(
 
 @click.group("audit")
 def audit() -> None:
-    """Read the audit log as JSON lines."""
+    """Read the audit log as JSON lines, and check that nobody changed it."""
 
 
 def _events(event_type: str | None) -> AnySelect:
@@ -83,3 +89,65 @@ def tail(event_type: str | None, lines: int, follow: bool) -> None:
         with reading():
             events = session.scalars(newest).all()
             _print([event for event in events[::-1] if event.id not in seen])
+
+
+@audit.command("checkpoint")
+def checkpoint() -> None:
+    """Make the checkpoints that are due now, such as before a backup.
+
+    The server can keep running.
+    """
+    made = make(settings_at_hand(), settled_ms=0)
+    if made is None:
+        raise click.ClickException("Another process is making checkpoints. Try again shortly.")
+    click.echo(f"{_many(made, 'checkpoint')} made.")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+@audit.command("verify")
+@click.option("--key", "keys", multiple=True, help="Accept signatures by this public key, too.")
+def verify(keys: tuple[str, ...]) -> None:
+    """Compare all events with the checkpoints of the log.
+
+    Exits with 1 if an event was changed, removed or inserted, or a checkpoint is wrong; the first
+    is named first. The server can keep running.
+    """
+    settings = settings_at_hand()
+    own = [one for one in (settings.secret_key, settings.secret_key_previous) if one]
+    accepted = {*keys, *map(checkpoints.public_key, own)}
+    with reading():
+        length = verifying.count()
+    with click.progressbar(length=length, label="Checkpoints", file=sys.stderr) as bar:
+        found = verifying.verify(accepted, settings.instance_dir / FILE, bar.update)
+    for line in found.wrong:
+        click.echo(line)
+    if found.more:
+        click.echo(f"And {found.more:,} more.")
+    click.echo(
+        f"{_many(found.events, 'event')} in {_many(found.checkpoints, 'checkpoint')}, "
+        f"{found.uncovered:,} without one yet."
+    )
+    if not found.is_good:
+        raise SystemExit(1)
+    click.echo("The log is as its checkpoints say.")
+
+
+@audit.command("proof")
+@click.argument("event")
+def proof(event: str) -> None:
+    """Print the proof that a checkpoint has an event; docs/check_proof.py checks it."""
+    event_id = as_uuid(event)
+    with reading():
+        found = checkpoints.proof_of(event_id) if event_id else None
+    if found is None:
+        raise click.ClickException("No checkpoint has this event yet.")
+    click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+
+
+@audit.command("key")
+def key() -> None:
+    """Print the public key that signs checkpoints. Keep a copy of it elsewhere."""
+    click.echo(checkpoints.public_key(settings_at_hand().secret_key))

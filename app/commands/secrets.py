@@ -9,6 +9,8 @@ import click
 from flask import current_app
 from sqlalchemy import select
 
+from app.audit import checkpoints
+from app.audit.checkpoints import AuditCheckpoint
 from app.commands import server_stopped
 from app.config import settings_at_hand
 from app.core.clock import iso
@@ -58,6 +60,27 @@ def _replace_key(kept_in: Path, previous: str) -> None:
     current_app.config.update(SECRET_KEY=key, SECRET_KEY_FALLBACKS=[previous])
 
 
+def _sign_anew() -> None:
+    """Sign all checkpoints of the audit log with the key that follows from the new SECRET_KEY."""
+    secret_key = current_app.config["SECRET_KEY"]
+    previous = current_app.config["SECRET_KEY_FALLBACKS"]
+    own = {checkpoints.public_key(one) for one in (secret_key, *previous)}
+    with reading():
+        statement = select(AuditCheckpoint.sequence).order_by(AuditCheckpoint.sequence)
+        sequences = list(session.scalars(statement))
+
+    def sign(sequence: int) -> None:
+        checkpoint = session.get_one(AuditCheckpoint, sequence)
+        # What another key signed is not made to look as if this installation had done so.
+        if checkpoint.public_key in own and checkpoints.is_signed(checkpoint):
+            checkpoints.sign(checkpoint, secret_key)
+            session.flush()
+
+    with click.progressbar(sequences, label="Signing checkpoints", file=sys.stderr) as bar:
+        for sequence in bar:
+            run_write(partial(sign, sequence))
+
+
 def _reencrypt_all() -> None:
     with reading():
         webhook_ids = list(session.scalars(select(Webhook.id).order_by(Webhook.id)))
@@ -68,6 +91,7 @@ def _reencrypt_all() -> None:
     click.echo(f"Webhook secrets under the new key: {len(webhook_ids) - lost}")
     if lost:
         click.echo(f"Decrypted by neither key: {lost}. Rotate the secrets of those webhooks.")
+    _sign_anew()
     with reading():
         expiry = idempotency.last_expiry_under_other_keys()
     if expiry is not None:

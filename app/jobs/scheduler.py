@@ -12,6 +12,7 @@ from app.config import Settings
 from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.database.session import run_write
+from app.jobs.checkpointing import CHECK_SECONDS, Checkpointer
 from app.jobs.sweeping import INTERVAL_MINUTES, SWEEPERS, sweep
 from app.search.flush import Flusher
 from app.webhooks.worker import Worker
@@ -34,6 +35,7 @@ class Jobs:
         self._app = app
         self._worker = Worker(app)
         self._flusher = Flusher(app)
+        self._checkpointer = Checkpointer(app.config["SETTINGS"])
         self._ended = threading.Lock()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
@@ -48,6 +50,7 @@ class Jobs:
         self._scheduler.add_job(self._worker.check, "interval", seconds=POLL_SECONDS)
         self._scheduler.add_job(self._flusher.check, "interval", seconds=FLUSH_SECONDS)
         self._scheduler.add_job(self._report_failures, "interval", seconds=FAILURES_SECONDS)
+        self._scheduler.add_job(self._checkpoint, "interval", seconds=CHECK_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
                 self._sweep,
@@ -76,6 +79,16 @@ class Jobs:
                 run_write(failure_windows.record_finished)
             except Unavailable:
                 log.warning("failed credentials were not counted: the database is unavailable")
+
+    def _checkpoint(self) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            try:
+                self._checkpointer.check(may_go_on=lambda: not self._stopping.is_set())
+            except Unavailable:
+                log.warning("no checkpoint was made: the database is unavailable")
+            except Exception:
+                log.exception("a checkpoint failed")
 
     def _sweep(self, name: str) -> None:
         with self._app.app_context():

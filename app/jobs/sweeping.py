@@ -161,7 +161,7 @@ def sweep(
     each batch. Opens its own units of work.
     """
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
-    if not run_write(lambda: _take_lease(name, owner, now=now)):
+    if not run_write(lambda: take_lease(name, owner, now=now)):
         return None
     started = time.monotonic()
     deleted = 0
@@ -188,7 +188,7 @@ def _batch(name: str, owner: str, settings: Settings) -> int | None:
     return SWEEPERS[name](settings)
 
 
-def _take_lease(name: str, owner: str, *, now: bool) -> bool:
+def take_lease(name: str, owner: str, *, now: bool) -> bool:
     acquire(Lock.SWEEPS)
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None:

@@ -96,7 +96,14 @@ def once_used(tmp_path_factory):
             assert served.request("POST", page, form.encode(), **sent).status == 303
         # In good order, so that all is in the file.
         assert served.stop() == 0
+    command(instance, "audit", "checkpoint")
     return instance, owner.cookie
+
+
+def is_proved(instance, **settings):
+    said = command(instance, "audit", "verify", **settings)
+    assert "The log is as its checkpoints say." in said
+    return " events in 1 checkpoint," in said
 
 
 @pytest.fixture
@@ -167,6 +174,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     assert len(source["audit_events"]) > 10
     assert source["ticket_templates"]
     assert source["saved_views"]
+    assert is_proved(tmp_path / "third", DATABASE_URL=url)
     assert len(source["bot_usage"]) == 2
     assert TRACE in source["tool_invocations"][0]
     with serving(tmp_path / "other", DATABASE_URL=url, SECRET_KEY=KEY, command=FORKED) as served:
@@ -231,6 +239,7 @@ def test_a_backup_is_restored(used, tmp_path):
     other = tmp_path / "other"
     assert "SECRET_KEY" not in command(other, "restore-backup", str(file))
     assert rows_of(f"sqlite:///{other / 'docket.db'}") == before
+    assert is_proved(other)
     with serving(other, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"

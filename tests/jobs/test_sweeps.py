@@ -144,7 +144,7 @@ def test_a_clock_that_was_set_back_puts_no_sweep_off(settings, cast, monkeypatch
     with monkeypatch.context() as ahead:
         ahead.setattr(sweeping, "database_ms", lambda: now_ms() + 12 * HOUR_MS)
         assert sweep("sessions", settings) is not None
-        run_write(lambda: sweeping._take_lease("outbox", "dead", now=True))
+        run_write(lambda: sweeping.take_lease("outbox", "dead", now=True))
     assert sweep("sessions", settings) is not None
     assert sweep("outbox", settings) is not None
 
@@ -200,7 +200,7 @@ def test_a_run_ends_after_its_batch_when_the_server_stops(app, settings, cast, m
 
 def test_a_dead_run_is_taken_over_when_its_lease_is_over(settings, cast):
     add(record(1, "old"))
-    run_write(lambda: sweeping._take_lease("idempotency-records", "dead", now=True))
+    run_write(lambda: sweeping.take_lease("idempotency-records", "dead", now=True))
     assert sweep("idempotency-records", settings, now=True) is None
     run_write(lambda: session.execute(text("UPDATE sweeper_leases SET lease_until = 1")))
     assert sweep("idempotency-records", settings, now=True).deleted == 1

@@ -1,0 +1,67 @@
+"""Merkle trees by RFC 6962 (section 2.1), over what RFC 8785 makes of JSON."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import rfc8785
+
+# Largest whole number that JSON of RFC 8785 can hold.
+_LARGEST = 2**53 - 1
+
+
+def canonical(value: Any) -> bytes:
+    """The one form of a JSON value that is hashed; larger numbers become text."""
+    try:
+        return rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError:
+        return rfc8785.dumps(_within_bounds(value))
+
+
+def _within_bounds(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _within_bounds(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_within_bounds(inner) for inner in value]
+    is_large = isinstance(value, int) and abs(value) > _LARGEST
+    return str(value) if is_large else value
+
+
+def digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def leaf(content: bytes) -> bytes:
+    return sha256(b"\x00" + content).digest()
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return sha256(b"\x01" + left + right).digest()
+
+
+def _above(level: Sequence[bytes]) -> list[bytes]:
+    """The next level; the last node of an odd level goes up as it is, as by RFC 6962."""
+    paired = [_node(level[place], level[place + 1]) for place in range(0, len(level) - 1, 2)]
+    return [*paired, level[-1]] if len(level) % 2 else paired
+
+
+def root(leaves: Sequence[bytes]) -> bytes:
+    """The hash of a tree; of an empty one, that of no bytes."""
+    if not leaves:
+        return sha256(b"").digest()
+    level = list(leaves)
+    while len(level) > 1:
+        level = _above(level)
+    return level[0]
+
+
+def path(leaves: Sequence[bytes], index: int) -> list[tuple[str, bytes]]:
+    """The siblings on the way from a leaf to the root, each with the side on which it stands."""
+    found: list[tuple[str, bytes]] = []
+    level = list(leaves)
+    while len(level) > 1:
+        sibling = index ^ 1
+        if sibling < len(level):
+            found.append(("left" if sibling < index else "right", level[sibling]))
+        level, index = _above(level), index // 2
+    return found

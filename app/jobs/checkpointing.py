@@ -1,0 +1,212 @@
+"""Making checkpoints of the audit log, one process at a time, so that no request does.
+
+Ids do not grow in the order in which transactions commit, and clocks step. So each run looks back
+over the last minutes, and once an hour over the last day, for events that no checkpoint has.
+"""
+
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+from sqlalchemy import select
+
+from app.audit import checkpoints, merkle
+from app.audit.checkpoints import AuditCheckpoint
+from app.audit.models import AuditEvent
+from app.audit.service import Target, record
+from app.config import Settings
+from app.core import ids
+from app.core.actor import SYSTEM
+from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.database.locks import database_ms
+from app.database.session import reading, run_write, session
+from app.jobs.sweeping import SweeperLease, take_lease
+
+log = logging.getLogger(__name__)
+
+LEASE = "audit-checkpoints"
+EVENT = "system.audit_checkpoint"
+# Between two looks, and the longest that an event waits, give or take a look.
+CHECK_SECONDS = 15
+WAIT_MS = MINUTE_MS
+# Younger events wait for transactions that are under way.
+SETTLED_MS = 10_000
+LOOK_BACK_MS = 2 * MINUTE_MS
+# An event whose id is older than this beside those of checkpoints is not taken in any more.
+LATE_MS = DAY_MS
+BATCH = 10_000
+PAUSE_SECONDS = 0.02
+FILE = "audit_checkpoints.jsonl"
+FIRST_ID = "00000000-0000-0000-0000-000000000000"
+
+
+def id_at(moment: int) -> str:
+    """The lowest id of a time in milliseconds."""
+    digits = f"{max(0, moment):012x}"
+    return f"{digits[:8]}-{digits[8:]}-0000-0000-000000000000"
+
+
+class Checkpointer:
+    """What a process knows between two looks: when it last looked back over a day."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._looked_back_at = 0
+
+    def check(self, may_go_on: Callable[[], bool] = lambda: True) -> int:
+        """Make the checkpoints that are due; how many. Opens its own units of work."""
+        with reading():
+            moment = database_ms()
+            is_deep = not 0 <= moment - self._looked_back_at < HOUR_MS
+            if not self._is_due(moment, is_deep=is_deep):
+                return 0
+        made = make(self._settings, is_deep=is_deep, may_go_on=may_go_on)
+        self._looked_back_at = moment if is_deep and made is not None else self._looked_back_at
+        return made or 0
+
+    def _is_due(self, moment: int, *, is_deep: bool) -> bool:
+        last = checkpoints.newest()
+        waiting = _uncovered(_start(is_deep=is_deep), moment - SETTLED_MS)
+        if len(waiting) >= checkpoints.MOST:
+            return True
+        has_waited = last is None or not 0 <= moment - last.made_at < WAIT_MS
+        return has_waited and _has_more_than_checkpoints(waiting)
+
+
+def _has_more_than_checkpoints(event_ids: list[str]) -> bool:
+    """Whether any is no event of a checkpoint, or one would follow upon another for ever."""
+    statement = select(AuditEvent.id).where(
+        AuditEvent.id.in_(event_ids), AuditEvent.event_type != EVENT
+    )
+    return session.scalars(statement.limit(1)).first() is not None
+
+
+def make(
+    settings: Settings,
+    *,
+    is_deep: bool = True,
+    settled_ms: int = SETTLED_MS,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> int | None:
+    """Make checkpoints until no event is left for one; how many, or None if another process does.
+
+    Opens its own units of work.
+    """
+    owner = f"{os.getpid()}-{secrets.token_hex(8)}"
+    if not run_write(lambda: take_lease(LEASE, owner, now=True)):
+        return None
+    made, after = 0, ""
+    try:
+        while may_go_on():
+            with reading():
+                after = after or _start(is_deep=is_deep)
+                waiting = _uncovered(after, database_ms() - settled_ms)
+                if not _has_more_than_checkpoints(waiting):
+                    break
+                draft = _draft(waiting)
+                after = waiting[-1]
+            written = run_write(lambda: _write(draft, owner, settings))  # noqa: B023 - runs at once
+            if written is None:
+                break
+            made += 1
+            _append(settings.instance_dir / FILE, checkpoints.published(written))
+            # Lets other writers go first.
+            time.sleep(PAUSE_SECONDS)
+    finally:
+        run_write(lambda: _release(owner))
+    return made
+
+
+def _start(*, is_deep: bool) -> str:
+    """The id after which events may have no checkpoint."""
+    statement = select(AuditCheckpoint.last_event_id)
+    last_id = session.scalars(
+        statement.order_by(AuditCheckpoint.last_event_id.desc()).limit(1)
+    ).first()
+    if last_id is None:
+        return FIRST_ID
+    return id_at(ids.created_ms(last_id) - (LATE_MS if is_deep else LOOK_BACK_MS))
+
+
+def _uncovered(after: str, until: int) -> list[str]:
+    """The next ids, up to a checkpoint's number, of events before ``until`` without one."""
+    end, found = id_at(until), list[str]()
+    while len(found) < checkpoints.MOST:
+        batch = session.scalars(
+            select(AuditEvent.id)
+            .where(AuditEvent.id > after, AuditEvent.id < end)
+            .order_by(AuditEvent.id)
+            .limit(BATCH)
+        ).all()
+        if not batch:
+            break
+        covered = _covered(batch[0], batch[-1])
+        found += [event_id for event_id in batch if event_id not in covered]
+        after = batch[-1]
+    return found[: checkpoints.MOST]
+
+
+def _covered(first_id: str, last_id: str) -> set[str]:
+    """The events of all checkpoints that have any of this range."""
+    packed = session.scalars(
+        select(AuditCheckpoint.entries).where(
+            AuditCheckpoint.last_event_id >= first_id, AuditCheckpoint.first_event_id <= last_id
+        )
+    )
+    return {entry.event_id for one in packed for entry in checkpoints.entries_of(one)}
+
+
+def _draft(event_ids: list[str]) -> AuditCheckpoint:
+    """A checkpoint of these events, not yet chained, signed or stored."""
+    rows = checkpoints.rows_of(event_ids)
+    leaves = [merkle.leaf(checkpoints.leaf_content(rows[event_id])) for event_id in event_ids]
+    last = checkpoints.newest()
+    return AuditCheckpoint(
+        sequence=last.sequence + 1 if last else 1,
+        previous=last.hash if last else checkpoints.NOTHING_BEFORE,
+        made_at=database_ms(),
+        event_count=len(event_ids),
+        first_event_id=event_ids[0],
+        last_event_id=event_ids[-1],
+        root=merkle.root(leaves).hex(),
+        entries=checkpoints.packed(zip(event_ids, leaves, strict=True)),
+    )
+
+
+def _write(draft: AuditCheckpoint, owner: str, settings: Settings) -> AuditCheckpoint | None:
+    """Store the checkpoint and record it; None if another process took over."""
+    lease = session.get(SweeperLease, LEASE, with_for_update=True)
+    last = checkpoints.newest()
+    previous = last.hash if last else checkpoints.NOTHING_BEFORE
+    if lease is None or lease.owner != owner or previous != draft.previous:
+        return None
+    # A unit of work that runs again must not add the same object twice.
+    values = {column.name: getattr(draft, column.name) for column in draft.__table__.columns}
+    checkpoint = AuditCheckpoint(**values)
+    checkpoints.sign(checkpoint, settings.secret_key)
+    session.add(checkpoint)
+    session.flush()
+    record(SYSTEM, EVENT, Target("audit_checkpoint"), **checkpoints.published(checkpoint))
+    return checkpoint
+
+
+def _release(owner: str) -> None:
+    lease = session.get(SweeperLease, LEASE, with_for_update=True)
+    if lease is not None and lease.owner == owner:
+        lease.owner, lease.lease_until, lease.last_run_at = None, 0, database_ms()
+        session.flush()
+
+
+def _append(file: Path, line: dict[str, object]) -> None:
+    """Add a checkpoint to the file beside the database; without it, the webhook event remains."""
+    try:
+        with file.open("ab") as stream:
+            stream.write(orjson.dumps(line) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        log.exception("a checkpoint was not written to its file")
