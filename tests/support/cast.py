@@ -192,7 +192,8 @@ def _keep(made: dict[str, tuple[str, str]], owned: tuple[str, str]) -> None:
             table: [dict(row._mapping) for row in session.execute(select(table))]
             for table in Base.metadata.sorted_tables
         }
-    if len(found[User.__table__]) > len(made):
+    has_id = all("id" in row for rows in found.values() for row in rows)
+    if len(found[User.__table__]) > len(made) or not has_id:
         # The database was not empty, so some rows are not the cast's.
         return
     _kept.update({table: rows for table, rows in found.items() if rows})
