@@ -59,7 +59,7 @@ def environ_of(scope: Message) -> Environ:
             continue
         name = raw_name.decode("latin-1").upper().replace("-", "_")
         key = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
-        value = raw_value.decode("latin-1")
+        value = raw_value.decode("latin-1").strip(" \t")  # RFC 9110, 5.5
         if key in environ:
             value = f"{environ[key]}{'; ' if name == 'COOKIE' else ','}{value}"
         environ[key] = value

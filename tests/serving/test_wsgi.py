@@ -28,3 +28,8 @@ def test_headers_that_are_sent_twice_are_joined():
 def test_a_header_with_an_underscore_is_left_out():
     environ = environ_of(scope(headers=[(b"x_forwarded_for", b"192.0.2.1")]))
     assert "HTTP_X_FORWARDED_FOR" not in environ
+
+
+def test_space_around_a_value_is_no_part_of_it():
+    environ = environ_of(scope(headers=[(b"mcp-name", b" \tget_self \t")]))
+    assert environ["HTTP_MCP_NAME"] == "get_self"
