@@ -10,7 +10,7 @@ from flask_migrate import Migrate
 from app import cli, registry
 from app.accounts import arrival, identity, tones
 from app.config import Settings, settings_at_hand
-from app.core import ids, lanes, logs
+from app.core import ids, lanes, logs, measuring
 from app.core.actor import ANONYMOUS
 from app.core.context import request_id
 from app.core.errors import RequestMisdirected
@@ -112,6 +112,12 @@ def _install_requests(app: Flask) -> None:
     @app.after_request
     def log_line(response: Response) -> Response:
         request, state = current_request(), current_g()
+        took = time.perf_counter() - state.started
+        if measuring.measurements is not None:
+            rule, kind = request.url_rule, state.actor.kind.value
+            # Without a rule, the method too is whatever the client made up.
+            method, route = (request.method, rule.rule) if rule else ("any", "none")
+            measuring.measurements.request(method, route, response.status_code, kind, took)
         logs.info(
             log,
             "request",
@@ -119,7 +125,7 @@ def _install_requests(app: Flask) -> None:
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,
-                "duration_ms": round((time.perf_counter() - state.started) * 1000, 2),
+                "duration_ms": round(took * 1000, 2),
                 "operation": state.get("operation_id"),
                 "actor_user_id": state.actor.user_id,
             },
@@ -148,6 +154,11 @@ def _install_edges(app: Flask) -> None:
     app.register_blueprint(blueprint(routes, who))
     app.register_blueprint(openapi.blueprint(routes, settings, who))
     app.register_blueprint(health)
+    if settings.metrics_token:
+        # Where nothing is measured, its library is not loaded.
+        from app.metrics.endpoint import metrics  # noqa: PLC0415
+
+        app.register_blueprint(metrics)
     tools = app.config["TOOLS"] = catalog(settings.app_name)
     server = {
         "name": settings.service_name,

@@ -90,6 +90,9 @@ class Settings:
     webhook_allowed_networks: str = ""
     # WEBHOOK_CA_BUNDLE: a PEM file of the authorities that webhooks trust instead of the usual.
     webhook_ca_bundle: Path | None = None
+    # METRICS_TOKEN: serves /metrics to whoever sends this token as Authorization: Bearer; at least
+    # 16 characters. Default: there is no /metrics, and nothing is measured.
+    metrics_token: str = field(default="", repr=False)
     # DOCS_ENABLED: whether /api/v1/docs and /api/v1/redoc are served.
     docs_enabled: bool = False
     # LOG_LEVEL: DEBUG, INFO, WARNING or ERROR.
@@ -154,6 +157,7 @@ class Settings:
             ),
             webhook_allowed_networks=read.networks(environ, "WEBHOOK_ALLOWED_NETWORKS"),
             webhook_ca_bundle=read.pem_file(environ, "WEBHOOK_CA_BUNDLE"),
+            metrics_token=read.token(environ, "METRICS_TOKEN"),
             docs_enabled=read.flag(environ, "DOCS_ENABLED", default=False),
             log_level=read.one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
             workers=read.whole(environ, "WORKERS", _cores(), 1, 64),
@@ -194,6 +198,11 @@ class Settings:
     @property
     def database_path(self) -> Path | None:
         return Path(make_url(self.database_url).database or "") if self.is_sqlite else None
+
+    @property
+    def metrics_folder(self) -> Path:
+        """Where workers count; servers on one PostgreSQL may share INSTANCE_DIR, but not a port."""
+        return self.instance_dir / f"metrics-{self.port}"
 
     @property
     def own_address(self) -> OwnAddress:

@@ -28,6 +28,7 @@ LEAST_VARIED_SECRET = 6
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
+_TOKEN = re.compile(r"[!-~]{16,200}")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.\-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 
 
@@ -48,6 +49,16 @@ def line(environ: Environment, name: str, default: str, longest: int) -> str:
     value = text(environ, name, default)
     if len(value) > longest or not value.isprintable():
         raise SettingsError(f"{name} must be one line of at most {longest} printable characters.")
+    return value
+
+
+def token(environ: Environment, name: str) -> str:
+    """A token that clients present in a header, or "" if it is absent."""
+    value = text(environ, name)
+    if value and not _TOKEN.fullmatch(value):
+        raise SettingsError(
+            f"{name} must have 16 to 200 letters, digits and signs of ASCII, without spaces."
+        )
     return value
 
 

@@ -48,6 +48,7 @@ def test_defaults_are_those_of_the_specification(read, tmp_path):
     assert settings.bot_auth_audit_minutes == 60
     assert settings.tool_invocation_log_retention_days == 90
     assert settings.docs_enabled is False
+    assert settings.metrics_token == ""
     assert settings.log_level == "INFO"
     assert settings.threads == 4
     assert settings.user_agent == f"docket/{VERSION}"
@@ -126,6 +127,8 @@ def test_user_agent_is_one_token(read):
             "DATABASE_URL names a file in a directory",
         ),
         ({"DATABASE_URL": "postgresql://u@h/d"}, "SECRET_KEY must be set with PostgreSQL"),
+        ({"METRICS_TOKEN": "fifteen-letters"}, "METRICS_TOKEN must have 16 to 200 letters, digits"),
+        ({"METRICS_TOKEN": "sixteen and a bit"}, "METRICS_TOKEN must have 16 to 200 letters"),
         ({"APP_NAME": "a\nb"}, "APP_NAME must be one line of at most 60 printable characters."),
     ],
 )

@@ -28,6 +28,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from app.core import measuring
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
@@ -143,6 +144,7 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
     if reader.get() is not None or writer.get() is not None or is_session_open:
         raise RuntimeError("a unit of work is open already")
     callbacks: dict[Callable[[], None], None] = {}
+    started = time.perf_counter()
     with (
         outages(),
         writer_lock(db.engine),
@@ -159,6 +161,7 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
             _callbacks.reset(callbacks_token)
             writer.reset(writer_token)
             _end_session()
+    measuring.unit_of_work("write", started)
     for callback in callbacks:
         callback()
 
@@ -220,6 +223,7 @@ def is_writing() -> bool:
 @contextmanager
 def reading() -> Iterator[None]:
     """A unit of work that only reads, on SQLite from one snapshot; raises Unavailable."""
+    started = time.perf_counter()
     with outages(), connected(db.engine) as connection:
         token = reader.set(connection)
         try:
@@ -228,6 +232,7 @@ def reading() -> Iterator[None]:
             # First, so that the unit of work ends even if closing the session fails.
             reader.reset(token)
             _end_session()
+    measuring.unit_of_work("read", started)
 
 
 @contextmanager
@@ -276,6 +281,7 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
             is_collision = isinstance(error, StaleDataError) or is_retryable(error)
             if attempt == ATTEMPTS - 1 or not is_collision:
                 raise
+        measuring.collision()
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
     raise Unavailable
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
+from app.core import measuring
 from app.core.errors import Unavailable
 from app.core.lanes import Lane, require
 
@@ -35,11 +36,13 @@ class WriterLock:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock; raises Unavailable after ten seconds."""
+        started = time.perf_counter()
         if not self._thread.acquire(timeout=LOCK_SECONDS):
             raise Unavailable
         try:
             if not self._lock_free_file():
                 self._lock_file()
+            measuring.writer_lock(started)
             try:
                 yield
             finally:

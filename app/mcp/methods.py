@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from app.audit.service import Target, collecting, or_orphaned, record, record_refusal, recording
-from app.core import text
+from app.core import measuring, text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
 from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
@@ -299,7 +299,9 @@ class Invocation:
             return tool_result({"error": {"code": status, "message": message}}, is_error=True)
         finally:
             if self.actor.is_bot:
-                self._log(status, message, time.perf_counter() - started)
+                took = time.perf_counter() - started
+                measuring.tool_call(self.name, status, took)
+                self._log(status, message, took)
 
     def _log(self, status: str, message: str | None, took: float) -> None:
         """Log the call together with those of other threads; never raises."""

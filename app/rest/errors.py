@@ -20,7 +20,7 @@ ErrorPage = Callable[[errors.DomainError], Response]
 
 def wants_page(request: Request) -> bool:
     """Whether a browser asks for a page, so that errors are pages too."""
-    if request.path.startswith(("/api/", "/mcp/", "/healthz", "/readyz")):
+    if request.path.startswith(("/api/", "/mcp/", "/healthz", "/readyz", "/metrics")):
         return False
     return "text/html" in request.headers.get("Accept", "") or "HX-Request" in request.headers
 

@@ -61,6 +61,7 @@ def serve(app: Flask) -> None:
     with _only_server_on(settings.database_path):
         _check_address(settings.host, settings.port)
         needs_setup = prepare_database(app)
+        _start_measuring(app, settings)
         keep_ready(app)
         _raise_file_limit()
         if sys.platform == "linux":
@@ -86,7 +87,7 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     waited = {*stopping, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, waited)
-    workers = [_start_worker(settings) for _ in range(settings.workers)]
+    workers = [_start_worker(settings, number) for number in range(settings.workers)]
     replaced_at = [-CRASH_SECONDS] * settings.workers
     threading.Thread(target=_say_when_up, args=(settings, needs_setup), daemon=True).start()
     try:
@@ -99,13 +100,22 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
                 if now - replaced_at[number] < CRASH_SECONDS:
                     raise click.ClickException("Workers keep stopping right after they start.")
                 replaced_at[number] = now
-                workers[number] = _start_worker(settings)
+                workers[number] = _start_worker(settings, number)
     finally:
         _stop(workers)
 
 
-def _start_worker(settings: Settings) -> BaseProcess:
-    worker = multiprocessing.Process(target=work, args=(settings, os.getpid()), name="worker")
+def _start_measuring(app: Flask, settings: Settings) -> None:
+    if settings.metrics_token:
+        # Where nothing is measured, its library is not loaded.
+        from app.metrics import recording  # noqa: PLC0415
+
+        recording.start(settings.metrics_folder, app.config["TOOLS"].tools)
+
+
+def _start_worker(settings: Settings, number: int) -> BaseProcess:
+    args = (settings, os.getpid(), number)
+    worker = multiprocessing.Process(target=work, args=args, name="worker")
     worker.start()
     return worker
 

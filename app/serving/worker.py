@@ -48,8 +48,11 @@ def keep_ready(app: Flask) -> None:
     _inherited.append(_warmed(app))
 
 
-def work(settings: Settings, parent: int) -> None:
-    """Serve until SIGTERM, or until the parent ends; uvicorn handles the signal."""
+def work(settings: Settings, parent: int, number: int) -> None:
+    """Serve until SIGTERM, or until the parent ends; uvicorn handles the signal.
+
+    The parent gives its process id, and the number that a replacement of this worker has too.
+    """
     # Not at the top, because the package imports this module.
     from app import create_app  # noqa: PLC0415
 
@@ -60,6 +63,10 @@ def work(settings: Settings, parent: int) -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
     threading.Thread(target=_end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
     app = _inherited[0] if _inherited else _warmed(create_app(settings))
+    if settings.metrics_token:
+        from app.metrics import recording  # noqa: PLC0415 - as in ``app/serving/parent.py``
+
+        recording.enter_worker(number, settings.metrics_folder, app.config["TOOLS"].tools)
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     Connection.limit = min(CONNECTIONS, files // 2)
     Connection.is_behind_proxy = settings.trusted_proxies > 0

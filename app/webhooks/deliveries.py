@@ -2,18 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from sqlalchemy import Table, Update, bindparam, exists, select, union_all, update
 
 from app.audit.models import AuditEvent
 from app.audit.service import record
+from app.core import measuring
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none, now_ms
 from app.core.errors import NotFound
 from app.core.ids import as_uuid, created_ms
 from app.database.pagination import Page, page
-from app.database.session import AnyRow, by_id, session
+from app.database.session import AnyRow, after_commit, by_id, session
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
 from app.webhooks.service import find as find_webhook
@@ -217,6 +219,7 @@ def add(
         _SET_SUCCESS if outcome.is_success else _SET_FAILURE,
         {"webhook": attempt.webhook_id, "moment": moment},
     )
+    after_commit(partial(measuring.delivery, status.value, outcome.duration_ms / 1000))
     payload: dict[str, Any] = {
         "delivery_id": attempt.id,
         "event_type": attempt.event.type,

@@ -1,0 +1,109 @@
+"""``GET /metrics``: for whoever presents METRICS_TOKEN, what the workers count and what waits."""
+
+import hmac
+from collections.abc import Iterator
+
+from flask import Blueprint, Response
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import Text, cast, func, select, text
+
+from app.accounts.models import UserSession
+from app.config import Settings, settings_at_hand
+from app.core.clock import now_ms
+from app.core.errors import InvalidCredentials, Unauthenticated, Unavailable
+from app.core.ids import created_ms
+from app.core.lanes import Lane, require
+from app.database.session import is_postgresql, reading, session
+from app.http.current import current_request
+from app.metrics import recording
+from app.webhooks.models import OutboxEntry, OutboxState
+
+metrics = Blueprint("metrics", __name__)
+
+_WAITING = (OutboxState.PENDING.value, OutboxState.SENDING.value)
+_OUTBOX = (
+    select(OutboxEntry.state, func.count(), func.min(cast(OutboxEntry.id, Text)))
+    .where(OutboxEntry.state.in_(_WAITING))
+    .group_by(OutboxEntry.state)
+)
+
+
+@metrics.get("/metrics", provide_automatic_options=False)
+def show() -> Response:
+    """What Prometheus collects; gauges of the database are left out while it is unavailable."""
+    settings = settings_at_hand()
+    _check(current_request().headers.get("Authorization"), settings.metrics_token)
+    # Reading the files of all workers takes too long for the event loop.
+    require(Lane.LONG)
+    collected = recording.registry(settings.metrics_folder)
+    collected.register(_Gauges(settings))
+    return Response(generate_latest(collected), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+def _check(header: str | None, token: str) -> None:
+    """Raise Unauthenticated without a bearer token, InvalidCredentials for a wrong one."""
+    scheme, _, presented = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        refusal: Unauthenticated | InvalidCredentials = Unauthenticated(
+            "Send the header Authorization: Bearer and the METRICS_TOKEN."
+        )
+    elif hmac.compare_digest(presented.strip().encode(), token.encode()):
+        return
+    else:
+        refusal = InvalidCredentials()
+    refusal.headers["WWW-Authenticate"] = "Bearer"
+    raise refusal
+
+
+class _Gauges(Collector):
+    """What the database says at this moment, the same on every server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def collect(self) -> Iterator[Metric]:
+        kind = "sqlite" if self._settings.is_sqlite else "postgresql"
+        version = {"version": self._settings.version, "database": kind}
+        yield _gauge("docket_build_info", "The release that runs", (version, 1))
+        try:
+            found = list(_of_database())
+        except Unavailable:
+            found = []
+        yield _gauge("docket_database_up", "Whether the database answers", ({}, float(bool(found))))
+        yield from found
+
+
+def _of_database() -> Iterator[Metric]:
+    with reading():
+        entries = session.execute(_OUTBOX).all()
+        unended = UserSession.expires_at > now_ms()
+        sessions = session.scalar(select(func.count()).where(unended)) or 0
+        size = session.scalar(text(_size_of_database())) or 0
+    counts = {state: count for state, count, _ in entries}
+    # An id holds the time at which the entry was written (core/ids.py).
+    oldest = min((created_ms(first) for _, _, first in entries), default=now_ms())
+    yield _gauge(
+        "docket_outbox_entries",
+        "Deliveries to webhooks that wait or are being sent",
+        *(({"state": state}, counts.get(state, 0)) for state in _WAITING),
+    )
+    age = max(0, now_ms() - oldest) / 1000
+    yield _gauge("docket_outbox_age_seconds", "Age of the oldest of them, 0 if none", ({}, age))
+    yield _gauge("docket_sessions", "Sessions of people that have not ended", ({}, sessions))
+    yield _gauge("docket_database_bytes", "Size of the database", ({}, size))
+
+
+def _size_of_database() -> str:
+    if is_postgresql():
+        return "SELECT pg_database_size(current_database())"
+    return "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+
+
+def _gauge(name: str, about: str, *samples: tuple[dict[str, str], float]) -> Metric:
+    metric = Metric(name, about, "gauge")
+    for labels, value in samples:
+        metric.add_sample(name, labels, value)
+    return metric

@@ -1,0 +1,142 @@
+"""Counters and histograms of all worker processes, in files that they share.
+
+Each worker has files of its own in a folder of INSTANCE_DIR, named after its number. A worker that
+dies leaves its files to its replacement, so no count is lost and the files stay few. The server
+empties the folder when it starts. Labels have few values: routes are rules of the URL map, and what
+a client makes up is counted as ``other``.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from app.core import measuring
+from app.core.measuring import UnitOfWork
+
+# Where the library looks for the folder.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+OTHER = "other"
+
+REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+DATABASE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10)
+DELIVERY_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class _Worker:
+    """The name of this process in the names of its files."""
+
+    name = "parent"
+
+
+class Recorder:
+    """Takes measurements; safe in all threads. Create one after FOLDER is set."""
+
+    def __init__(self, tools: frozenset[str]) -> None:
+        self._tools = tools
+        self._requests = Counter(
+            "docket_requests",
+            "Requests, by method, route, status and kind of actor",
+            ("method", "route", "status", "actor"),
+            registry=None,
+        )
+        self._request_seconds = Histogram(
+            "docket_request_seconds",
+            "Time to answer a request, by route",
+            ("route",),
+            buckets=REQUEST_SECONDS,
+            registry=None,
+        )
+        self._database_seconds = Histogram(
+            "docket_database_seconds",
+            "Length of units of work in the database, by whether they read or write",
+            ("kind",),
+            buckets=DATABASE_SECONDS,
+            registry=None,
+        )
+        self._collisions = Counter(
+            "docket_database_collisions",
+            "Units of work that ran again because they met another",
+            registry=None,
+        )
+        self._lock_seconds = Histogram(
+            "docket_writer_lock_wait_seconds",
+            "Time that writes waited for the writer lock of SQLite",
+            buckets=DATABASE_SECONDS,
+            registry=None,
+        )
+        self._delivery_seconds = Histogram(
+            "docket_delivery_seconds",
+            "Attempts to deliver to webhooks, by how they ended",
+            ("status",),
+            buckets=DELIVERY_SECONDS,
+            registry=None,
+        )
+        self._tool_calls = Counter(
+            "docket_tool_calls", "Tool calls of bots", ("tool", "status"), registry=None
+        )
+        self._tool_seconds = Histogram(
+            "docket_tool_call_seconds",
+            "Time of the tool calls of bots",
+            buckets=REQUEST_SECONDS,
+            registry=None,
+        )
+        # The library looks a label up under a lock; the values here are few.
+        self._requests_of = cache(self._requests.labels)
+        self._request_seconds_of = cache(self._request_seconds.labels)
+        self._database_seconds_of = cache(self._database_seconds.labels)
+
+    def request(self, method: str, route: str, status: int, actor: str, took: float) -> None:
+        self._requests_of(method, route, status, actor).inc()
+        self._request_seconds_of(route).observe(took)
+
+    def unit_of_work(self, kind: UnitOfWork, took: float) -> None:
+        self._database_seconds_of(kind).observe(took)
+
+    def collision(self) -> None:
+        self._collisions.inc()
+
+    def writer_lock(self, waited: float) -> None:
+        self._lock_seconds.observe(waited)
+
+    def delivery(self, status: str, took: float) -> None:
+        self._delivery_seconds.labels(status).observe(took)
+
+    def tool_call(self, tool: str, status: str, took: float) -> None:
+        self._tool_calls.labels(tool if tool in self._tools else OTHER, status).inc()
+        self._tool_seconds.observe(took)
+
+
+def start(folder: Path, tools: Iterable[str]) -> None:
+    """In the parent, before workers start: empty the folder and measure from now on."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    _measure(folder, tools)
+
+
+def enter_worker(number: int, folder: Path, tools: Iterable[str]) -> None:
+    """In a worker, once: count in the files of its number from now on."""
+    _Worker.name = f"worker{number}"
+    if measuring.measurements is None:
+        # The worker was spawned, not forked.
+        _measure(folder, tools)
+
+
+def _measure(folder: Path, tools: Iterable[str]) -> None:
+    os.environ[FOLDER] = str(folder)
+    values.ValueClass = values.MultiProcessValue(  # type: ignore[no-untyped-call]
+        lambda: _Worker.name
+    )
+    measuring.use(Recorder(frozenset(tools)))
+
+
+def registry(folder: Path) -> CollectorRegistry:
+    """What all workers have counted in this folder."""
+    collected = CollectorRegistry()
+    if folder.is_dir():
+        MultiProcessCollector(collected, str(folder))  # type: ignore[no-untyped-call]
+    return collected
