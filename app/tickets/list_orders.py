@@ -30,6 +30,7 @@ from app.tickets.discussion import LAST_ACTIVITY_AT
 from app.tickets.models import (
     DUE_DATE_OR_LAST,
     LEVEL_OF_PRIORITY,
+    NO_DUE_DATE,
     Ticket,
     TicketLabel,
     TicketType,
@@ -77,11 +78,20 @@ class Sort:
     is_indexed_for_all: bool = False
     # Ranks and numbers compare tickets of one project.
     is_for_all: bool = True
+    # Where the index has last tickets first: conditions for those before them, and for them.
+    stretches: tuple[ColumnElement[bool], ...] = ()
 
     def keys(self, *, everywhere: bool) -> tuple[OrderKey, ...]:
-        """The parts of the order; the last is the id, as in the index, or newest first."""
+        """The parts of the order; the last is the id, as in the index, or newest first.
+
+        Where there are stretches, the first part is the number of the ticket's stretch.
+        """
         key = self.key_of_all if everywhere and self.key_of_all else self.key
-        return (key, OrderKey(Ticket.id, "id", is_ascending=self.is_indexed and key.is_ascending))
+        own = (key, OrderKey(Ticket.id, "id", is_ascending=self.is_indexed and key.is_ascending))
+        if not self.stretches:
+            return own
+        numbers = [(condition, number) for number, condition in enumerate(self.stretches)]
+        return (OrderKey(case(*numbers)), *own)
 
     def has_index(self, *, everywhere: bool) -> bool:
         return self.is_indexed_for_all if everywhere else self.is_indexed
@@ -199,11 +209,9 @@ _DUE = Sort(
     is_indexed=True,
     is_indexed_for_all=True,
 )
-_LATEST_DUE = Sort(
-    "-due",
-    "due",
-    "Due date, latest first",
-    OrderKey(func.coalesce(Ticket.due_date, ""), "text", is_ascending=False),
+_LATEST_DUE = replace(
+    _DUE.reversed("-due", "Due date, latest first"),
+    stretches=(DUE_DATE_OR_LAST < NO_DUE_DATE, DUE_DATE_OR_LAST >= NO_DUE_DATE),
 )
 
 SORTS = {

@@ -5,7 +5,7 @@ most ``COUNTED`` of them are read. If there are no more, the list is sorted by a
 it goes along an index in its own order.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -345,18 +345,37 @@ def walk(
     """The page after or before a cursor, along the index of an order; raises InvalidField."""
     keys = order.keys(everywhere=everywhere)
     ordered = turned(keys) if backwards else keys
-    statement = LIVE.where(*conditions)
-    if cursor:
-        statement = statement.where(after(ordered, decode(cursor, order.kind, keys)))
-    statement = statement.add_columns(*selected(keys)).order_by(*order_by(ordered))
-    # A constant, because PostgreSQL plans for a small page only if it sees the limit.
-    rows = session.execute(statement.limit(literal_column(str(limit + 1), Integer))).all()
+    position = decode(cursor, order.kind, keys) if cursor else None
+    statement = LIVE.where(*conditions).add_columns(*selected(keys))
+    rows: list[AnyRow] = []
+    for stretch, along in _stretches(order, ordered, position, backwards=backwards):
+        # A constant, because PostgreSQL plans for a small page only if it sees the limit.
+        count = literal_column(str(limit + 1 - len(rows)), Integer)
+        part = statement.where(*stretch).order_by(*order_by(along)).limit(count)
+        rows += session.execute(part).all()
+        if len(rows) > limit:
+            break
     page = _page(rows, limit, cursor, backwards=backwards)
     return FoundTickets(
         tickets_json(page.rows),
         before=_cursor(order, keys, page.rows[0]) if page.has_before else None,
         after=_cursor(order, keys, page.rows[-1]) if page.has_after else None,
     )
+
+
+def _stretches(
+    order: Order, keys: Sequence[OrderKey], position: Sequence[Any] | None, *, backwards: bool
+) -> Iterator[tuple[list[ColumnElement[bool]], Sequence[OrderKey]]]:
+    """What an order reads one after the other beyond a position: conditions, and their order."""
+    if not order.sort.stretches:
+        yield ([] if position is None else [after(keys, position)]), keys
+        return
+    numbered = list(enumerate(order.sort.stretches))
+    for number, stretch in reversed(numbered) if backwards else numbered:
+        if position is None or (number < position[0] if backwards else number > position[0]):
+            yield [stretch], keys[1:]
+        elif number == position[0]:
+            yield [stretch, after(keys[1:], position[1:])], keys[1:]
 
 
 @dataclass(frozen=True, slots=True)

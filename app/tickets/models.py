@@ -73,6 +73,7 @@ LAST_ACTIVE = (
 
 # The same as expressions.
 DUE_DATE_OR_LAST: ColumnElement[str] = literal_column(DUE_OR_LAST, Text)
+NO_DUE_DATE: ColumnElement[str] = literal_column("'9999-99-99'", Text)
 LEVEL_OF_PRIORITY: ColumnElement[int] = literal_column(PRIORITY_LEVEL, Integer)
 
 

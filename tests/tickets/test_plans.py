@@ -15,7 +15,7 @@ from app.database.session import db, reading, run_write, session
 from app.projects.loaders import visible_by_key
 from app.projects.states import ordered
 from app.tickets import board, list_pages, listing
-from app.tickets.list_orders import SORTS
+from app.tickets.list_orders import LAST_ID, SORTS, encode
 from app.tickets.list_pages import Order, TicketList
 from app.tickets.models import Ticket
 from app.tickets.pages import list_requests
@@ -259,6 +259,34 @@ def test_a_page_of_many_tickets_goes_along_the_index_of_its_order(
     assert len(page_plans) == 2
     for plan in page_plans:
         assert f"_{sort.strip('-')}" in plan, plan
+        assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, plan
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_the_latest_due_dates_and_tickets_without_one_go_along_the_index_backwards(
+    cast, page_plans, everywhere
+):
+    dates = ["2030-01-01", None]
+    many_like(
+        make_ticket(cast.ada, cast.open_project),
+        state_ids(cast.ada, cast.open_project),
+        dates=dates,
+    )
+    with reading():
+        every = ordered(cast.open_project)
+        of = TicketList(None if everywhere else cast.open_project, [], every)
+        order = Order(SORTS["-due"])
+        page_plans.clear()
+        first = list_pages.find(of, order, None, limit=5, cursor=None)
+        assert {row["due_date"] for row in first.rows} == {"2030-01-01"}
+        middle = encode(order.kind, [1, "9999-99-99", LAST_ID])
+        for cursor, backwards in ((first.after, False), (middle, False), (middle, True)):
+            list_pages.find(of, order, None, limit=5, cursor=cursor, backwards=backwards)
+        is_sqlite = session.get_bind().dialect.name == "sqlite"
+    # Backwards both stretches are read.
+    assert len(page_plans) == 5
+    for plan in page_plans:
+        assert "_due" in plan, plan
         assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, plan
 
 

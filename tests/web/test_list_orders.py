@@ -129,6 +129,19 @@ def test_an_empty_list_leads_to_all_tickets(ada, make, states):
 )
 def test_every_order_forth_and_back(ada, six, monkeypatch, sort, expected):
     monkeypatch.setattr("app.tickets.pages.listing.ROWS", 2)
+    walk(ada, sort, expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_latest_due_date_comes_first_however_many_there_are(ada, six, monkeypatch, size):
+    monkeypatch.setattr("app.tickets.pages.listing.ROWS", size)
+    monkeypatch.setattr("app.tickets.list_pages.COUNTED", 1)
+    monkeypatch.setattr("app.tickets.list_pages._LIMIT", 2)
+    walk(ada, "-due", "2 4 5 3 1")
+
+
+def walk(ada, sort, expected):
+    """Follow a list to its end and back."""
     expected = [f"OPEN-{number}" for number in expected.split()]
     found, text = [], ada.get(f"{LIST}?sort={sort}").text
     pages = [text]
