@@ -20,6 +20,7 @@ from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
 from app.inbox.mentions import may_mention, mention_of
 from app.inbox.service import MOST, mentioned_tickets
+from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Comment, Ticket, TicketWatcher
 from app.wiki import loaders as wiki
@@ -182,25 +183,11 @@ def _with_questions(needs: list[Need]) -> list[Need]:
     handed = [need.event_id for need in needs if not need.said]
     if not handed:
         return needs
-    last = (
-        select(Comment.id)
-        .where(
-            Comment.ticket_id == AuditEvent.ticket_id,
-            Comment.author_user_id == AuditEvent.actor_user_id,
-            Comment.deleted_at.is_(None),
-            Comment.created_at <= AuditEvent.created_at,
-        )
-        .order_by(Comment.created_at.desc(), Comment.id.desc())
-        .limit(1)
-        .correlate(AuditEvent)
-        .scalar_subquery()
-    )
+    said = last_comment(Comment.created_at <= AuditEvent.created_at)
     rows = session.execute(
-        select(AuditEvent.id, Comment.body)
-        .join(Comment, Comment.id == last)
-        .where(AuditEvent.id.in_(handed))
+        select(AuditEvent.id, said.label("body")).where(AuditEvent.id.in_(handed))
     )
-    questions = {row.id: row.body for row in rows}
+    questions = {row.id: row.body or "" for row in rows}
     return [replace(need, said=questions.get(need.event_id, need.said)) for need in needs]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, ScalarSelect, select
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
@@ -46,6 +46,23 @@ class AwaitedSignOff:
         return etag(self.ticket.updated_at, self.ticket.id)
 
 
+def last_comment(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
+    """The body of the last comment of an event's actor on its ticket, in SQL."""
+    return (
+        select(Comment.body)
+        .where(
+            Comment.ticket_id == AuditEvent.ticket_id,
+            Comment.author_user_id == AuditEvent.actor_user_id,
+            Comment.deleted_at.is_(None),
+            *conditions,
+        )
+        .order_by(Comment.created_at.desc(), Comment.id.desc())
+        .limit(1)
+        .correlate(AuditEvent)
+        .scalar_subquery()
+    )
+
+
 @operation(Access.HUMAN)
 def awaited(actor: Actor) -> list[AwaitedSignOff]:
     """The tickets that bots left for a person, the longest waiting last."""
@@ -65,18 +82,6 @@ def awaited(actor: Actor) -> list[AwaitedSignOff]:
         .correlate(Ticket)
         .scalar_subquery()
     )
-    last_comment = (
-        select(Comment.body)
-        .where(
-            Comment.ticket_id == Ticket.id,
-            Comment.author_user_id == AuditEvent.actor_user_id,
-            Comment.deleted_at.is_(None),
-        )
-        .order_by(Comment.created_at.desc(), Comment.id.desc())
-        .limit(1)
-        .correlate(Ticket, AuditEvent)
-        .scalar_subquery()
-    )
     rows = session.execute(
         select(
             AuditEvent.id.label("event_id"),
@@ -93,7 +98,7 @@ def awaited(actor: Actor) -> list[AwaitedSignOff]:
             User.type.label("user_type"),
             User.username,
             User.display_name,
-            last_comment.label("said"),
+            last_comment().label("said"),
         )
         .select_from(Ticket)
         .join(Project, Project.id == Ticket.project_id)

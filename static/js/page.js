@@ -162,8 +162,10 @@ function watchRequests() {
     const { history } = event.detail;
     if (history?.path) history.path = history.path.replace(/\?$/, "");
   });
-  // Questions for news say themselves that they have no answer (polling.js).
-  const asksForNews = (event) => event.detail.elt.dataset.behavior === "live";
+  // Questions for news say themselves that they have no answer (polling.js), or are asked again.
+  const asksForNews = (event) => event.detail.elt.matches("[data-behavior=live], .standing");
+  // What came along with the answer to a deed is newer than what was asked for before it.
+  document.addEventListener("htmx:oobBeforeSwap", ({ target }) => target.matches(".standing") && htmx.trigger(target, "htmx:abort"));
   document.addEventListener("htmx:sendError", (event) => {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
   });

@@ -1,6 +1,10 @@
 """The inbox by keyboard: walk it, read one, open one; the number in the header follows."""
 
-from playwright.sync_api import expect
+from contextlib import suppress
+
+from playwright.sync_api import Error, expect
+
+from tests.support.serving import until
 
 
 def test_the_inbox_by_keyboard(wide, seeded):
@@ -40,6 +44,27 @@ def test_the_inbox_by_keyboard(wide, seeded):
     expect(wide.page.locator(".inbox-count")).to_have_count(0)
     wide.page.get_by_role("link", name="All", exact=True).click()
     expect(wide.page.locator(".news")).to_have_count(3)
+
+
+def test_a_number_asked_for_before_a_deed_does_not_come_after_it(wide, seeded):
+    for title in ("Old news", "New news"):
+        reference = seeded.ticket(title, assignee_user_id=seeded.ids["ada"])
+        body = {"body": "Done."}
+        seeded.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
+    held = []
+    wide.page.route("**/standing", lambda route: held.append((route, route.fetch())))
+    wide.go("/inbox")
+    until(lambda: wide.page.evaluate("1") and held)
+    before = len(wide.page.locator("[data-mark=read]").all())
+    wide.press("j", "e")
+    expect(wide.page.locator(".inbox-count")).to_have_text(str(before - 1))
+    route, response = held.pop()
+    assert f"{before} unread tickets" in response.text()
+    with suppress(Error):
+        route.fulfill(response=response)
+    wide.page.wait_for_timeout(200)
+    expect(wide.page.locator(".inbox-count")).to_have_text(str(before - 1))
+    wide.page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_question_is_unfolded_and_replied_to(wide, seeded):
