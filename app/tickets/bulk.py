@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, false, literal, select, tuple_
 
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, DomainError, InvalidField
@@ -142,11 +142,34 @@ def change(
     return outcomes
 
 
+_MANUAL: tuple[Any, ...] = (Ticket.project_id, Ticket.rank, Ticket.id)
+_NEWEST: tuple[Any, ...] = (Ticket.created_at, Ticket.id)
+
+
+def order_of(end: OrderEnd | None) -> list[Any]:
+    """The order in which tickets are changed: newest first, or if they go to an end of the manual
+    order, from that end, so that each is placed beside the last one.
+    """
+    if end is OrderEnd.TOP:
+        return list(_MANUAL)
+    return [column.desc() for column in (_MANUAL if end else _NEWEST)]
+
+
+def starting_at(ticket_id: str, end: OrderEnd | None) -> ColumnElement[bool]:
+    """A ticket, and what comes after it in ``order_of``."""
+    columns = _MANUAL if end else _NEWEST
+    found = session.execute(select(*columns).where(Ticket.id == ticket_id)).one_or_none()
+    if found is None:
+        return false()
+    here = tuple_(*columns)
+    start = tuple_(*map(literal, found, (column.type for column in columns)))
+    return here >= start if end is OrderEnd.TOP else here <= start
+
+
 def in_placing_order(ticket_ids: Sequence[str], end: OrderEnd) -> list[str]:
-    """These tickets from the end to which they go, so that each is placed beside the last one."""
-    statement = select(Ticket.id).where(Ticket.id.in_(ticket_ids)).order_by(Ticket.rank, Ticket.id)
-    ids = list(session.scalars(statement))
-    return ids if end is OrderEnd.TOP else ids[::-1]
+    """These tickets in ``order_of``."""
+    statement = select(Ticket.id).where(Ticket.id.in_(ticket_ids)).order_by(*order_of(end))
+    return list(session.scalars(statement))
 
 
 def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] = ()) -> BulkOutcome:

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -315,6 +315,21 @@ def after(keys: Sequence[OrderKey], values: Sequence[Any]) -> ColumnElement[bool
             at_least = column >= limit if key.is_ascending else column <= limit
             condition = and_(at_least, or_(beyond, condition))
     return literal(value=True) if condition is None else condition
+
+
+def stretches(
+    sort: Sort, keys: Sequence[OrderKey], position: Sequence[Any] | None, *, backwards: bool
+) -> Iterator[tuple[list[ColumnElement[bool]], Sequence[OrderKey]]]:
+    """What a sort reads one after the other beyond a position: conditions, and their order."""
+    if not sort.stretches:
+        yield ([] if position is None else [after(keys, position)]), keys
+        return
+    numbered = list(enumerate(sort.stretches))
+    for number, stretch in reversed(numbered) if backwards else numbered:
+        if position is None or (number < position[0] if backwards else number > position[0]):
+            yield [stretch], keys[1:]
+        elif number == position[0]:
+            yield [stretch, after(keys[1:], position[1:])], keys[1:]
 
 
 def columns_of(keys: Sequence[OrderKey], table: Any) -> list[OrderKey]:

@@ -5,7 +5,7 @@ most ``COUNTED`` of them are read. If there are no more, the list is sorted by a
 it goes along an index in its own order.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -40,6 +40,7 @@ from app.tickets.list_orders import (
     groups_of,
     order_by,
     selected,
+    stretches,
     turned,
 )
 from app.tickets.models import Ticket
@@ -348,7 +349,7 @@ def walk(
     position = decode(cursor, order.kind, keys) if cursor else None
     statement = LIVE.where(*conditions).add_columns(*selected(keys))
     rows: list[AnyRow] = []
-    for stretch, along in _stretches(order, ordered, position, backwards=backwards):
+    for stretch, along in stretches(order.sort, ordered, position, backwards=backwards):
         # A constant, because PostgreSQL plans for a small page only if it sees the limit.
         count = literal_column(str(limit + 1 - len(rows)), Integer)
         part = statement.where(*stretch).order_by(*order_by(along)).limit(count)
@@ -361,21 +362,6 @@ def walk(
         before=_cursor(order, keys, page.rows[0]) if page.has_before else None,
         after=_cursor(order, keys, page.rows[-1]) if page.has_after else None,
     )
-
-
-def _stretches(
-    order: Order, keys: Sequence[OrderKey], position: Sequence[Any] | None, *, backwards: bool
-) -> Iterator[tuple[list[ColumnElement[bool]], Sequence[OrderKey]]]:
-    """What an order reads one after the other beyond a position: conditions, and their order."""
-    if not order.sort.stretches:
-        yield ([] if position is None else [after(keys, position)]), keys
-        return
-    numbered = list(enumerate(order.sort.stretches))
-    for number, stretch in reversed(numbered) if backwards else numbered:
-        if position is None or (number < position[0] if backwards else number > position[0]):
-            yield [stretch], keys[1:]
-        elif number == position[0]:
-            yield [stretch, after(keys[1:], position[1:])], keys[1:]
 
 
 @dataclass(frozen=True, slots=True)

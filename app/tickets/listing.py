@@ -313,13 +313,15 @@ def _prepared(statement: AnySelect) -> Prepared:
 # -- pages ---------------------------------------------------------------------------------------
 
 
-def ids(conditions: Sequence[ColumnElement[bool]], limit: int) -> list[str]:
-    """The ids of matching tickets, newest first."""
+def ids(
+    conditions: Sequence[ColumnElement[bool]], limit: int, *, order: Sequence[Any] = ()
+) -> list[str]:
+    """The ids of matching tickets."""
     statement = (
         select(Ticket.id)
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
         .where(Ticket.deleted_at.is_(None), *conditions)
-        .order_by(Ticket.created_at.desc(), Ticket.id.desc())
+        .order_by(*order)
         .limit(limit)
     )
     return list(session.scalars(statement))

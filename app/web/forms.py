@@ -135,16 +135,18 @@ def create(form: Form, work: Callable[[Actor], str]) -> str | None:
 
     def create_once(actor: Actor) -> None:
         nonlocal url
-        url = _once(actor, work)
+        answer = once(actor, lambda: idempotency.StoredAnswer(303, b"", {"Location": work(actor)}))
+        url = answer.headers["Location"]
 
     return url if submit(form, create_once) else None
 
 
-def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
+def once(actor: Actor, work: Callable[[], idempotency.StoredAnswer]) -> idempotency.StoredAnswer:
+    """Do the work, or return its answer if this form, with its hidden key, was sent before."""
     settings = settings_at_hand()
     key = request.form.get(KEY)
     if not key:
-        return work(actor)
+        return work()
     sent = sorted((name, value) for name, value in request.form.items(multi=True) if name != KEY)
     fingerprint = idempotency.fingerprint(request.method, request.path, sent)
     form_id = hashlib.sha256(f"{key}\n{fingerprint}".encode()).hexdigest()
@@ -152,10 +154,10 @@ def _once(actor: Actor, work: Callable[[Actor], str]) -> str:
         actor.id, f"form:{form_id}", fingerprint, settings.idempotency_key_ttl_hours
     )
     if isinstance(claimed, idempotency.StoredAnswer):
-        return claimed.headers["Location"]
-    url = work(actor)
-    idempotency.keep(claimed, idempotency.StoredAnswer(303, b"", {"Location": url}))
-    return url
+        return claimed
+    answer = work()
+    idempotency.keep(claimed, answer)
+    return answer
 
 
 def explain(form: Form, error: DomainError) -> bool:

@@ -3,7 +3,7 @@
 
 import { bar } from "./choosing.js";
 import { closeSheet } from "./dialogs.js";
-import { marked } from "./page.js";
+import { marked, newKey } from "./page.js";
 import { ask } from "./server.js";
 
 // Tickets that one request changes.
@@ -33,7 +33,7 @@ export function watchSteps() {
 
 function onSubmit(event) {
   const { target: form, submitter } = event;
-  const isAll = form === bar() && form.elements.all.value === "yes" && (submitter?.value ?? "change") === "change";
+  const isAll = form === bar() && form.elements.all.value === "yes" && submitter?.value !== "delete";
   const count = form.dataset.steps ?? (isAll && form.dataset.count);
   if (!count || (numberOf(count) ?? Infinity) <= MOST) return;
   event.preventDefault();
@@ -42,6 +42,7 @@ function onSubmit(event) {
   if (isRunning) return marked("steps").focus();
   const sent = new URLSearchParams(new FormData(form, submitter));
   sent.delete("id");
+  sent.set("idempotency_key", newKey());
   run = { sent, total: numberOf(count), changed: 0, skipped: 0, reasons: {} };
   // What was chosen is on its way.
   document.body.dispatchEvent(new CustomEvent("docket:changed", { bubbles: true }));
@@ -71,14 +72,17 @@ async function walk() {
 }
 
 /** Add what came of a step; whether it was the last. */
-function add({ changed, skipped, beyond }) {
+function add({ changed, skipped, next, beside }) {
   run.changed += changed;
   for (const [why, count] of Object.entries(skipped)) {
     run.skipped += count;
     run.reasons[why] = (run.reasons[why] ?? 0) + count;
   }
-  run.sent.set("beyond", beyond ?? "");
-  return beyond === null;
+  run.sent.set("next", next ?? "");
+  run.sent.set("beside", beside ?? "");
+  // Until here a step is sent again as the same one, since its answer may be all that was lost.
+  run.sent.set("idempotency_key", newKey());
+  return next === null;
 }
 
 /** Show how far it is; without `end` it goes on. */
@@ -95,7 +99,7 @@ function show(end, isDone) {
     button.disabled = false;
   }
   const why = Object.entries(run.reasons).map(([one, count]) => `${one.replace(/\.$/, "")}: ${written(count)}`);
-  const deed = run.sent.get("action") === "delete" ? "deleted" : "changed";
+  const deed = { delete: "deleted", top: "moved", bottom: "moved" }[run.sent.get("action")] ?? "changed";
   const sum = `${written(run.changed)} ${deed}${run.skipped ? `, ${written(run.skipped)} skipped (${why.slice(0, 3).join("; ")})` : ""}.`;
   say(end ? `${end} ${sum}` : `${written(past)}${run.total === null ? "" : ` of ${written(run.total)}`} tickets…`);
 }

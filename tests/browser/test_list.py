@@ -130,8 +130,9 @@ def panel(wide):
     return wide.page.get_by_role("region", name="Change to all matching tickets")
 
 
-BEYOND = "01900000-0000-7000-8000-000000000000"
-STEPPED = {"changed": 199, "skipped": {"No change.": 1}, "beyond": BEYOND}
+NEXT = "01900000-0000-7000-8000-000000000000"
+BESIDE = "01900000-0000-7000-8000-000000000001"
+STEPPED = {"changed": 199, "skipped": {"No change.": 1}, "next": NEXT, "beside": BESIDE}
 
 
 def test_more_than_a_request_takes_is_changed_in_steps(wide, seeded, several):
@@ -146,6 +147,20 @@ def test_more_than_a_request_takes_is_changed_in_steps(wide, seeded, several):
     expect(bar(wide)).not_to_be_visible()
     panel(wide).get_by_role("button", name="Close").click()
     expect(panel(wide)).not_to_be_visible()
+
+
+def test_all_that_match_go_to_an_end_in_steps(wide, seeded, several):
+    in_order = sorted(several, key=lambda one: int(one[5:]))
+    for way, place in (("top", slice(5)), ("bottom", slice(-5, None))):
+        wide.page.route("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
+        select_all(wide, several[0])
+        bar(wide).get_by_label("Priority").select_option("")
+        wide.page.unroute_all()
+        bar(wide).get_by_text("More").click()
+        bar(wide).get_by_role("button", name=f"Move to {way}").click()
+        expect(panel(wide)).to_contain_text("Done. 5 moved.")
+        found = seeded.call("GET", f"/projects/{seeded.ids['project']}/tickets?sort=rank&limit=200")
+        assert [one["display_id"] for one in found["data"]][place] == in_order
 
 
 def test_steps_are_stopped_and_gone_on_with(wide, seeded, several, many):
@@ -164,23 +179,27 @@ def test_steps_are_stopped_and_gone_on_with(wide, seeded, several, many):
     expect(panel(wide)).to_contain_text("Stopped. 398 changed, 2 skipped (No change: 2).")
     wide.page.wait_for_timeout(300)
     assert len(asked) == 2
-    answers.append({"changed": 200, "skipped": {}, "beyond": None})
+    answers.append({"changed": 200, "skipped": {}, "next": None, "beside": None})
     panel(wide).get_by_role("button", name="Continue").click()
     expect(panel(wide)).to_contain_text("Done. 598 changed, 2 skipped (No change: 2).")
-    assert [one.get("beyond") for one in asked] == [None, BEYOND, BEYOND]
+    assert [one.get("next") for one in asked] == [None, NEXT, NEXT]
+    assert [one.get("beside") for one in asked] == [None, BESIDE, BESIDE]
+    assert len({one["idempotency_key"] for one in asked}) == 3
     assert {one["priority"] for one in asked} == {"urgent"}
 
 
 def test_steps_go_on_after_a_line_that_broke(wide, seeded, several, many):
-    answers, held, _asked = many
+    answers, held, asked = many
     select_all(wide, several[0])
     bar(wide).get_by_text("Apply").click()
     until(lambda: wide.page.evaluate("1") and len(held) == 1)
     held.pop().abort()
     expect(panel(wide)).to_contain_text("No connection. 0 changed.")
-    answers.append({"changed": 5, "skipped": {}, "beyond": None})
+    answers.append({"changed": 5, "skipped": {}, "next": None, "beside": None})
     panel(wide).get_by_role("button", name="Continue").click()
     expect(panel(wide)).to_contain_text("Done. 5 changed.")
+    # The step may have been done: the server has to know that it is the same one.
+    assert asked[0] == asked[1]
 
 
 def test_leaving_the_page_between_steps_says_nothing(wide, seeded, several, many):
@@ -204,11 +223,11 @@ def test_all_that_match_are_deleted_in_steps(wide, seeded, several, many):
     head = {"HX-Retarget": "#dialog-body", "HX-Trigger-After-Swap": "docket:sheet"}
     wide.page.route("**/tickets/bulk", lambda route: route.fulfill(body=sheet, headers=head))
     bar(wide).get_by_text("Delete…").click()
-    answers.append({"changed": 600, "skipped": {}, "beyond": None})
+    answers.append({"changed": 600, "skipped": {}, "next": None, "beside": None})
     wide.page.click("#dialog .button.danger")
     expect(panel(wide)).to_contain_text("Done. 600 deleted.")
     expect(wide.page.locator("#dialog")).not_to_be_visible()
-    assert asked == [{"action": "delete"}]
+    assert [one["action"] for one in asked] == ["delete"]
 
 
 def test_deleting_asks_with_the_number(wide, seeded, several):

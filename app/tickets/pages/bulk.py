@@ -13,7 +13,8 @@ from werkzeug.datastructures import MultiDict
 from app.core.actor import Actor
 from app.core.context import request_id
 from app.core.errors import DomainError, InvalidField
-from app.core.ids import as_uuid, created_ms
+from app.core.ids import as_uuid
+from app.database.idempotency import StoredAnswer
 from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects import states
@@ -23,20 +24,19 @@ from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, list_pages, listing, trees
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
-from app.tickets.list_orders import NEWEST, after
 from app.tickets.list_pages import COUNTED
 from app.tickets.pages.blueprint import id_of_number, open_below_text, pages, user_options, words
 from app.tickets.pages.list_requests import list_of, read_request
 from app.tickets.schemas import TicketPatch
 from app.web.filters import number
-from app.web.forms import Form, explain
+from app.web.forms import Form, explain, once
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
 
 # Most reasons for skipped tickets that an answer lists.
 REASONS = 3
-# Tickets that one step of a change to more than ``MOST_TICKETS`` takes.
-STEP = 200
+# Tickets that one step of a change to more than ``MOST_TICKETS`` takes, in one transaction.
+STEP = BATCH
 
 
 def _project() -> SeenProject | None:
@@ -68,16 +68,20 @@ def _sent_query() -> MultiDict[str, str]:
 
 
 def _matching_ids(
-    query: MultiDict[str, str], project: SeenProject | None, limit: int, *, beyond: str = ""
+    query: MultiDict[str, str],
+    project: SeenProject | None,
+    limit: int,
+    *,
+    end: OrderEnd | None = None,
+    start: str | None = None,
 ) -> list[str]:
-    """The newest tickets that the filters of a query string match, ``beyond`` a ticket's id."""
+    """The first tickets in ``bulk.order_of`` that a query string matches, from ``start`` on."""
     of = list_of(read_request(query, everywhere=project is None), project)
     candidates = list_pages.tally(of).candidates
     conditions = of.all_conditions if candidates is None else [candidates, *of.all_conditions]
-    if beyond:
-        keys = NEWEST.keys(everywhere=of.everywhere)
-        conditions = [*conditions, after(keys, [created_ms(beyond), beyond])]
-    return listing.ids(conditions, limit)
+    if start:
+        conditions = [*conditions, bulk.starting_at(start, end)]
+    return listing.ids(conditions, limit, order=bulk.order_of(end))
 
 
 def _changes() -> Changes:
@@ -182,35 +186,41 @@ def _run(chosen: Sequence[str], changes: Changes) -> list[BulkOutcome]:
 
 @pages.post("/tickets/bulk/step")
 def change_step() -> Response:
-    """Change the next ``STEP`` tickets that match, ``beyond`` the last one of the step before.
+    """Change ``STEP`` of the tickets that match, from the ticket ``next`` on.
 
-    The JSON says what came of it, and with ``beyond`` where the next step begins.
+    The JSON says what came of it, and with ``next`` and ``beside``, the last ticket placed at an
+    end, how the next step begins. A step that is sent again, as its answer was lost, gets it again.
     """
     form = Form(raw=request.form.copy())
     try:
         with reading():
             changes = _changes()
-            if changes.is_empty or changes.end:
+            if changes.is_empty:
                 raise InvalidField("action", "required", "Select what to change.")
-            sent = as_uuid(request.form.get("beyond", "")) or ""
-            found = _matching_ids(_sent_query(), _project(), STEP + 1, beyond=sent)
+            start, beside = (as_uuid(request.form.get(name, "")) for name in ("next", "beside"))
+            found = _matching_ids(_sent_query(), _project(), STEP + 1, end=changes.end, start=start)
     except DomainError as error:
         if not explain(form, error):
             raise
-        return _as_json({"problem": next(iter(form.errors.values()))}, 422)
+        return _as_json(orjson.dumps({"problem": next(iter(form.errors.values()))}), 422)
     chosen = found[:STEP]
-    outcomes = _run(chosen, changes)
-    return _as_json(
-        {
+
+    def step(present: Actor) -> StoredAnswer:
+        before = [beside] if beside else []
+        outcomes = bulk.change(present, chosen, changes, before=before)
+        answer = {
             "changed": sum(outcome.is_changed for outcome in outcomes),
             "skipped": Counter(outcome.why for outcome in outcomes if not outcome.is_changed),
-            "beyond": chosen[-1] if len(found) > STEP else None,
+            "next": found[STEP] if len(found) > STEP else None,
+            "beside": chosen[-1] if chosen else None,
         }
-    )
+        return StoredAnswer(200, orjson.dumps(answer), {})
+
+    return _as_json(write(lambda present: once(present, partial(step, present))).body)
 
 
-def _as_json(answer: dict[str, Any], status: int = 200) -> Response:
-    return Response(orjson.dumps(answer), status=status, mimetype="application/json")
+def _as_json(answer: bytes, status: int = 200) -> Response:
+    return Response(answer, status=status, mimetype="application/json")
 
 
 def _refused(message: str) -> Response:
