@@ -6,6 +6,7 @@ there may be news. Elsewhere the request is answered at once.
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from enum import Enum, auto
 from typing import TypeVar
 
 from app.core.actor import Actor
@@ -13,6 +14,14 @@ from app.core.actor import Actor
 T = TypeVar("T")
 
 LONGEST_SECONDS = 25
+
+
+class Waiting(Enum):
+    """Whether a request may wait; if not, whether it did."""
+
+    ALLOWED = auto()
+    OVER = auto()
+    REFUSED = auto()
 
 
 class NewsAwaited(BaseException):
@@ -26,19 +35,23 @@ class NewsAwaited(BaseException):
         self.actor, self.seconds = actor, seconds
 
 
-_may_wait: ContextVar[bool] = ContextVar("may_wait", default=False)
+_waiting: ContextVar[Waiting] = ContextVar("waiting", default=Waiting.REFUSED)
 
 
-def await_news(actor: Actor, seconds: int) -> None:
-    """Raise NewsAwaited if the request may wait. Nothing may have been written before."""
-    if seconds > 0 and _may_wait.get():
+def await_news(actor: Actor, seconds: int) -> bool:
+    """Raise NewsAwaited if the request may wait; else whether it did.
+
+    Nothing may have been written before.
+    """
+    if _waiting.get() is Waiting.ALLOWED:
         raise NewsAwaited(actor, seconds)
+    return _waiting.get() is Waiting.OVER
 
 
-def waiting_allowed(work: Callable[[], T]) -> T:
-    """Run ``work``, which may raise NewsAwaited."""
-    token = _may_wait.set(True)
+def run_waiting(waiting: Waiting, work: Callable[[], T]) -> T:
+    """Run ``work``, which may raise NewsAwaited if waiting is allowed."""
+    token = _waiting.set(waiting)
     try:
         return work()
     finally:
-        _may_wait.reset(token)
+        _waiting.reset(token)

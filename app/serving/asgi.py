@@ -22,7 +22,7 @@ from app.config import Settings
 from app.core import ids
 from app.core.errors import DomainError, Unavailable
 from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
-from app.core.waiting import waiting_allowed
+from app.core.waiting import Waiting, run_waiting
 from app.jobs.scheduler import Jobs
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import ClientLeft, FailedBody, Receive, receive_body
@@ -138,7 +138,7 @@ class Application:
             await self._send_large(response, self._client(environ), send)
 
     async def _respond(
-        self, environ: Environ, body: io.IOBase, may_wait: bool
+        self, environ: Environ, body: io.IOBase, waiting: Waiting
     ) -> HttpResponse | StreamedResponse:
         """Call the application, again in another lane if it requires one."""
         body.seek(0)
@@ -152,9 +152,7 @@ class Application:
             try:
                 if lane is Lane.LOOP:
                     return _isolated(lane, work)
-                return await self._in_thread(
-                    lane, partial(waiting_allowed, work) if may_wait else work
-                )
+                return await self._in_thread(lane, partial(run_waiting, waiting, work))
             except LaneRequired as required:
                 body.seek(0)
                 lane = required.lane

@@ -18,7 +18,7 @@ from flask import Flask
 from app.core.actor import Actor
 from app.core.context import request_id
 from app.core.errors import Unavailable
-from app.core.waiting import NewsAwaited
+from app.core.waiting import NewsAwaited, Waiting
 from app.database.session import reading
 from app.inbox.awaited_news import NewsWatch, ticket_event_committed
 from app.serving.uploads import ClientLeft, Receive
@@ -38,11 +38,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """One waiting request; ``over`` is True once there may be news, False if it must not wait."""
+    """One waiting request; ``over`` is ALLOWED once there may be news, REFUSED at a stop."""
 
     actor: Actor
     number: int
-    over: asyncio.Future[bool]
+    over: asyncio.Future[Waiting]
 
 
 class WaitingRequests:
@@ -61,35 +61,34 @@ class WaitingRequests:
         self._needed = threading.Event()
         self._thread: threading.Thread | None = None
 
-    async def answer(self, run: Callable[[bool], Awaitable[T]], receive: Receive) -> T:
-        """What ``run`` answers, once there is news if it raises NewsAwaited.
-
-        Its argument is whether it may raise that. Raises ClientLeft.
-        """
+    async def answer(self, run: Callable[[Waiting], Awaitable[T]], receive: Receive) -> T:
+        """What ``run`` answers, once there is news if it raises NewsAwaited. Raises ClientLeft."""
         looks = self._looks
         try:
-            return await run(True)
+            return await run(Waiting.ALLOWED)
         except NewsAwaited as awaited:
             actor, seconds = awaited.actor, awaited.seconds
         ends_at = asyncio.get_running_loop().time() + seconds
         while True:
-            may_wait = await self._news(actor, looks, ends_at, receive)
+            waiting = await self._news(actor, looks, ends_at, receive)
             async with self._running:
                 looks = self._looks
                 try:
-                    return await run(may_wait)
+                    return await run(waiting)
                 except NewsAwaited:
                     continue
 
-    async def _news(self, actor: Actor, looks: int, ends_at: float, receive: Receive) -> bool:
-        """Wait until there may be news; False if the request is to be answered without waiting."""
+    async def _news(self, actor: Actor, looks: int, ends_at: float, receive: Receive) -> Waiting:
+        """Wait until there may be news; how the request is to run then."""
         loop = asyncio.get_running_loop()
         is_full = len(self._places) >= MOST or self._of_bot[actor.id] >= MOST_OF_BOT
-        if self._is_closed or is_full or loop.time() >= ends_at:
-            return False
+        if loop.time() >= ends_at:
+            return Waiting.OVER
+        if self._is_closed or is_full:
+            return Waiting.REFUSED
         if looks != self._looks:
             # There was an event while the request ran.
-            return True
+            return Waiting.ALLOWED
         place = self._enter(actor)
         client_left = asyncio.ensure_future(disconnected(receive))
         try:
@@ -100,7 +99,7 @@ class WaitingRequests:
             )
             if client_left.done():
                 raise ClientLeft
-            return place.over.done() and place.over.result()
+            return place.over.result() if place.over.done() else Waiting.OVER
         finally:
             client_left.cancel()
             self._leave(place)
@@ -112,7 +111,7 @@ class WaitingRequests:
         self._needed.set()
         self._committed.set()
         for place in self._places.values():
-            _end(place, may_wait=False)
+            _end(place, Waiting.REFUSED)
 
     def _enter(self, actor: Actor) -> _Place:
         if self._thread is None:
@@ -140,7 +139,7 @@ class WaitingRequests:
         self._looks += 1
         for place in self._places.values():
             if place.actor.id in user_ids or place.number > number:
-                _end(place, may_wait=True)
+                _end(place, Waiting.ALLOWED)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look for news while requests wait."""
@@ -173,9 +172,9 @@ class WaitingRequests:
                 time.sleep(PAUSE_SECONDS)
 
 
-def _end(place: _Place, *, may_wait: bool) -> None:
+def _end(place: _Place, waiting: Waiting) -> None:
     if not place.over.done():
-        place.over.set_result(may_wait)
+        place.over.set_result(waiting)
 
 
 async def disconnected(receive: Receive) -> None:

@@ -32,6 +32,8 @@ def own_identity(actor: Actor) -> dict[str, Any]:
     }
 
 
+# When to ask again after a call could not wait.
+RETRY_SECONDS = 5
 SINCE = text("since", "Repeat news from here: news_cursor, or a time in UTC.")
 WAIT = integer("wait", "Seconds to wait for news.", minimum=0, maximum=LONGEST_SECONDS)
 
@@ -46,11 +48,12 @@ def get_self(call: ToolCall) -> dict[str, Any]:
     if not 0 <= seconds <= LONGEST_SECONDS:
         raise InvalidField("wait", "out_of_range", f"wait must be 0 to {LONGEST_SECONDS}.")
     news = bot_news.news_of_bot(call.actor, call["since"])
-    if not news.rows:
-        await_news(call.actor, seconds)
+    waited: dict[str, Any] = {}
+    if seconds and not news.rows and not await_news(call.actor, seconds):
+        waited = {"waited": False, "retry_after_seconds": RETRY_SECONDS}
     if news.is_due:
         call.with_log.append(partial(bot_news.store_cursor, call.actor, news.cursor))
-    return {**own_identity(call.actor), **_news(news)}
+    return {**own_identity(call.actor), **_news(news), **waited}
 
 
 def _news(news: bot_news.BotNews) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Whom a new event may concern: nobody who has news is left out, and few others are named."""
 
+from functools import partial
+
 import pytest
 
 from app.core.actor import Actor, ActorKind
-from app.core.waiting import NewsAwaited, waiting_allowed
+from app.core.waiting import NewsAwaited, Waiting, run_waiting
 from app.database.session import reading
 from app.inbox import mentions
 from app.inbox.awaited_news import NewsWatch, ticket_event_committed
@@ -109,12 +111,28 @@ def test_only_the_server_lets_a_call_wait(app, ada, smith, cast):
     """The call that is to run again leaves no trace."""
     make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id)
     assert len(smith.call("get_self", wait=25)["news"]) == 1
-    assert smith.call("get_self", wait=25)["news"] == []
     path = f"/audit/tools?bot_user_id={cast.smith.user_id}"
     before = len(ok(ada.get(path))["data"])
     with pytest.raises(NewsAwaited) as raised:
-        waiting_allowed(lambda: smith.call("get_self", wait=25))
+        run_waiting(Waiting.ALLOWED, partial(smith.call, "get_self", wait=25))
     assert (raised.value.actor.username, raised.value.seconds) == ("smith", 25)
     assert len(ok(ada.get(path))["data"]) == before
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "Now"}), 201)
-    assert len(waiting_allowed(lambda: smith.call("get_self", wait=25))["news"]) == 1
+    call = partial(smith.call, "get_self", wait=25)
+    assert len(run_waiting(Waiting.ALLOWED, call)["news"]) == 1
+
+
+def test_a_call_that_could_not_wait_says_when_to_ask_again(smith):
+    told = {"waited": False, "retry_after_seconds": 5}
+    assert told.items() <= smith.lean("get_self", wait=25).items()
+    assert told.items() <= smith.call("get_self", wait=1).items()
+    over = run_waiting(Waiting.OVER, partial(smith.call, "get_self", wait=25))
+    for answer in (over, smith.call("get_self"), smith.call("get_self", wait=0)):
+        assert not told.keys() & answer.keys()
+
+
+def test_news_needs_no_wait(smith, cast, ada):
+    make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id)
+    answer = smith.call("get_self", wait=25)
+    assert answer["news"]
+    assert "waited" not in answer

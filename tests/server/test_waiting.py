@@ -48,16 +48,23 @@ def answered(connections, seconds):
     return found
 
 
-def news(connection):
-    """The comments in an answer."""
+def result(connection):
+    """What an answer says."""
     received = b""
     while not received.partition(b"\r\n\r\n")[2].endswith(b"\n"):
         piece = connection.recv(65_536)
         assert piece, received
         received += piece
-    result = orjson.loads(received.partition(b"\r\n\r\n")[2])["result"]
-    assert not result["isError"], result
-    return [row.get("comment") for row in result["structuredContent"].get("news", ())]
+    said = orjson.loads(received.partition(b"\r\n\r\n")[2])["result"]
+    assert not said["isError"], said
+    return said["structuredContent"]
+
+
+def news(connection):
+    """The comments in an answer that waited."""
+    answer = result(connection)
+    assert "waited" not in answer
+    return [row.get("comment") for row in answer.get("news", ())]
 
 
 class Office:
@@ -143,7 +150,7 @@ def test_a_bot_has_so_many_places_and_leaving_frees_one(settings, tmp_path):
         assert answered(waiting, 1) == []
         with closing(asked(served, bot, wait=25)) as surplus:
             assert answered([surplus], 2) == [surplus]
-            assert news(surplus) == []
+            assert result(surplus)["waited"] is False
         for one in waiting[:2]:
             one.close()
         time.sleep(0.5)
@@ -161,7 +168,7 @@ def test_who_waits_is_answered_when_the_server_stops(settings, tmp_path):
             began = time.monotonic()
             served.process.send_signal(signal.SIGTERM)
             assert answered([waiting], 5) == [waiting]
-            assert news(waiting) == []
+            assert result(waiting)["retry_after_seconds"] == 5
             assert served.process.wait(timeout=20) == 0
             assert time.monotonic() - began < 5
         assert "Traceback" not in served.output()
