@@ -22,7 +22,7 @@ from app.database.pagination import CURSOR_LENGTH, Page
 from app.database.session import AnySelect, Prepared
 from app.search import any_word, index
 from app.search.any_word import AnyMatch
-from app.search.documents import GLOBAL, DocumentKind, kind_mark, project_mark
+from app.search.documents import GLOBAL, DocumentKind, SearchDocument, kind_mark, project_mark
 from app.search.expressions import All, Expression, Term, Without, every, some, without
 from app.search.parsing import Query, parse
 from app.search.ranking import Tier, TierQuery, some_of_all_tiers, tier_queries, tiers
@@ -179,6 +179,21 @@ def ticket_ids(q: str) -> AnySelect:
         if tier is Tier.DISPLAY_ID or tier is ranked[-1][0]
     ]
     return index.ids_matching(every([some(fitting), kind]) if fitting else without(kind, [kind]))
+
+
+def any_ticket_ids(actor: Actor, q: str, project_id: str | None) -> AnySelect | None:
+    """As ``ticket_ids``, what has any of several words, for where nothing has all; None if nothing.
+
+    Call it after that query has run, which finds what is pending.
+    """
+    parsed = parse(q)
+    scope = _scope(actor, DocumentKind.TICKET, project_id)
+    if scope is None or len(parsed.wanted) < 2:
+        return None
+    matches = any_word.find(parsed, scope.narrow).matches
+    document_ids = [match.document_id for match in matches]
+    found = select(SearchDocument.id).where(SearchDocument.document_id.in_(document_ids))
+    return found if matches else None
 
 
 def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:

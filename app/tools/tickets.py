@@ -30,6 +30,7 @@ from app.mcp.parameters import (
 )
 from app.mcp.registry import ADDS, ADDS_ONCE, DETAIL, REPLACES, Toolbox, ToolCall
 from app.projects.models import StateCategory
+from app.search import service as search
 from app.tickets import (
     counting,
     creating,
@@ -133,21 +134,31 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     """Tickets by filter, newest first, without bodies. All that is yours: assignee me,
     state_category open.
     """
+    filters = ticket_fields.filters(call)
+    answer = _listed(call, filters)
+    if call["q"] is None or answer.get("data") or answer.get("counts") or answer.get("total"):
+        return answer
+    if call["cursor"] and listing.list_tickets(call.actor, limit=1, cursor=None, **filters).data:
+        return answer
+    among = search.any_ticket_ids(call.actor, call["q"], filters.get("project_id"))
+    if among is None:
+        return answer
+    return {**_listed(call, {**filters, "among": among}), "matched": str(search.Matched.ANY)}
+
+
+def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
     if call["count_by"] is not None:
-        by = CountBy(call["count_by"])
-        counted = counting.count_tickets_by(call.actor, by, **ticket_fields.filters(call))
+        counted = counting.count_tickets_by(call.actor, CountBy(call["count_by"]), **filters)
         return {"counts": counted.numbers, **ticket_fields.partly(counted)}
     if call["limit"] == 0:
-        counted = counting.count_tickets(call.actor, **ticket_fields.filters(call))
+        counted = counting.count_tickets(call.actor, **filters)
         return {**counted.numbers, **ticket_fields.partly(counted)}
     with_body = bool(call["include_body"])
     sort = call["sort"] or (TicketSort.RANK if call["ready"] else TicketSort.CREATED)
     shape = lean.TICKET_SHAPES[with_body, bool(call["stalled"])]
     if call.is_full:
         shape = read.WHOLE if with_body else read.WITHOUT_BODY
-    page = listing.list_tickets(
-        call.actor, sort=sort, shape=shape, **call.window, **ticket_fields.filters(call)
-    )
+    page = listing.list_tickets(call.actor, sort=sort, shape=shape, **call.window, **filters)
     if not call.is_full:
         following = {"next_cursor": page.next_cursor} if page.next_cursor else {}
         return {"data": page.data, "page": following}

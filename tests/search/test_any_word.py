@@ -133,3 +133,52 @@ def test_a_tool_says_so_only_then(ticket, cast):
     assert agent.lean("search", q="printer zebra")["matched"] == "any"
     assert "matched" not in agent.lean("search", q="printer smoke")
     assert agent.call("search", q="printer smoke")["matched"] == "all"
+
+
+def titles(answer):
+    return [row["title"] for row in answer["data"]]
+
+
+def test_a_list_of_tickets_falls_back_too_and_keeps_its_filters(ticket, cast):
+    agent = Agent(cast.smith)
+    ticket("Smoke", "nothing else", priority="high")
+    ticket("Printer", "it hums")
+    ticket("Unrelated", "neither")
+    q = "How do I mend the printer that smokes"
+    found = agent.lean("list_tickets", q=q)
+    assert (titles(found), found["matched"]) == (["Printer", "Smoke"], "any")
+    assert titles(agent.lean("list_tickets", q=q, priority="high")) == ["Smoke"]
+    assert titles(agent.lean("list_tickets", q=q, sort="rank", project="OPEN")) == titles(
+        agent.call("list_tickets", q=q, sort="rank", project="OPEN")
+    )
+    assert titles(agent.lean("list_tickets", q=q, project="FENCED")) == []
+    counted = agent.lean("list_tickets", q=q, count_by="priority")
+    assert counted == {"counts": {"high": 1, "medium": 1}, "matched": "any"}
+    assert agent.lean("list_tickets", q=q, limit=0) == {"total": 2, "matched": "any"}
+
+
+def test_a_list_of_what_has_all_words_says_nothing_of_it(ticket, cast):
+    agent = Agent(cast.smith)
+    ticket("Both", "printer smoke")
+    ticket("One", "printer")
+    for q, found in (("printer smoke", ["Both"]), ("zebra", []), ("zebra unicorn", [])):
+        answer = agent.lean("list_tickets", q=q)
+        assert titles(answer) == found, q
+        assert "matched" not in answer, q
+
+
+def test_pages_of_a_list_stay_with_how_the_first_matched(ticket, cast, ada):
+    agent = Agent(cast.smith)
+    for number in range(3):
+        ticket(f"{number}", "printer")
+    both = [ticket(f"both {number}", "printer smoke")["id"] for number in range(3)]
+
+    def second(q):
+        first = agent.lean("list_tickets", q=q, limit=2)
+        return first["page"]["next_cursor"]
+
+    by_any, by_all = second("printer zebra"), second("printer smoke")
+    found = agent.lean("list_tickets", q="printer zebra", limit=2, cursor=by_any)
+    assert (titles(found), found["matched"]) == (["both 0", "2"], "any")
+    ok(ada.delete(f"/tickets/{both[0]}"), 204)
+    assert agent.lean("list_tickets", q="printer smoke", limit=2, cursor=by_all)["data"] == []
