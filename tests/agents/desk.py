@@ -1,16 +1,16 @@
 """Where an agent works: a server with people and bots, and a client that counts what it costs."""
 
 import json
-import sqlite3
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from mcp import Client
+from sqlalchemy import Connection, create_engine, insert, select
 
+from app.tickets.models import Ticket
 from tests.support.serving import Served
 from tests.support.workspace import Bot, Owner, owner_of
 
@@ -54,11 +54,10 @@ class Desk:
     """A workspace with the project OPS; people use REST, which costs an agent nothing."""
 
     served: Served
-    instance: Path
+    database_url: str
     owner: Owner
     ops: str
     bots: dict[str, Bot]
-    costs: dict[str, Cost] = field(default_factory=dict)
 
     @asynccontextmanager
     async def hand(self, bot: str, cost: Cost) -> AsyncIterator[Hand]:
@@ -86,34 +85,33 @@ class Desk:
     def imported(self, like: dict[str, Any], assignee: str) -> str:
         """A copy of a ticket as an import leaves it: without events, changed two hours ago."""
         before = round(time.time() * 1000) - 2 * 3_600_000
-        with closing(sqlite3.connect(self.instance / "docket.db", timeout=20)) as database:
-            database.row_factory = sqlite3.Row
-            found = database.execute("SELECT * FROM tickets WHERE id = ?", (like["id"],))
-            row = dict(found.fetchone())
-            number = row["ticket_number"] + 5_000
-            row |= {
-                "id": f"{row['id'][:-4]}ffff",
-                "ticket_number": number,
-                "display_id": f"OPS-{number}",
-                "assignee_user_id": self.bots[assignee].id,
-                "created_at": before,
-                "updated_at": before,
-            }
-            marks = ", ".join("?" * len(row))
-            names = ", ".join(row)
-            database.execute(
-                f"INSERT INTO tickets ({names}) VALUES ({marks})",
-                list(row.values()),
-            )
-            database.commit()
+        number = like["ticket_number"] + 5_000
+        changed = {
+            "id": f"{like['id'][:-4]}ffff",
+            "ticket_number": number,
+            "display_id": f"OPS-{number}",
+            "assignee_user_id": self.bots[assignee].id,
+            "created_at": before,
+            "updated_at": before,
+        }
+        engine = create_engine(self.database_url)
+        with engine.begin() as connection:
+            _copy_ticket(connection, like["id"], changed)
+        engine.dispose()
         return f"OPS-{number}"
 
 
-def opened(served: Served, instance: Path) -> Desk:
+def _copy_ticket(connection: Connection, ticket_id: str, changed: dict[str, Any]) -> None:
+    tickets = Ticket.__table__
+    row = connection.execute(select(tickets).where(tickets.c.id == ticket_id)).one()
+    connection.execute(insert(Ticket).values(**{**row._asdict(), **changed}))
+
+
+def opened(served: Served, database_url: str) -> Desk:
     """Set the server up: ada, the bots ``smith`` and ``wright``, labels and house rules."""
     owner = owner_of(served)
     project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})
     for name in ("bug", "mail", "printer"):
         owner.call("POST", f"/projects/{project['id']}/labels", {"name": name})
     bots = {name: owner.bot(name) for name in ("smith", "wright")}
-    return Desk(served, instance, owner, project["id"], bots)
+    return Desk(served, database_url, owner, project["id"], bots)
