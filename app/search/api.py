@@ -19,11 +19,10 @@ class SearchQuery(PageQuery):
         required=True,
         metadata={
             "examples": ["certificates"],
-            "description": "All words must occur, as typed or in another form of the same stem; "
-            "if nothing has all of several words, results with any of them are returned "
-            '(`matched`). The last one can be the start of a word. `"a phrase"` must occur as '
-            "typed, `-word` must not. A display id such as `OPS-12` brings that ticket to the top. "
-            "No input is a syntax error.",
+            "description": "All words must occur, as typed or in another form of the same stem. "
+            'The last one can be the start of a word. `"a phrase"` must occur as typed, `-word` '
+            "must not. A display id such as `OPS-12` brings that ticket to the top. No input is a "
+            "syntax error.",
             "minLength": 1,
             "maxLength": 500,
         },
@@ -33,6 +32,14 @@ class SearchQuery(PageQuery):
     )
     project_id = Identifier(
         load_default=None, metadata={"description": "Only what belongs to this project."}
+    )
+    match = Choice(
+        service.Match,
+        load_default=service.Match.ALL,
+        metadata={
+            "description": "With `any`, results with any of several words are returned if nothing "
+            "has all of them."
+        },
     )
 
 
@@ -111,13 +118,13 @@ class MatchedOut(Schema):
     """How the results of a search match."""
 
     matched = Choice(
-        service.Matched,
+        service.Match,
         required=True,
         metadata=like(
-            service.Matched.ALL,
-            "`any`: nothing has all words of `q`, so these results have at least one, those with "
-            "the most words first. Words that more than 500 documents have do not count, unless "
-            "all of them are so common.",
+            service.Match.ALL,
+            "`any`: no document has all words of `q`, so these results have at least one, those "
+            "with the most words first. Words that more than 500 documents have do not count, "
+            "unless all of them are so common.",
         ),
     )
 

@@ -51,7 +51,7 @@ class SearchCursor:
     words: int | None = None
 
 
-class Matched(StrEnum):
+class Match(StrEnum):
     """Whether results have all words of the query, or any of them as none has all."""
 
     ALL = "all"
@@ -84,7 +84,7 @@ class Results:
 
     hits: list[Hit]
     next_cursor: str | None = None
-    matched: Matched = Matched.ALL
+    matched: Match = Match.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +116,17 @@ def find(
     project_id: str | None = None,
     limit: int,
     cursor: str | None = None,
-    all_words: bool = False,
+    match: Match = Match.ALL,
 ) -> Results:
     """Tickets and wiki pages that match ``q`` and that the actor can see.
 
-    If none has all of several words, those that have any of them, unless ``all_words``. Raises
+    With ``Match.ANY``, if none has all of several words, those that have any of them. Raises
     InvalidField for a query that is blank or too long, and for a cursor that is malformed or
     belongs to a search with other filters.
     """
     _check(q)
-    digest = filter_hash(q=q, type=type, project_id=project_id)
+    any_of = Match.ANY if match == Match.ANY else None
+    digest = filter_hash(q=q, type=type, project_id=project_id, match=any_of)
     after = decode(cursor, digest) if cursor is not None else None
     parsed = parse(q)
     scope = _scope(actor, type, project_id)
@@ -133,7 +134,7 @@ def find(
         return Results([])
     if after is None or after.words is None:
         ranked = _document_ids(parsed, scope, after, limit + 1)
-        if ranked or after is not None or all_words or len(parsed.wanted) < 2:
+        if ranked or after is not None or any_of is None or len(parsed.wanted) < 2:
             hits = _hits(ranked[:limit], Highlighter(parsed))
             return _results(hits, len(ranked) > limit, digest)
     found = any_word.find(parsed, scope.narrow)
@@ -151,7 +152,7 @@ def _results(hits: list[Hit], has_more: bool, digest: str) -> Results:
     if not hits:
         return Results([])
     last = hits[-1]
-    matched = Matched.ALL if last.words is None else Matched.ANY
+    matched = Match.ALL if last.words is None else Match.ANY
     if not has_more:
         return Results(hits, None, matched)
     found = last.found

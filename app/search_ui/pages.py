@@ -85,7 +85,7 @@ def search() -> Response:
         projects=options,
         is_first=cursor is None,
         next_url=form.address(cursor=results.next_cursor) if results.next_cursor else "",
-        is_any_word=results.matched is service.Matched.ANY,
+        is_any_word=results.matched is service.Match.ANY,
         search_url=form.address,
     )
 
@@ -100,6 +100,7 @@ def _results(form: SearchForm, cursor: str | None) -> service.Results:
         project_id=form.project_id or None,
         limit=ROWS,
         cursor=cursor,
+        match=service.Match.ANY,
     )
 
 
@@ -113,7 +114,7 @@ def palette() -> Response:
         options = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
         hits: list[Hit] = []
         if form.q:
-            hits = service.find(actor(), q=form.q, limit=LOOKED_AT, all_words=True).hits
+            hits = service.find(actor(), q=form.q, limit=LOOKED_AT).hits
         rows = _rows_of(sorted(hits, key=_rank)[:HITS])
     available = commands.commands(options, request.args.get("project", ""))
     matching = commands.matching(available, form.q, COMMANDS if rows else COMMANDS_ALONE)

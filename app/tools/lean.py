@@ -16,7 +16,7 @@ from app.core.ids import as_uuid
 from app.database.session import AnyRow, session
 from app.mcp.registry import Tool, ToolCall
 from app.projects.models import Project
-from app.search.service import Matched
+from app.search.service import Match
 from app.tickets import fields, read, stalled_bots
 from app.tickets.models import Ticket
 from app.tickets.read import TicketShape
@@ -109,7 +109,7 @@ def search_rows(
 ) -> dict[str, Any]:
     """What is shown of a search: how its results match only where that is not by all words."""
     lean = shown()
-    if answer["matched"] == Matched.ALL:
+    if answer["matched"] == Match.ALL:
         del lean["matched"]
     return lean
 

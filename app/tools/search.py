@@ -32,6 +32,11 @@ def search(call: ToolCall) -> dict[str, Any]:
     if call["project"] is not None:
         project_id = naming.project_id(call.actor, call["project"])
     envelope = service.query(
-        call.actor, q=call["q"], type=call["type"], project_id=project_id, **call.window
+        call.actor,
+        q=call["q"],
+        type=call["type"],
+        project_id=project_id,
+        match=service.Match.ANY,
+        **call.window,
     )
     return rows(envelope)

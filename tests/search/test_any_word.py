@@ -12,7 +12,7 @@ def _ask(cast):
     """Search as ada: the titles, and how they match."""
 
     def run(q, **filters):
-        found = ok(cast.ada.get("/search", query_string={"q": q, **filters}))
+        found = ok(cast.ada.get("/search", query_string={"q": q, "match": "any", **filters}))
         return [row["title"] for row in found["data"]], found["matched"]
 
     return run
@@ -38,6 +38,19 @@ def test_what_has_all_words_is_shown_alone(ticket, ask):
     assert ask("printer -smoke") == (["One"], "all")
 
 
+def test_all_words_are_needed_unless_any_was_asked_for(ticket, cast):
+    ticket("One", "printer")
+    for match in ("", "&match=all"):
+        found = ok(cast.ada.get(f"/search?q=printer+zebra{match}"))
+        assert (found["data"], found["matched"]) == ([], "all")
+    assert ok(cast.ada.get("/search?q=printer+zebra&match=any"))["matched"] == "any"
+    refused(cast.ada.get("/search?q=printer&match=some"), 422, "request.validation_error")
+    ticket("Two", "printer")
+    cursor_of_any = ok(cast.ada.get("/search?match=any&q=printer&limit=1"))["page"]["next_cursor"]
+    other = cast.ada.get(f"/search?q=printer&cursor={cursor_of_any}")
+    refused(other, 400, "validation.invalid_field", reason="cursor_filter_mismatch")
+
+
 def test_what_is_excluded_stays_excluded(ticket, ask):
     ticket("Both", "printer smoke")
     ticket("One", "printer")
@@ -56,7 +69,7 @@ def test_comments_are_searched_and_named(ticket, cast):
     made = ticket("Quiet")
     comment = ok(cast.ada.post(f"/tickets/{made['id']}/comments", {"body": "It smokes"}), 201)
     ticket("Smoke", "in the text")
-    found = ok(cast.ada.get("/search?q=zebra+smoke"))
+    found = ok(cast.ada.get("/search?match=any&q=zebra+smoke"))
     assert [row["title"] for row in found["data"]] == ["Smoke", "Quiet"]
     assert [row["comment_id"] for row in found["data"]] == [None, comment["id"]]
     assert "smokes" in found["data"][1]["snippet"]
@@ -68,7 +81,7 @@ def test_filters_and_allowlists_hold(ticket, page, ask, cast):
     assert ask("printer zebra", type="wiki_page") == (["Page"], "any")
     assert ask("printer zebra", project_id=cast.open_project) == (["Seen"], "any")
     assert ask("printer zebra", project_id=cast.fenced_project) == ([], "all")
-    fenced = ok(cast.fenced.get("/search?q=printer+zebra"))
+    fenced = ok(cast.fenced.get("/search?match=any&q=printer+zebra"))
     assert [row["title"] for row in fenced["data"]] == ["Page"]
 
 
@@ -79,7 +92,12 @@ def test_pages_meet_every_row_once(ticket, ask, cast):
     assert len(everything) > 4
     seen, cursor = [], None
     while cursor is not None or not seen:
-        given = {"q": "printer smoke zebra", "limit": 2, **({"cursor": cursor} if cursor else {})}
+        given = {
+            "q": "printer smoke zebra",
+            "match": "any",
+            "limit": 2,
+            **({"cursor": cursor} if cursor else {}),
+        }
         found = ok(cast.ada.get("/search", query_string=given))
         assert found["matched"] == "any"
         seen += [row["title"] for row in found["data"]]
@@ -90,8 +108,8 @@ def test_pages_meet_every_row_once(ticket, ask, cast):
 def test_a_cursor_is_of_its_search(ticket, cast):
     ticket("One", "printer")
     ticket("Two", "printer")
-    cursor = ok(cast.ada.get("/search?q=printer+zebra&limit=1"))["page"]["next_cursor"]
-    other = cast.ada.get(f"/search?q=printer+lion&cursor={cursor}")
+    cursor = ok(cast.ada.get("/search?match=any&q=printer+zebra&limit=1"))["page"]["next_cursor"]
+    other = cast.ada.get(f"/search?match=any&q=printer+lion&cursor={cursor}")
     refused(other, 400, "validation.invalid_field", reason="cursor_filter_mismatch")
 
 
