@@ -34,7 +34,6 @@ _STARTS = r"(?<![^\W_])"
 _ENDS = r"(?![^\W_])"
 _LETTERS = r"[^\W_]*"
 _REST = re.compile(_LETTERS)
-_BLANK = re.compile(r"\s")
 
 
 # The signs of Markdown: letters of which one is in each, a pattern, and what is left of it. No
@@ -80,13 +79,7 @@ class Highlighter:
 
     def spans(self, text: str) -> list[Span]:
         """The matches in a composed text (``words.composed``), in order; adjacent ones joined."""
-        spans: list[Span] = []
-        for start, end, _ in self._matches(text):
-            if spans and start <= spans[-1][1]:
-                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-            else:
-                spans.append((start, end))
-        return spans
+        return _joined(self._matches(text))
 
     def pieces(self, text: str) -> list[Piece]:
         text = composed(text)
@@ -103,17 +96,19 @@ class Highlighter:
         text = composed(body)
         matches = self._matches(text)
         start, end = _around(text, _best_start(matches))
-        plain = without_markdown(text[start:end])
+        plain = _one_line(text[start:end])
         best = self._matches(plain)
         if matches and not best:
             # What matches there is a sign itself, such as the address of a link.
-            start, end, plain = 0, len(text), without_markdown(text)
+            start, end, plain = 0, len(text), _one_line(text)
             best = self._matches(plain)
-        before, piece, after = _cut(plain, _best_start(best))
-        before = ELLIPSIS if start else before
-        after = ELLIPSIS if piece and end < len(text) else after
-        spans = [(start + len(before), end + len(before)) for start, end in self.spans(piece)]
-        return Snippet(before + piece + after, spans)
+        first, last = _cut(plain, _best_start(best))
+        before = ELLIPSIS if start or first else ""
+        after = ELLIPSIS if plain and (last < len(plain) or end < len(text)) else ""
+        shift = len(before) - first
+        shown = [match for match in best if first <= match[0] and match[1] <= last]
+        spans = [(start + shift, end + shift) for start, end in _joined(shown)]
+        return Snippet(before + plain[first:last] + after, spans)
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
         """The matches in order: start, end, number of the part of the query."""
@@ -125,6 +120,22 @@ class Highlighter:
         if original is not None:
             matches = [(*original(start, end), number) for start, end, number in matches]
         return sorted(matches) if len(self._matchers) > 1 else matches
+
+
+def _joined(matches: Iterable[tuple[int, int, int]]) -> list[Span]:
+    """The spans of matches; adjacent and overlapping ones are joined."""
+    spans: list[Span] = []
+    for start, end, _ in matches:
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _one_line(body: str) -> str:
+    """The text without the signs of Markdown, with white space collapsed."""
+    return " ".join(without_markdown(body).split())
 
 
 def without_markdown(body: str) -> str:
@@ -254,25 +265,13 @@ def _around(text: str, match: int) -> Span:
     return line or earliest, min(len(text), match + READ_AFTER)
 
 
-def _cut(text: str, match: int) -> tuple[str, str, str]:
-    """About ``LENGTH`` characters around a match, cut between words, with white space collapsed.
-
-    Before and after them comes an ellipsis if there is more text.
-    """
-    start = 0
-    if match > BEFORE:
-        start = match - BEFORE
-        blank = _BLANK.search(text, start, match)
-        start = blank.end() if blank else start
-    # A run of white space can be as long as the text, so the second length is bounded as well.
-    for length in (2 * LENGTH, 20 * LENGTH):
-        raw = text[start : start + length]
-        piece = " ".join(raw.split())
-        if len(piece) > LENGTH or len(raw) < length:
-            break
-    is_cut = len(piece) > LENGTH or start + len(raw) < len(text.rstrip())
-    if len(piece) > LENGTH:
-        shorter = piece[:LENGTH]
-        space = shorter.rfind(" ")
-        piece = shorter[:space] if space > LENGTH * 2 // 3 else shorter
-    return ELLIPSIS if start else "", piece, ELLIPSIS if is_cut and piece else ""
+def _cut(line: str, match: int) -> Span:
+    """At most ``LENGTH`` characters around a match, cut between words where one ends in reach."""
+    start = max(0, match - BEFORE)
+    if start:
+        start = line.find(" ", start, match) + 1 or start
+    end = start + LENGTH
+    if end >= len(line):
+        return start, len(line)
+    space = line.rfind(" ", start + LENGTH * 2 // 3, end + 1)
+    return start, space if space > 0 else end
