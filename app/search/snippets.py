@@ -19,7 +19,9 @@ LENGTH = 200
 ELLIPSIS = "…"
 # Characters of a snippet before its first match.
 BEFORE = 50
-# Characters around its first match that a snippet is made of, signs of Markdown included.
+# A text of at most so many characters is read whole.
+READ_WHOLE = 2_000
+# Of a longer one, the characters around its first match, signs of Markdown included.
 READ_BEFORE = 150
 READ_AFTER = 450
 # Matches that are considered: of each part of the query, and in all.
@@ -54,7 +56,6 @@ _MARKDOWN = (
     ("*", re.compile(r"\*(?:(?<![\w*]\*)(?=\w)|(?<=[\w.!?]\*)(?![\w*]))"), ""),
     ("_", re.compile(r"_(?<!\w_)(?=\w)([^_\n]{1,200})_(?!\w)"), r"\1"),
 )
-_SIGNS = frozenset("".join(letters for letters, _, _ in _MARKDOWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,12 @@ class Highlighter:
     def snippet(self, body: str) -> Snippet:
         """The part of the body with the most parts of the query, on one line of plain text."""
         text = composed(body)
-        matches = self._matches(text)
-        start, end = _around(text, _best_start(matches))
+        start, end = 0, len(text)
+        if end > READ_WHOLE:
+            start, end = _around(text, _best_start(self._matches(text)))
         plain = _one_line(text[start:end])
         best = self._matches(plain)
-        if matches and not best:
+        if not best and end - start < len(text):
             # What matches there is a sign itself, such as the address of a link.
             start, end, plain = 0, len(text), _one_line(text)
             best = self._matches(plain)
@@ -140,9 +142,8 @@ def _one_line(body: str) -> str:
 
 def without_markdown(body: str) -> str:
     """The text without the signs of Markdown: what they mark stays."""
-    signs = _SIGNS.intersection(body)
     for letters, pattern, replacement in _MARKDOWN:
-        if not signs.isdisjoint(letters):
+        if any(map(body.__contains__, letters)):
             body = pattern.sub(replacement, body)
     return body
 

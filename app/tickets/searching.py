@@ -20,7 +20,8 @@ MOST_COMMENTS = 100
 COMMENT_LENGTH = 8_192
 COMMENTS_LENGTH = 65_536
 # What an import adds at the end of a body.
-_ORIGIN = re.compile(r"(?:\A|\n\n---\n\n)Imported from [^\n]{1,500}\Z")
+_ORIGIN = "Imported from "
+_ORIGIN_AT_END = re.compile(rf"(?:\A|\n\n---\n\n){_ORIGIN}[^\n]{{1,500}}\Z")
 
 
 def document(ticket: Ticket | Any) -> SearchDoc:
@@ -41,7 +42,7 @@ def _document(ticket: Ticket | Any, comments: Sequence[FoundComment]) -> SearchD
 
 
 def own_text(body: str) -> str:
-    return _ORIGIN.sub("", body)
+    return _ORIGIN_AT_END.sub("", body) if _ORIGIN in body else body
 
 
 _NUMBERED = (

@@ -143,7 +143,7 @@ def list_tickets(call: ToolCall) -> dict[str, Any]:
     among = search.any_ticket_ids(call.actor, call["q"], filters.get("project_id"))
     if among is None:
         return answer
-    return {**_listed(call, {**filters, "among": among}), "matched": str(search.Matched.ANY)}
+    return {**_listed(call, {**filters, "among": among}), "matched": str(search.Match.ANY)}
 
 
 def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
