@@ -34,6 +34,7 @@ from app.jobs.sweeping import sweep_command
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
+from app.rewind.pages import pages as rewind_pages
 from app.sample.pages import pages as welcome_pages
 from app.sample.sample import sample_project
 from app.search import sources
@@ -99,6 +100,7 @@ def pages() -> list[Blueprint]:
         export_pages,
         inbox_pages,
         undo_pages,
+        rewind_pages,
         help_pages,
     ]
 

@@ -66,8 +66,8 @@ EVENTS: dict[str, EventType] = (
         ("project.created", "key name description owner_user_id"),
         ("project.deleted", "key name"),
         ("project.restored", "key name"),
-        # Reacting once more takes it back, so there is nothing to undo.
-        ("comment.reacted", "comment_id reaction action"),
+        # ``user_id`` is whose reaction it is, where a rewind changes another's.
+        ("comment.reacted", "comment_id reaction action user_id undo_of"),
     )
     | _events(
         Category.AUDIT_ONLY,
@@ -132,7 +132,10 @@ EVENTS: dict[str, EventType] = (
 )
 
 # Events that people can undo; the table in undo/service.py has the same types.
-REVERSIBLE = frozenset(name for name, kind in EVENTS.items() if UNDO_OF in kind.payload)
+# Reacting once more takes a reaction back, so only a rewind undoes it.
+REVERSIBLE = frozenset(name for name, kind in EVENTS.items() if UNDO_OF in kind.payload) - {
+    "comment.reacted"
+}
 # Events that only their actor can undo, as only its author may edit a comment.
 OWN_ONLY = frozenset({"comment.updated"})
 

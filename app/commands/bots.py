@@ -1,33 +1,24 @@
-"""flask bots list|create|rotate|revoke|deactivate|pause|resume."""
+"""flask bots list|create|rotate|revoke|deactivate|pause|resume; rewind is in ``rewind.py``."""
 
 import json
 
 import click
-from sqlalchemy import select
 
 from app.accounts.builders import bot_json
-from app.accounts.models import BotMode, User, UserType
+from app.accounts.models import BotMode
 from app.bots import service
 from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows
+from app.commands.rewind import rewind
 from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.clock import iso
-from app.database.session import reading, run_write, session
-from app.projects.command_line import acting_human, live_project_id
+from app.database.session import reading, run_write
+from app.projects.command_line import acting_human, bot_id_of, live_project_id
 
 
 @click.group("bots")
 def bots() -> None:
     """Manage bots and their tokens."""
-
-
-def _bot_id(name: str) -> str:
-    bot_id = session.scalars(
-        select(User.id).where(User.username == name, User.type == UserType.BOT.value)
-    ).first()
-    if bot_id is None:
-        raise click.ClickException(f"Bot {name} not found.")
-    return bot_id
 
 
 @bots.command("list")
@@ -78,7 +69,7 @@ def _show(token: str, settings: Settings) -> None:
 def rotate(name: str, username: str | None) -> None:
     """Issue and print a new token. The old one stops working immediately."""
     with reading():
-        actor, bot_id = acting_human(username), _bot_id(name)
+        actor, bot_id = acting_human(username), bot_id_of(name)
     issued = run_write(lambda: service.rotate_token(actor, bot_id))
     _show(issued.plaintext, settings_at_hand())
 
@@ -89,7 +80,7 @@ def rotate(name: str, username: str | None) -> None:
 def revoke(name: str, username: str | None) -> None:
     """Revoke a bot's token."""
     with reading():
-        actor, bot_id = acting_human(username), _bot_id(name)
+        actor, bot_id = acting_human(username), bot_id_of(name)
     run_write(lambda: service.revoke_token(actor, bot_id))
     click.echo(f"Revoked the token of {name}.")
 
@@ -99,7 +90,7 @@ def revoke(name: str, username: str | None) -> None:
 def show(name: str) -> None:
     """Print a bot as JSON."""
     with reading():
-        bot = service.get_bot(SYSTEM, _bot_id(name))
+        bot = service.get_bot(SYSTEM, bot_id_of(name))
         click.echo(json.dumps(bot_json(bot.user, bot.token), indent=2))
 
 
@@ -117,7 +108,7 @@ def pause(name: str | None, username: str | None) -> None:
 
 def _set_pause(name: str, username: str | None, *, is_paused: bool) -> None:
     with reading():
-        actor, bot_id = acting_human(username), _bot_id(name)
+        actor, bot_id = acting_human(username), bot_id_of(name)
     run_write(lambda: service.update_bot(actor, bot_id, is_paused=is_paused))
     click.echo(f"{'Paused' if is_paused else 'Resumed'} {name}.")
 
@@ -132,3 +123,6 @@ def resume(name: str | None, username: str | None) -> None:
         return
     run_write(lambda: service.resume_bots(SYSTEM))
     click.echo("All bots resumed.")
+
+
+bots.add_command(rewind)

@@ -20,6 +20,17 @@ def on_behalf_of(request: str | None) -> Iterator[None]:
 # The event that is being undone: events recorded meanwhile name it (undo/service.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
 
+
+@contextmanager
+def undoing(event_id: str) -> Iterator[None]:
+    """Events recorded meanwhile name the event that they undo."""
+    token = undo_of.set(event_id)
+    try:
+        yield
+    finally:
+        undo_of.reset(token)
+
+
 # Whether recorded events go to webhooks; an import may switch that off.
 webhooks_enabled: ContextVar[bool] = ContextVar("webhooks_enabled", default=True)
 

@@ -27,6 +27,7 @@ class Lock(IntEnum):
     OUTBOX = 7006
     SWEEPS = 7007
     INDEX = 7008
+    REWIND = 7009
 
 
 def acquire(lock: Lock) -> None:

@@ -173,8 +173,11 @@ def _run(upload: Upload) -> None:
     with telling_webhooks(submitted.tells_webhooks):
         importer.run(upload.planned, lambda _: None)
     upload.left, upload.unlinked = importer.left, importer.unlinked
-    earlier = "" if submitted.is_dry_run else upload.form.raw.get(SO_FAR, "")
-    upload.so_far = SoFar.parse(earlier).plus(upload.report)
+    if submitted.is_dry_run:
+        upload.so_far = SoFar().plus(upload.report)
+    else:
+        earlier = SoFar.parse(upload.form.raw.get(SO_FAR, ""))
+        upload.so_far = earlier.plus(upload.report, g.request_id)
 
 
 def _page(upload: Upload | None = None, *, has_run: bool = False, status: int = 200) -> Response:

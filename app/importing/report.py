@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from app.core import text
+from app.core.ids import as_uuid
 
 # Bounds of ``SoFar``: different kinds and reasons, and the length of each text.
 MOST = 50
@@ -106,6 +107,8 @@ class SoFar:
 
     created: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
+    # The requests that created something, by which the import is rewound.
+    request_ids: list[str] = field(default_factory=list)
 
     @classmethod
     def parse(cls, value: str) -> "SoFar":
@@ -117,11 +120,12 @@ class SoFar:
                 Reason(str(reason)[:LONGEST], int(count), str(example)[:LONGEST])
                 for reason, count, example in totals["reasons"][:MOST]
             ]
+            sent = [as_uuid(str(one)) for one in totals.get("requests", ())[:MOST]]
         except (ValueError, TypeError, KeyError):
             return cls()
-        return cls(created, {reason.text: reason for reason in reasons})
+        return cls(created, {one.text: one for one in reasons}, [one for one in sent if one])
 
-    def plus(self, report: ImportReport) -> "SoFar":
+    def plus(self, report: ImportReport, request_id: str | None = None) -> "SoFar":
         created = dict(self.created)
         for kind, count in report.created.items():
             created[kind] = created.get(kind, 0) + count
@@ -130,11 +134,15 @@ class SoFar:
             known = reasons.get(one.text)
             count, example = (known.count, known.example) if known else (0, one.example)
             reasons[one.text] = Reason(one.text, count + one.count, example[:LONGEST])
-        return SoFar(created, reasons)
+        requests = list(self.request_ids)
+        if request_id is not None and report.created.total():
+            requests.append(request_id)
+        return SoFar(created, reasons, requests)
 
     def to_send(self) -> str:
         reasons = [(one.text, one.count, one.example) for one in self.most_frequent()]
-        return orjson.dumps({"made": list(self.created.items()), "reasons": reasons}).decode()
+        sums = {"made": list(self.created.items()), "reasons": reasons}
+        return orjson.dumps({**sums, "requests": self.request_ids}).decode()
 
     def counts(self) -> list[tuple[int, str]]:
         return [(count, text.named(count, kind)) for kind, count in self.created.items()]

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share: an acting human, a project, webhooks."""
+"""Options and arguments that several commands share: a person, a bot, a project, webhooks."""
 
 import click
 from sqlalchemy import select
@@ -30,6 +30,16 @@ def acting_human(username: str | None) -> Actor:
     if len(humans) > 1:
         raise click.ClickException("There are several people. Specify one with --as USERNAME.")
     return human_actor(humans[0])
+
+
+def bot_id_of(name: str) -> str:
+    """The id of the bot with this username; raises ClickException."""
+    bot_id = session.scalars(
+        select(User.id).where(User.username == name, User.type == UserType.BOT.value)
+    ).first()
+    if bot_id is None:
+        raise click.ClickException(f"Bot {name} not found.")
+    return bot_id
 
 
 def live_project_id(key: str) -> str:

@@ -7,15 +7,17 @@ from sqlalchemy import select
 from app.audit.service import Target, record
 from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.clock import iso
+from app.core.clock import iso, now_ms
 from app.core.errors import NotFound
-from app.core.ids import as_uuid
+from app.core.ids import as_uuid, created_ms
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
 from app.database.session import session
 from app.database.versions import add_versioned, apply_changes
 from app.projects import loaders as projects
 from app.sticky_notes.models import StickyNote
+
+CONVERTED = "converted_to_ticket_id"
 
 
 def note_json(note: StickyNote) -> dict[str, Any]:
@@ -136,3 +138,43 @@ def delete_note(actor: Actor, note_id: str) -> None:
     session.delete(note)
     session.flush()
     record(actor, "sticky_note.deleted", _target(note), **_contents(note))
+
+
+@operation(Access.HUMAN)
+def put_back_note(
+    actor: Actor,
+    note_id: str,
+    *,
+    project_id: str,
+    body: str,
+    color: str | None,
+    created_by_user_id: str,
+    converted_to_ticket_id: str | None,
+) -> StickyNote:
+    """Create a deleted note of a project again, with its id and creator; raises Gone."""
+    projects.writable(actor, project_id)
+    note = StickyNote(
+        id=note_id,
+        project_id=project_id,
+        body=body,
+        color=color,
+        created_by_user_id=created_by_user_id,
+        converted_to_ticket_id=converted_to_ticket_id,
+        created_at=created_ms(note_id),
+        updated_at=now_ms(),
+    )
+    session.add(note)
+    session.flush()
+    record(actor, "sticky_note.created", _target(note), **_contents(note))
+    return note
+
+
+@operation(Access.HUMAN)
+def take_back_conversion(actor: Actor, note_id: str) -> StickyNote:
+    """Make a note one that was not converted; its ticket stays. Raises NotFound or Gone."""
+    note = writable(actor, note_id)
+    changed = apply_changes(note, {CONVERTED: None})
+    if changed:
+        session.flush()
+        record(actor, "sticky_note.updated", _target(note), fields=[CONVERTED], changes=changed)
+    return note

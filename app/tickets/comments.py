@@ -11,7 +11,7 @@ from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none, next_version, now_ms
-from app.core.errors import Forbidden
+from app.core.errors import Conflict, Forbidden
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import touch
@@ -140,6 +140,25 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
         raise Forbidden("not_author")
     if body is None or text.filled_body(body) == comment.body:
         return comment
+    _edit(actor, comment, ticket, body)
+    return comment
+
+
+@operation(Access.HUMAN)
+def take_back_edit(actor: Actor, comment_id: str, *, body: str) -> Comment:
+    """Put an earlier text of a comment back, of anyone's comment: its author wrote that text.
+
+    Raises Conflict ``invariant_violation`` for a text that the comment never had.
+    """
+    comment, ticket = loaders.writable_comment(actor, comment_id)
+    if body not in [entry["body"] for entry in comment.edit_history]:
+        raise Conflict("invariant_violation", "The comment never had this text.")
+    if body != comment.body:
+        _edit(actor, comment, ticket, body)
+    return comment
+
+
+def _edit(actor: Actor, comment: Comment, ticket: Ticket, body: str) -> None:
     previous = comment.body
     comment.edit_history = [*comment.edit_history, {"body": previous, "edited_at": now_ms()}]
     comment.body = body
@@ -155,7 +174,6 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
         body=body,
         previous_body=previous,
     )
-    return comment
 
 
 @operation(Access.WRITE)

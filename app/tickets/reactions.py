@@ -82,14 +82,23 @@ def remove_reaction(actor: Actor, comment_id: str, reaction: str) -> None:
     _change(actor, comment_id, reaction, is_added=False)
 
 
-def _change(actor: Actor, comment_id: str, reaction: str, *, is_added: bool) -> Comment:
+@operation(Access.HUMAN)
+def put_back_reaction(
+    actor: Actor, comment_id: str, reaction: str, *, user_id: str, is_added: bool
+) -> None:
+    """Add or remove a user's reaction again, to take the user's own change back."""
+    _change(actor, comment_id, reaction, is_added=is_added, user_id=user_id)
+
+
+def _change(
+    actor: Actor, comment_id: str, reaction: str, *, is_added: bool, user_id: str | None = None
+) -> Comment:
     """Add or remove a reaction, and record it if that changes anything; the comment."""
     comment, ticket = loaders.writable_comment(actor, comment_id)
     if reaction not in set(Reaction):
         raise NotFound("reaction", reaction)
-    key = {"comment_id": comment.id, "user_id": actor.id, "reaction": reaction}
-    own = select(CommentReaction.created_at).filter_by(**key)
-    if (session.scalar(own) is not None) is is_added:
+    key = {"comment_id": comment.id, "user_id": user_id or actor.id, "reaction": reaction}
+    if is_reacted(**key) is is_added:
         return comment
     if is_added:
         session.execute(insert(CommentReaction).values(**key, created_at=now_ms()))
@@ -102,5 +111,14 @@ def _change(actor: Actor, comment_id: str, reaction: str, *, is_added: bool) -> 
         comment_id=comment.id,
         reaction=reaction,
         action="added" if is_added else "removed",
+        # Whose it is, where that is not who acted.
+        **({"user_id": user_id} if user_id else {}),
     )
     return comment
+
+
+def is_reacted(comment_id: str, user_id: str, reaction: str) -> bool:
+    own = select(CommentReaction.created_at).filter_by(
+        comment_id=comment_id, user_id=user_id, reaction=reaction
+    )
+    return session.scalar(own) is not None

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.context import undo_of
+from app.core.context import undoing
 from app.core.errors import DomainError, Forbidden, NotFound
 from app.core.ids import as_uuid
 from app.database.session import by_id, savepoint, session
@@ -149,12 +149,8 @@ def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:
         return UndoOutcome(event, Ending.NOTHING_LEFT)
     if plan.differences and not force:
         return UndoOutcome(event, Ending.CHANGED_SINCE, plan.differences)
-    # What the verb records names the event that it undoes.
-    token = undo_of.set(event.id)
-    try:
+    with undoing(event.id):
         plan.act()
-    finally:
-        undo_of.reset(token)
     return UndoOutcome(event, Ending.DONE)
 
 

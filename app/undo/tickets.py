@@ -77,7 +77,7 @@ def _labels_back(ticket: Ticket, change: dict[str, list[str]]) -> list[str] | No
 def moved(actor: Actor, event: AuditEvent) -> Plan:
     """Move it back to its earlier state, or to the one that has that state's name now."""
     ticket = _live_ticket(event)
-    back = _earlier_state_id(event)
+    back = earlier_state_id(event)
     if back is None:
         raise impossible("The previous state no longer exists.")
     return one_value(
@@ -89,7 +89,7 @@ def moved(actor: Actor, event: AuditEvent) -> Plan:
     )
 
 
-def _earlier_state_id(event: AuditEvent) -> str | None:
+def earlier_state_id(event: AuditEvent) -> str | None:
     """By id, or by name, as a deleted state that is created again has another id."""
     state_id, name = event.payload["from_state_id"], event.payload["from_state_name"]
     if state_id is None or session.get(WorkflowState, state_id) is not None:

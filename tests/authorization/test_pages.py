@@ -55,7 +55,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         accounts_pages.password accounts_pages.session_list accounts_pages.end_others
         accounts_pages.end help_pages.index help_pages.shortcuts help_pages.for_agents
         help_pages.design import_pages.import_page import_pages.try_or_import
-        import_pages.report_of_file
+        import_pages.report_of_file rewind_pages.show rewind_pages.rewind rewind_pages.step
+        rewind_pages.put_back
         export_pages.export_page export_pages.download
     """),
     "project": (IN_PROJECT, """

@@ -1,0 +1,131 @@
+"""flask bots rewind: take back what a bot did in a span."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+import click
+
+from app.commands import AS
+from app.core import ids
+from app.core.actor import Actor
+from app.core.clock import now_ms
+from app.core.context import on_behalf_of, telling_webhooks
+from app.core.text import named
+from app.database.session import reading, run_write
+from app.projects.command_line import acting_human, bot_id_of, live_project_id
+from app.rewind.scope import RewindScope, moment_of
+from app.rewind.service import count_events, preview_step, rewind_step
+from app.rewind.wording import RewindSummary, kept_lines, named_subjects
+
+T = TypeVar("T")
+
+# A command counts and lists everything.
+ALL = sys.maxsize
+MOST_EVENTS = 100_000_000
+# Names that are looked up at once.
+AT_ONCE = 500
+
+
+class MomentType(click.ParamType[int]):
+    """A time (``2026-11-25T13:00``, UTC unless it says otherwise) or how long ago (``90m``)."""
+
+    name = "time"
+
+    def convert(self, value: Any, _: Any, __: Any) -> int:
+        try:
+            return moment_of(value)
+        except ValueError:
+            self.fail(f"{value} is neither a time such as 2026-11-25T13:00 nor an age such as 4h.")
+
+
+@click.command("rewind")
+@click.argument("name")
+@click.option("--since", type=MomentType(), required=True, help="Start: a time, or an age as 4h.")
+@click.option("--until", type=MomentType(), help="End, not included. Default: now.")
+@click.option("--project", "key", help="Only changes in this project.")
+@click.option("--dry-run", is_flag=True, help="List what would change, and change nothing.")
+@click.option("--without-webhooks", is_flag=True, help="Do not send webhooks for this rewind.")
+@AS
+def rewind(
+    name: str,
+    since: int,
+    until: int | None,
+    key: str | None,
+    dry_run: bool,
+    without_webhooks: bool,
+    username: str | None,
+) -> None:
+    """Undo everything that a bot did in a span, newest first.
+
+    What others changed since is kept and listed. Run it again to continue after an interruption.
+    """
+    with reading():
+        actor, bot_id = acting_human(username), bot_id_of(name)
+        project_id = live_project_id(key) if key else None
+        scope = RewindScope(bot_id, since, until or now_ms(), project_id)
+        if scope.since >= scope.until:
+            raise click.BadParameter("--until must be later than --since.")
+        total = count_events(actor, scope, MOST_EVENTS)
+    label = "Previewing" if dry_run else "Rewinding"
+    progress = click.progressbar(length=total, label=label, file=sys.stderr)
+    summary = RewindSummary(most=ALL)
+    with progress as bar, on_behalf_of(ids.new_id()), telling_webhooks(not without_webhooks):
+        run = _preview if dry_run else _rewind
+        run(actor, scope, summary, bar)
+    _show(summary, dry_run=dry_run)
+
+
+def _rewind(actor: Actor, scope: RewindScope, summary: RewindSummary, bar: Any) -> None:
+    beyond: str | None = None
+    while True:
+        step = run_write(partial(rewind_step, actor, scope, beyond=beyond))
+        summary.add(step)
+        bar.update(step.events)
+        beyond = step.beyond
+        if beyond is None:
+            return
+
+
+def _preview(actor: Actor, scope: RewindScope, summary: RewindSummary, bar: Any) -> None:
+    beyond: str | None = None
+    foreseen: dict[Any, Any] = {}
+    while True:
+        with reading():
+            step = preview_step(actor, scope, foreseen, beyond=beyond)
+        summary.add(step)
+        bar.update(step.events)
+        beyond = step.beyond
+        if beyond is None:
+            return
+
+
+def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(values)
+    while chunk := list(islice(rest, AT_ONCE)):
+        yield chunk
+
+
+def _show(summary: RewindSummary, *, dry_run: bool) -> None:
+    if dry_run:
+        click.echo("Preview: nothing was changed.")
+        for subjects in _chunks(summary.subjects.items()):
+            with reading():
+                names = named_subjects(subject for subject, _ in subjects)
+            for subject, (back, kept) in subjects:
+                one = names[subject]
+                sums = f"{back} to put back" + (f", {kept} kept" if kept else "")
+                click.echo(f"{one.name}: {sums}: {one.title}".rstrip(": "))
+    for count, deed in summary.counts():
+        click.echo(f"{count:6d} {deed}")
+    if not summary.back:
+        click.echo("Nothing to put back." if dry_run else "Nothing was left to put back.")
+    if summary.kept:
+        click.echo(f"{summary.kept_count:6d} {named(summary.kept_count, 'values kept')}:")
+    for values in _chunks(summary.kept):
+        with reading():
+            lines = kept_lines(values)
+        for line in lines:
+            click.echo(f"  {line.subject.name}: {line.field}: {line.why}")

@@ -1,0 +1,200 @@
+"""What others wrote since, by the audit log, on what a rewind is about to change.
+
+An undo of an event of the scope is no write of its own: it counts with the event, which is then
+marked as undone. So a rewind finds in the log what an earlier one did.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select
+
+from app.audit.catalogue import EVENTS, UNDO_OF
+from app.audit.models import AuditEvent
+from app.database.session import AnyRow, session
+from app.rewind.scope import RewindScope
+
+# A subject (its kind and id) and what of it: a field, a label, or one of the words below.
+Key = tuple[str, ...]
+# Whether the subject exists.
+EXISTS = "exists"
+# Anything of the subject.
+ANYTHING = "*"
+
+# Events that are read at once.
+CHUNK = 500
+_COLUMNS = (
+    AuditEvent.id,
+    AuditEvent.event_type,
+    AuditEvent.actor_user_id,
+    AuditEvent.target_id,
+    AuditEvent.ticket_id,
+    AuditEvent.payload,
+    AuditEvent.created_at,
+)
+_SUBJECTS = {"wiki": "page", "sticky_note": "note", "label": "label"}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherWrite:
+    """Who wrote last, and when."""
+
+    at: int
+    event_id: str
+    user_id: str | None
+
+
+@dataclass(slots=True)
+class OtherWrites:
+    """The last write by others of each key, and the events of the scope that were undone."""
+
+    last: dict[Key, OtherWrite] = field(default_factory=dict)
+    undone: set[str] = field(default_factory=set)
+
+    def since(self, key: Key, event: AuditEvent) -> OtherWrite | None:
+        """The last write of the key after the event."""
+        write = self.last.get(key)
+        is_later = write and (write.at, write.event_id) > (event.created_at, event.id)
+        return write if is_later else None
+
+    def add(self, row: Any) -> None:
+        write = OtherWrite(row.created_at, row.id, row.actor_user_id)
+        for key in keys_of(row):
+            known = self.last.get(key)
+            if known is None or (known.at, known.event_id) < (write.at, write.event_id):
+                self.last[key] = write
+
+
+def relation_key(payload: dict[str, Any]) -> Key:
+    return (
+        "relation",
+        payload["source_ticket_id"],
+        payload["target_ticket_id"],
+        payload["type"],
+    )
+
+
+def reaction_key(event: Any) -> Key:
+    """The reaction of an event: its actor's, unless the event names whose it is."""
+    payload = event.payload
+    user_id = payload.get("user_id") or event.actor_user_id
+    return ("comment", payload["comment_id"], "reaction", user_id, payload["reaction"])
+
+
+def changed_labels(change: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The labels that a change of ``label_ids`` added, and those that it removed."""
+    before, after = set(change["from"] or ()), set(change["to"] or ())
+    return sorted(after - before), sorted(before - after)
+
+
+def keys_of(event: Any) -> Iterator[Key]:
+    """What an event, or a row of its columns, changed."""
+    subject, _, verb = event.event_type.partition(".")
+    payload, target_id, ticket_id = event.payload, event.target_id, event.ticket_id
+    if ticket_id is not None:
+        yield ("ticket", ticket_id, ANYTHING)
+    if subject == "comment":
+        comment = ("comment", payload["comment_id"])
+        yield (*comment, ANYTHING)
+        yield (*comment, _FIELDS.get(verb, EXISTS))
+        if verb == "reacted":
+            yield reaction_key(event)
+    elif subject in _SUBJECTS and target_id is not None:
+        yield from _keys_of_text((_SUBJECTS[subject], target_id), verb, payload)
+    elif subject == "ticket" and ticket_id is not None:
+        yield from _keys_of_ticket(("ticket", ticket_id), verb, payload)
+
+
+# The field that an event changes by its very type.
+_FIELDS = {
+    "updated": "body",
+    "reacted": ANYTHING,
+    "state_changed": "state_id",
+    "assigned": "assignee_user_id",
+    "converted": "converted_to_ticket_id",
+}
+
+
+def _keys_of_text(subject: Key, verb: str, payload: dict[str, Any]) -> Iterator[Key]:
+    yield (*subject, ANYTHING)
+    if verb != "updated":
+        yield (*subject, _FIELDS.get(verb, EXISTS))
+    # Older events of notes name the fields alone; those of pages leave the body out.
+    for name in (*payload.get("changes", ()), *payload.get("fields", ())):
+        yield (*subject, name)
+    if payload.get("body_changed"):
+        yield (*subject, "body")
+
+
+def _keys_of_ticket(ticket: Key, verb: str, payload: dict[str, Any]) -> Iterator[Key]:
+    if verb == "updated":
+        for name, change in payload["changes"].items():
+            yield (*ticket, name)
+            if name == "label_ids":
+                added, removed = changed_labels(change)
+                yield from ((*ticket, "label", label_id) for label_id in (*added, *removed))
+    elif verb.startswith("watcher_"):
+        yield (*ticket, "watcher", payload["user_id"])
+    elif verb.startswith("relation_"):
+        yield relation_key(payload)
+        yield ("ticket", payload["source_ticket_id"], ANYTHING)
+        yield ("ticket", payload["target_ticket_id"], ANYTHING)
+    else:
+        yield (*ticket, _FIELDS.get(verb, EXISTS))
+
+
+def tickets_of(event: AuditEvent) -> set[str]:
+    """The tickets that undoing the event can change."""
+    ends = ("source_ticket_id", "target_ticket_id")
+    named = {event.payload.get(name) for name in ends}
+    return {ticket_id for ticket_id in (event.ticket_id, *named) if ticket_id}
+
+
+def targets_of(events: Iterable[AuditEvent], subject: str) -> set[str]:
+    """The ids of the pages, notes or labels of these events."""
+    prefix = f"{subject}."
+    return {one.target_id for one in events if one.event_type.startswith(prefix) and one.target_id}
+
+
+def read(scope: RewindScope, events: Sequence[AuditEvent]) -> OtherWrites:
+    """What others wrote after the oldest of these events on what the events are about."""
+    found = OtherWrites()
+    oldest = min(event.created_at for event in events)
+    tickets = set().union(*(tickets_of(event) for event in events))
+    subjects: list[ColumnElement[bool]] = [AuditEvent.ticket_id.in_(tickets)] if tickets else []
+    for subject in _SUBJECTS:
+        targets = targets_of(events, subject)
+        if targets:
+            # The range is that of the index by type.
+            of_type = [name for name in EVENTS if name.startswith(f"{subject}.")]
+            subjects.append(AuditEvent.event_type.in_(of_type) & AuditEvent.target_id.in_(targets))
+    for of_subject in subjects:
+        for chunk in _chunks(and_(of_subject, scope.others()), oldest):
+            _add(scope, found, chunk)
+    return found
+
+
+def _chunks(condition: ColumnElement[bool], oldest: int) -> Iterator[Sequence[AnyRow]]:
+    """The events that fulfil a condition, oldest first, some at a time."""
+    ordered = select(*_COLUMNS).where(condition).order_by(AuditEvent.created_at, AuditEvent.id)
+    after = AuditEvent.created_at >= oldest
+    while True:
+        rows = session.execute(ordered.where(after).limit(CHUNK)).all()
+        yield rows
+        if len(rows) < CHUNK:
+            return
+        last = rows[-1]
+        after = and_(
+            AuditEvent.created_at >= last.created_at,
+            or_(AuditEvent.created_at > last.created_at, AuditEvent.id > last.id),
+        )
+
+
+def _add(scope: RewindScope, found: OtherWrites, rows: Sequence[Any]) -> None:
+    undone = {row.payload[UNDO_OF] for row in rows if row.payload.get(UNDO_OF)}
+    in_scope = scope.holding(sorted(undone)) if undone else set()
+    found.undone |= in_scope
+    for row in rows:
+        if row.payload.get(UNDO_OF) not in in_scope:
+            found.add(row)

@@ -1,0 +1,226 @@
+"""The page of a rewind: a preview, the rewind in steps, and what stands, decided one by one."""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from flask import Blueprint, Response, request
+
+from app.activity import bot_activity
+from app.core.clock import iso, now_ms
+from app.core.errors import InvalidField
+from app.core.ids import as_uuid, created_ms
+from app.core.lanes import Lane, require
+from app.database.session import reading
+from app.projects.loaders import visible_by_key
+from app.projects.pages import project_options
+from app.rewind.scope import MOST_REQUESTS, RewindScope, moment_of
+from app.rewind.service import (
+    RewindStep,
+    check_scope,
+    count_events,
+    preview_step,
+    put_back_anyway,
+    rewind_step,
+)
+from app.rewind.wording import MOST_LISTED, RewindSummary, kept_lines, named_subjects
+from app.web.forms import Form
+from app.web.guard import actor, write
+from app.web.render import go, page
+
+pages = Blueprint("rewind_pages", __name__)
+
+PATH = "/rewind"
+# Events that a preview looks at; more are counted up to ``COUNTED``.
+MOST_PREVIEWED = 20_000
+COUNTED = 100_000
+# One request of a rewind: events, unless they take longer than the seconds.
+STEP_EVENTS = 200
+STEP_SECONDS = 2.0
+SPANS = (
+    ("1h", "Last hour"),
+    ("4h", "Last 4 hours"),
+    ("24h", "Last 24 hours"),
+    ("7d", "Last 7 days"),
+)
+_NO_TIME = "Use a time such as 2026-11-25T13:00, or an age such as 4h."
+
+
+@dataclass(frozen=True, slots=True)
+class RewindRequest:
+    """Whose changes are rewound, in the words of the address; ``scope`` is None without a span."""
+
+    title: str
+    back: str
+    fields: list[tuple[str, str]]
+    scope: RewindScope | None
+
+    @property
+    def address(self) -> str:
+        return f"{PATH}?{urlencode(self.fields)}"
+
+
+def _read(form: Form) -> RewindRequest:
+    """The request; ``form`` gets what is wrong with its span. Needs a unit of work."""
+    request_ids = [as_uuid(value) for value in request.values.getlist("request")]
+    if request_ids:
+        return _of_import([value for value in request_ids if value])
+    username = request.values.get("bot", "")
+    if not username:
+        raise InvalidField("bot", "required", "Select a bot.")
+    bot = bot_activity.bot_named(actor(), username)
+    since, until, key = (
+        request.values.get(name, "").strip() for name in ("since", "until", "project")
+    )
+    project = visible_by_key(actor(), key) if key else None
+    moments = {
+        name: _moment(form, name, value) for name, value in (("since", since), ("until", until))
+    }
+    start, end = moments["since"], moments["until"] or now_ms()
+    if start is not None and start >= end:
+        form.refuse("until", "The end must be later than the start.")
+    fields = [("bot", bot.username)]
+    scope = None
+    if start is not None and not form.errors:
+        scope = RewindScope(bot.id, start, end, project.id if project else None)
+        # An age means another time with each step.
+        fields += [("since", iso(start)), ("until", iso(end)), ("project", key)]
+    return RewindRequest(bot.display_name, f"/bots/{bot.username}", fields, scope)
+
+
+def _moment(form: Form, name: str, text: str) -> int | None:
+    try:
+        return moment_of(text) if text else None
+    except ValueError:
+        form.refuse(name, _NO_TIME)
+        return None
+
+
+def _of_import(request_ids: list[str]) -> RewindRequest:
+    chosen = tuple(sorted(set(request_ids)))[: MOST_REQUESTS + 1]
+    start = min((created_ms(one) for one in chosen), default=0)
+    fields = [("request", one) for one in chosen]
+    scope = RewindScope(actor().id, start, max(now_ms(), start) + 1, None, chosen)
+    check_scope(actor(), scope)
+    return RewindRequest("your import", "/import", fields, scope)
+
+
+@pages.get(PATH)
+def show() -> Response:
+    """The form of the span and, with one, a preview of what a rewind would do."""
+    return _page(RewindSummary(), "")
+
+
+@pages.post(PATH)
+def rewind() -> Response:
+    """Rewind some steps, for readers without scripts; the page shows how to go on."""
+    done = RewindSummary()
+    with reading():
+        asked = _read(Form())
+    beyond = _steps(asked, done) if asked.scope else None
+    return _page(done, beyond or "")
+
+
+def _page(done: RewindSummary, beyond: str) -> Response:
+    require(Lane.LONG)
+    form = Form(raw=request.values.copy(), shown=frozenset({"since", "until"}))
+    with reading():
+        asked = _read(form)
+        options = project_options()
+    summary = RewindSummary()
+    total = 0
+    if asked.scope is not None and not beyond:
+        total = _preview(asked.scope, summary)
+    with reading():
+        listed = list(summary.subjects.items())[:MOST_LISTED]
+        names = named_subjects(subject for subject, _ in listed)
+        kept = kept_lines(summary.kept)
+    return page(
+        "rewind/show.html",
+        form=form,
+        asked=asked,
+        projects=options,
+        spans=SPANS,
+        summary=summary,
+        done=done,
+        beyond=beyond,
+        total=total,
+        counted=COUNTED,
+        previewed=MOST_PREVIEWED,
+        listed=[(names[subject], back, kept) for subject, (back, kept) in listed],
+        kept=kept,
+        status=422 if form.errors else 200,
+    )
+
+
+def _preview(scope: RewindScope, summary: RewindSummary) -> int:
+    """Preview the newest events; the number of all of them."""
+    foreseen: dict[Any, Any] = {}
+    beyond: str | None = None
+    with reading():
+        total = count_events(actor(), scope, COUNTED)
+    while summary.events < MOST_PREVIEWED:
+        with reading():
+            step = preview_step(actor(), scope, foreseen, beyond=beyond)
+        summary.add(step)
+        beyond = step.beyond
+        if beyond is None:
+            break
+    return total
+
+
+@pages.post(f"{PATH}/step")
+def step() -> Response:
+    """Rewind the next steps; the JSON says what came of it, and where the next request begins."""
+    form = Form()
+    with reading():
+        asked = _read(form)
+    if asked.scope is None:
+        problem = next(iter(form.errors.values()), "Select a start.")
+        return _as_json({"problem": problem}, 422)
+    summary = RewindSummary()
+    beyond = _steps(asked, summary)
+    return _as_json(
+        {
+            "events": summary.events,
+            "back": summary.back,
+            "kept": summary.kept_count,
+            "beyond": beyond,
+        }
+    )
+
+
+def _as_json(answer: dict[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(answer), status=status, mimetype="application/json")
+
+
+def _steps(asked: RewindRequest, summary: RewindSummary) -> str | None:
+    """Steps for as long as a request takes; the event beyond which the next request begins."""
+    require(Lane.LONG)
+    scope, started = asked.scope, time.monotonic()
+    assert scope is not None  # noqa: S101 - for the type checker: the callers have looked
+    beyond = as_uuid(request.form.get("beyond", ""))
+    while True:
+        # Like every write of a page, each step checks the session again.
+        taken: RewindStep = write(partial(rewind_step, scope=scope, beyond=beyond))
+        summary.add(taken)
+        beyond = taken.beyond
+        is_late = time.monotonic() - started > STEP_SECONDS
+        if beyond is None or is_late or summary.events >= STEP_EVENTS:
+            return beyond
+
+
+@pages.post(f"{PATH}/value")
+def put_back() -> Response:
+    """Put one value back that stands; raises what its verb raises."""
+    with reading():
+        asked = _read(Form())
+    event_id, name = request.form.get("event_id", ""), request.form.get("name", "")
+    scope = asked.scope
+    if scope is None:
+        raise InvalidField("since", "required", "Select a start.")
+    write(lambda person: put_back_anyway(person, scope, event_id, name))
+    return go(f"{asked.address}#kept")

@@ -1,0 +1,87 @@
+"""What a rewind takes an event back by: its parts, each with the value before and the one now."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
+
+from app.audit.models import AuditEvent
+from app.core.actor import Actor
+from app.rewind.others import EXISTS, Key, OtherWrite, OtherWrites
+
+# Longer texts are compared by their hashes, so that a preview does not keep them.
+KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RewindPart:
+    """One value that an event changed.
+
+    ``name`` tells it from the event's other parts. ``obstacle`` says why it is not put back: who
+    wrote on the subject, or a sentence.
+    """
+
+    name: str
+    key: Key
+    back: Any
+    now: Any
+    obstacle: OtherWrite | str | None = None
+
+
+@dataclass(slots=True)
+class RewindView:
+    """What is known when an event is judged.
+
+    A preview writes nothing, so it notes in ``foreseen`` what the newer events' parts would be.
+    """
+
+    user_id: str
+    others: OtherWrites
+    foreseen: dict[Key, Any] = field(default_factory=dict)
+
+    def now(self, key: Key, value: Any) -> Any:
+        """The value of a key once the newer events are taken back; ``value`` is the present one."""
+        return self.foreseen.get(key, short(value))
+
+    def foresee(self, part: RewindPart) -> None:
+        """Note that a part will be put back; a parent or a relation also at its tickets."""
+        key = part.key
+        self.foreseen[key] = short(part.back)
+        if key[-1] == "parent_ticket_id" and part.back:
+            self.foreseen.setdefault(("below", part.back), set()).add(key[1])
+        if key[0] == "relation":
+            for end in key[1:3]:
+                self.foreseen.setdefault(("related", end), set()).add(key)
+
+    def foreseen_at(self, what: Literal["below", "related"], ticket_id: str) -> set[Any]:
+        """The tickets that will be below a ticket, or the relations that will be changed."""
+        found: set[Any] = self.foreseen.get((what, ticket_id), set())
+        return found
+
+    def exists(self, subject: Key, *, is_there: bool) -> bool:
+        return bool(self.now((*subject, EXISTS), is_there))
+
+
+def short(value: Any) -> Any:
+    """The value, or of a long text its hash."""
+    if isinstance(value, str) and len(value) > KEPT:
+        return ("text", sha256(value.encode()).digest())
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How events of one type are taken back: their parts, and the verb that puts parts back."""
+
+    parts: Callable[[RewindView, AuditEvent], Iterator[RewindPart]]
+    act: Callable[[Actor, AuditEvent, Sequence[RewindPart]], object]
+
+
+def existing(subject: Key, *, back: bool, now: bool, **more: Any) -> RewindPart:
+    return RewindPart(EXISTS, (*subject, EXISTS), back, now, **more)
+
+
+def gone(view: RewindView, subject: Key, noun: str) -> str | None:
+    """The obstacle of a part whose subject is deleted; None if the rewind deleted it."""
+    is_by_others = (*subject, EXISTS) in view.others.last
+    return f"The {noun} was deleted." if is_by_others else None

@@ -1,0 +1,218 @@
+"""What a rewind does, in words: of tickets and pages their names, of each value why it stands."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.core.clock import iso
+from app.core.text import named
+from app.database.session import session
+from app.projects.models import Label, Project
+from app.rewind.others import EXISTS, Key, OtherWrite
+from app.rewind.service import Fate, RewindStep, RewoundValue
+from app.sticky_notes.service import CONVERTED
+from app.tickets.models import Comment, Ticket
+from app.undo import wording
+from app.wiki.models import WikiPage
+
+# What a preview lists; it counts everything.
+MOST_LISTED = 200
+_FIELDS = wording.LABELS | {
+    EXISTS: "Existence",
+    "relation": "Relation",
+    "watcher": "Watcher",
+    "reaction": "Reaction",
+    CONVERTED: "Conversion",
+}
+# What a rewind did with the values of events of each type, to be put behind their number.
+_DEEDS = {
+    "ticket.created": "tickets deleted",
+    "ticket.deleted": "tickets restored",
+    "ticket.restored": "tickets deleted",
+    "comment.created": "comments deleted",
+    "comment.deleted": "comments restored",
+    "comment.restored": "comments deleted",
+    "comment.updated": "comments put back",
+    "comment.reacted": "reactions put back",
+    "ticket.relation_added": "relations removed",
+    "ticket.relation_removed": "relations added",
+    "ticket.watcher_added": "watchers removed",
+    "ticket.watcher_removed": "watchers added",
+    "ticket.state_changed": "moves put back",
+    "wiki.created": "pages deleted",
+    "wiki.deleted": "pages restored",
+    "wiki.restored": "pages deleted",
+    "wiki.updated": "texts of pages put back",
+    "sticky_note.created": "notes deleted",
+    "sticky_note.deleted": "notes restored",
+    "sticky_note.converted": "conversions put back",
+    "label.created": "labels deleted",
+}
+_OTHERWISE = "fields put back"
+
+
+@dataclass(slots=True)
+class RewindSummary:
+    """The sums of several steps, by subject and by deed; lists are cut at ``most``."""
+
+    most: int = MOST_LISTED
+    events: int = 0
+    deeds: Counter[str] = field(default_factory=Counter)
+    fates: Counter[Fate] = field(default_factory=Counter)
+    # How many values of each subject are put back, and how many stand.
+    subjects: dict[Key, list[int]] = field(default_factory=dict)
+    kept: list[RewoundValue] = field(default_factory=list)
+
+    def add(self, step: RewindStep) -> None:
+        self.events += step.events
+        for value in step.values:
+            self.fates[value.fate] += 1
+            if value.fate is Fate.BACK:
+                self.deeds[_DEEDS.get(value.event_type, _OTHERWISE)] += 1
+                self._count(value.subject, 0)
+            elif value.fate is Fate.KEPT:
+                self._count(value.subject, 1)
+                if len(self.kept) < self.most:
+                    self.kept.append(value)
+
+    def _count(self, subject: Key, which: int) -> None:
+        self.subjects.setdefault(subject, [0, 0])[which] += 1
+
+    @property
+    def back(self) -> int:
+        return self.fates[Fate.BACK]
+
+    @property
+    def kept_count(self) -> int:
+        return self.fates[Fate.KEPT]
+
+    def counts(self) -> list[tuple[int, str]]:
+        """How often each deed, the most frequent first."""
+        return [(count, named(count, deed)) for deed, count in self.deeds.most_common()]
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectName:
+    name: str
+    title: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLine:
+    """A value that stands, in words; of long texts the values are left out."""
+
+    event_id: str
+    name: str
+    subject: SubjectName
+    field: str
+    why: str
+    now: str
+    back: str
+
+
+def named_subjects(subjects: Iterable[Key]) -> dict[Key, SubjectName]:
+    """The names of tickets, comments, pages, notes and labels; needs a unit of work."""
+    found: dict[Key, SubjectName] = {}
+    ids: dict[str, list[str]] = {}
+    for kind, identifier, *_ in subjects:
+        ids.setdefault("ticket" if kind == "relation" else kind, []).append(identifier)
+        found[(kind, identifier)] = SubjectName(_NOUNS[kind])
+    comments = select(Comment.id, Comment.ticket_id).where(Comment.id.in_(ids.get("comment", ())))
+    tickets_of_comments = {row.id: row.ticket_id for row in session.execute(comments)}
+    tickets = _tickets([*ids.get("ticket", ()), *tickets_of_comments.values()])
+    for kind, identifier in found:
+        of_ticket = tickets_of_comments.get(identifier, identifier)
+        if kind in ("ticket", "relation", "comment") and of_ticket in tickets:
+            found[(kind, identifier)] = tickets[of_ticket]
+    found |= {("page", page_id): page for page_id, page in _pages(ids.get("page", ())).items()}
+    labels = select(Label.id, Label.name).where(Label.id.in_(ids.get("label", ())))
+    found |= {("label", row.id): SubjectName("Label", row.name) for row in session.execute(labels)}
+    return found
+
+
+_NOUNS = {
+    "ticket": "Ticket",
+    "relation": "Ticket",
+    "comment": "Comment",
+    "page": "Page",
+    "note": "Note",
+    "label": "Label",
+}
+
+
+def _tickets(ticket_ids: Sequence[str]) -> dict[str, SubjectName]:
+    columns = (Ticket.id, Ticket.display_id, Ticket.title)
+    return {
+        row.id: SubjectName(row.display_id, row.title, f"/tickets/{row.display_id}")
+        for row in session.execute(select(*columns).where(Ticket.id.in_(ticket_ids)))
+    }
+
+
+def _pages(page_ids: Sequence[str]) -> dict[str, SubjectName]:
+    statement = (
+        select(WikiPage.id, WikiPage.slug, WikiPage.title, Project.key)
+        .outerjoin(Project, Project.id == WikiPage.project_id)
+        .where(WikiPage.id.in_(page_ids))
+    )
+    return {
+        row.id: SubjectName(
+            row.slug,
+            row.title,
+            f"/projects/{row.key}/wiki/{row.slug}" if row.key else f"/wiki/{row.slug}",
+        )
+        for row in session.execute(statement)
+    }
+
+
+def kept_lines(kept: Sequence[RewoundValue]) -> list[KeptLine]:
+    """The values that stand, in words; needs a unit of work."""
+    names = named_subjects({value.subject for value in kept})
+    values = {side for value in kept for side in (value.now, value.back) if isinstance(side, str)}
+    labels = {value.name.removeprefix("label ") for value in kept}
+    called = wording.usernames_of([*values, *labels])
+    by = {value.why.user_id for value in kept if isinstance(value.why, OtherWrite)}
+    people = {
+        row.id: row.display_name
+        for row in session.execute(select(User.id, User.display_name).where(User.id.in_(by)))
+    }
+    return [
+        KeptLine(
+            value.event_id,
+            value.name,
+            names[value.subject],
+            _field(value, called),
+            _why(value.why, people),
+            _said(value.now, called),
+            _said(value.back, called),
+        )
+        for value in kept
+    ]
+
+
+def _field(value: RewoundValue, called: dict[str, str]) -> str:
+    if value.name.startswith("label "):
+        return f"Label {called.get(value.name.removeprefix('label '), '')}".rstrip()
+    if value.name == EXISTS:
+        return _NOUNS[value.subject[0]]
+    field = _FIELDS.get(value.name, value.name)
+    return f"Comment: {field}" if value.subject[0] == "comment" else field
+
+
+def _why(why: OtherWrite | str | None, people: dict[str, str]) -> str:
+    if not isinstance(why, OtherWrite):
+        return why or ""
+    who = people.get(why.user_id or "", "Docket")
+    return f"Changed by {who} at {iso(why.at)[:16].replace('T', ' ')} UTC."
+
+
+def _said(value: Any, called: dict[str, str]) -> str:
+    if value is None:
+        return wording.NOTHING
+    if value is True or value is False:
+        return "yes" if value else "no"
+    return called.get(value, value) if isinstance(value, str) else "a text"

@@ -1,0 +1,71 @@
+// Serves data-behavior="rewind" with [data-step], [data-progress] and [data-said]: a rewind, request after request,
+// which the reader can stop and go on with.
+
+import { marked } from "./page.js";
+import { ask } from "./server.js";
+
+const ADDRESS = "/rewind/step";
+const counted = (number) => number.toLocaleString("en-GB");
+
+let isEnding = false;
+// What came of it so far.
+const sums = { events: 0, back: 0, kept: 0 };
+
+function watchRewind() {
+  marked("rewind")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    run();
+  });
+  marked("rewind")?.addEventListener("click", ({ target }) => {
+    if (target.dataset.step !== "stop") return;
+    isEnding = true;
+    target.disabled = true;
+    report("Stopping…");
+  });
+}
+
+/** Step after step, until the end, a refusal or the reader's wish. */
+async function run() {
+  const form = marked("rewind");
+  let problem = "";
+  let isDone = false;
+  isEnding = false;
+  show(true);
+  while (!isDone && !problem && !isEnding) {
+    const { status, text } = await ask(ADDRESS, new FormData(form));
+    if (status === 200) isDone = add(form, JSON.parse(text));
+    else problem = status === 422 ? JSON.parse(text).problem : status ? "The server did not respond." : "No connection.";
+    if (!isEnding) report(`${counted(sums.events)} of ${counted(total())} changes…`);
+  }
+  // The page lists what is kept.
+  if (isDone) return location.reload();
+  show(false);
+  report(`${problem || "Stopped."} ${counted(sums.back)} put back, ${counted(sums.kept)} kept.`);
+}
+
+const total = () => Math.max(Number(marked("rewind").dataset.total), sums.events);
+
+/** Add what came of a step; whether it was the last. */
+function add(form, { beyond, ...step }) {
+  for (const name of Object.keys(sums)) sums[name] += step[name];
+  form.elements.beyond.value = beyond ?? "";
+  Object.assign(form.querySelector("progress"), { max: total(), value: sums.events });
+  return beyond === null;
+}
+
+function show(isRunning) {
+  const form = marked("rewind");
+  form.querySelector("[data-progress]").hidden = false;
+  for (const button of form.querySelectorAll("[data-step]")) {
+    button.hidden = (button.dataset.step === "go") === isRunning;
+    button.disabled = false;
+    if (button.dataset.step === "go") button.textContent = "Continue";
+  }
+  form.querySelector(`[data-step=${isRunning ? "stop" : "go"}]`).focus();
+}
+
+function report(text) {
+  marked("rewind").querySelector("[data-said]").textContent = text;
+}
+
+watchRewind();

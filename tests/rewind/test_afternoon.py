@@ -1,0 +1,188 @@
+"""A bot's afternoon among people, taken back: what people wrote stands, all else is as before."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from sqlalchemy import select
+
+from app.audit.catalogue import UNDO_OF
+from app.audit.models import AuditEvent
+from app.core.actor import Actor, ActorKind
+from app.core.clock import iso, now_ms
+from app.database.session import reading, run_write, session
+from app.rewind.scope import RewindScope
+from app.rewind.service import Fate, preview_step, rewind_step
+from tests.rewind.afternoon import Afternoon
+from tests.support.serving import ROOT
+
+# REWIND=full takes the size that is promised.
+IS_FULL = os.environ.get("REWIND") == "full"
+BY_BOT, BY_PEOPLE = (10_000, 5_000) if IS_FULL else (400, 200)
+
+
+def person(caller):
+    return Actor(kind=ActorKind.HUMAN, user_id=caller.user_id, username=caller.username)
+
+
+@pytest.fixture
+def make(app, cast):
+    """An afternoon, and the scope of what the bot did."""
+
+    def made(by_bot=BY_BOT, by_people=BY_PEOPLE, seed=1):
+        bot = Actor(kind=ActorKind.BOT, user_id=cast.smith.user_id, username="smith")
+        people = [person(cast.ada), person(cast.bo)]
+        with app.app_context():
+            afternoon = Afternoon(bot, people, cast.open_project, seed)
+            afternoon.prepare(max(20, by_bot // 20))
+            since = now_ms()
+            afternoon.work(by_bot, by_people)
+        return afternoon, RewindScope(bot.id, since - 1, now_ms() + 1)
+
+    return made
+
+
+def all_steps(one_step):
+    """The values that became of each event, in all steps."""
+    values, beyond = [], None
+    while True:
+        step = one_step(beyond)
+        values += step.values
+        beyond = step.beyond
+        if beyond is None:
+            return values
+
+
+def rewind(actor, scope):
+    return all_steps(lambda beyond: run_write(lambda: rewind_step(actor, scope, beyond=beyond)))
+
+
+def preview(actor, scope):
+    foreseen = {}
+
+    def step(beyond):
+        with reading():
+            return preview_step(actor, scope, foreseen, beyond=beyond)
+
+    return all_steps(step)
+
+
+def differences(afternoon):
+    found = afternoon.found()
+    return {
+        key: (value, found[key])
+        for key, value in afternoon.expected().items()
+        if found[key] != value
+    }
+
+
+def event_ids():
+    with reading():
+        return set(session.scalars(select(AuditEvent.id)))
+
+
+def all_events():
+    with reading():
+        return session.scalars(select(AuditEvent)).all()
+
+
+@pytest.mark.parametrize("seed", [1] if IS_FULL else [1, 2, 3])
+def test_what_people_wrote_last_stands_and_all_else_is_as_before(app, cast, make, seed):
+    afternoon, scope = make(seed=seed)
+    assert afternoon.ledger.writes == {True: BY_BOT, False: BY_PEOPLE}
+    with app.app_context():
+        before = event_ids()
+        foreseen = preview(person(cast.bo), scope)
+        assert event_ids() == before
+        values = rewind(person(cast.bo), scope)
+        assert differences(afternoon) == {}
+        assert {value.fate for value in values} >= {Fate.KEPT, Fate.BACK}
+        # The preview said so.
+        assert {(one.event_id, one.name): one.fate for one in foreseen} == {
+            (one.event_id, one.name): one.fate for one in values
+        }
+        # Each write names whoever rewound, and the event of the bot that it takes back.
+        written = [event for event in all_events() if event.id not in before]
+        explained = {value.event_id for value in values if value.fate is Fate.BACK}
+        assert {event.actor_user_id for event in written} == {cast.bo.user_id}
+        assert {event.payload[UNDO_OF] for event in written} == explained
+        # A second one does nothing.
+        again = rewind(person(cast.bo), scope)
+        assert not [value for value in again if value.fate is Fate.BACK]
+        assert len(event_ids()) == len(before) + len(written)
+
+
+def test_a_rewind_that_is_killed_goes_on(app, cast, make):
+    afternoon, scope = make(*(() if IS_FULL else (300, 150)), seed=4)
+    with app.app_context():
+        before = event_ids()
+        for many in (1, 120, 200):
+            process = start_command(app, scope)
+            wait_for(lambda many=many: len(event_ids()) >= len(before) + many, process)
+            process.kill()
+            process.communicate()
+            assert process.returncode == -signal.SIGKILL
+        # Some of it is done and some is not.
+        assert differences(afternoon)
+        process = start_command(app, scope)
+        output = process.communicate(timeout=600)[0]
+        assert process.returncode == 0, output
+        assert differences(afternoon) == {}
+        written = [event for event in all_events() if event.id not in before]
+        taken_back = [event.payload[UNDO_OF] for event in written]
+        # Nothing was taken back twice: two events of one change are of one transaction.
+        assert all(len(group) == 1 for group in requests_by_event(written).values())
+        assert set(taken_back) <= set(scope_ids(scope))
+    assert "values kept" in output
+
+
+def requests_by_event(written):
+    groups = {}
+    for event in written:
+        groups.setdefault(event.payload[UNDO_OF], set()).add(event.request_id)
+    return groups
+
+
+def scope_ids(scope):
+    with reading():
+        return session.scalars(select(AuditEvent.id).where(scope.condition())).all()
+
+
+def start_command(app, scope):
+    settings = app.config["SETTINGS"]
+    span = (f"--{name}={iso(getattr(scope, name))}" for name in ("since", "until"))
+    return subprocess.Popen(
+        (
+            sys.executable,
+            "-m",
+            "flask",
+            "--app",
+            "wsgi",
+            "bots",
+            "rewind",
+            "smith",
+            *span,
+            "--as=bo",
+        ),
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "INSTANCE_DIR": str(settings.instance_dir),
+            "DATABASE_URL": settings.database_url,
+            "SECRET_KEY": settings.secret_key,
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_for(condition, process, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, process.stdout.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

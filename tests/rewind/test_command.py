@@ -1,0 +1,55 @@
+"""flask bots rewind."""
+
+import pytest
+
+from app.core.clock import iso
+
+
+@pytest.fixture
+def flask(app, world):
+    """Run the command; its output."""
+
+    def run(*args, code=0):
+        result = app.test_cli_runner().invoke(args=["bots", "rewind", *args])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result.output
+
+    return run
+
+
+def test_a_preview_lists_by_ticket_and_changes_nothing(world, flask):
+    path = f"/tickets/{world.ticket}"
+    world.smith("PATCH", path, title="By the bot", priority="low")
+    world.bo("PATCH", path, title="By Bo")
+    world.make(world.cast.smith, "Spam")
+    output = flask("smith", "--since", "1h", "--dry-run", "--as", "ada")
+    assert "Preview: nothing was changed." in output
+    assert "OPEN-1: 1 to put back, 1 kept: By Bo\n" in output
+    assert "OPEN-2: 1 to put back: Spam\n" in output
+    assert "     1 ticket deleted\n" in output
+    assert "     1 value kept:\n  OPEN-1: Title: Changed by Bo at " in output
+    assert world.now()["priority"] == "low"
+
+
+def test_a_rewind_says_what_it_did(world, flask):
+    world.smith("PATCH", f"/tickets/{world.ticket}", priority="low")
+    since = iso(world.since)
+    assert "1 field put back" in flask("smith", "--since", since, "--as", "ada")
+    assert world.now()["priority"] == "medium"
+    assert "Nothing was left to put back." in flask("smith", "--since", since, "--as", "ada")
+
+
+def test_a_project_bounds_it(world, flask):
+    world.smith("PATCH", f"/tickets/{world.ticket}", priority="low")
+    flask("smith", "--since", "1h", "--project", "FENCED", "--as", "ada")
+    assert world.now()["priority"] == "low"
+    flask("smith", "--since", "1h", "--project", "OPEN", "--as", "ada")
+    assert world.now()["priority"] == "medium"
+
+
+def test_refusals(world, flask):
+    assert "Bot nobody not found." in flask("nobody", "--since", "1h", "--as", "ada", code=1)
+    assert "neither a time" in flask("smith", "--since", "soon", "--as", "ada", code=2)
+    late = ("--since", "1h", "--until", "2h")
+    assert "--until must be later" in flask("smith", *late, "--as", "ada", code=2)
+    assert "Specify one with --as" in flask("smith", "--since", "1h", code=1)
