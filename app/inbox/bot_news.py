@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Table, bindparam, or_, select, update
+from sqlalchemy import Table, bindparam, or_, select, union_all, update
 
 from app.accounts.models import User
 from app.activity import sentences
@@ -20,7 +20,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.errors import InvalidField
 from app.database.columns import Id
-from app.database.session import Prepared, session
+from app.database.session import AnySelect, Prepared, session
 from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
 from app.projects.models import Project
 from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
@@ -81,19 +81,29 @@ _STORE = Prepared(
     .where(_users.c.id == bindparam("user_id"))
     .values(news_cursor=bindparam("cursor"))
 )
-# One lookup in the index for each type.
-_HAPPENED = Prepared(
-    select(AuditEvent.id)
-    .where(
-        AuditEvent.event_type.in_(OF_TICKETS),
-        AuditEvent.created_at >= bindparam("start"),
-        or_(
-            AuditEvent.actor_user_id.is_(None),
-            AuditEvent.actor_user_id != bindparam("user_id", type_=Id()),
-        ),
+
+
+def _newest_of(event_type: str) -> AnySelect:
+    found = (
+        select(AuditEvent.id)
+        .where(
+            AuditEvent.event_type == event_type,
+            AuditEvent.created_at >= bindparam("start"),
+            or_(
+                AuditEvent.actor_user_id.is_(None),
+                AuditEvent.actor_user_id != bindparam("user_id", type_=Id()),
+            ),
+        )
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(COMPARED)
+        .subquery()
     )
-    .limit(COMPARED)
-)
+    return select(found.c.id)
+
+
+# One lookup in the index for each type. With a list of types PostgreSQL would read all events of
+# these moments, the calls of bots among them, or the whole table.
+_HAPPENED = Prepared(union_all(*map(_newest_of, OF_TICKETS)).limit(COMPARED))
 
 
 @operation(Access.READ)

@@ -3,7 +3,9 @@
 import pytest
 
 from app.core.clock import iso, now_ms
+from app.database.session import reading, session
 from app.inbox import bot_news
+from tests.support.plans import plan_of
 from tests.support.story import make_ticket, ok, state_ids
 
 
@@ -143,3 +145,16 @@ def test_what_was_no_news_is_looked_up_once(ada, smith, cast, held, monkeypatch)
     assert len(lookups) == 1
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "For smith"}), 201)
     assert said(smith.call("get_self")) == [("OPEN-1", "ada", "commented")]
+
+
+def test_the_calls_of_bots_are_not_read_for_news(app, cast):
+    """They are most of the newest events. Each type of news is looked up by itself."""
+    with app.app_context(), reading():
+        connection = session.connection()
+        statement = bot_news._HAPPENED.compiled(connection.dialect)
+        plan = plan_of(connection, statement, {"start": now_ms(), "user_id": cast.smith.user_id})
+    lookups = [line for line in plan if "ix_audit_events_event_type_created_at_id" in line]
+    assert len(lookups) == len(bot_news.OF_TICKETS), plan
+    assert not any("Seq Scan on audit_events" in line or "SCAN audit" in line for line in plan), (
+        plan
+    )
