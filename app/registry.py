@@ -7,6 +7,7 @@ from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin, setup_code
 from app.accounts.pages import pages as account_pages
 from app.accounts.people_pages import pages as people_pages
+from app.activity import chat_messages
 from app.activity.api import api as activity
 from app.activity.pages import pages as audit_pages
 from app.audit.service import on_record
@@ -49,6 +50,7 @@ from app.tickets.api import discussion as comments
 from app.tickets.api import parts as ticket_parts
 from app.tickets.pages import pages as ticket_pages
 from app.undo.pages import pages as undo_pages
+from app.webhooks import chats
 from app.webhooks.api import api as webhooks
 from app.webhooks.cli import webhooks as webhook_commands
 from app.webhooks.outbox import listen
@@ -73,6 +75,7 @@ APIS = (
 
 on_record(listen)
 on_record(awaited_news.listen)
+chats.install(chat_messages.messages_about)
 sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 

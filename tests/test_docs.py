@@ -12,7 +12,7 @@ from app.audit.catalogue import EVENTS
 from app.bots.clients import CLIENTS
 from app.exporting import layout
 from app.tools.catalog import catalog
-from app.webhooks.pages import NODE, PYTHON
+from app.webhooks.snippets import NODE, PYTHON
 from tests.contract.tables import read as contract
 from tests.support.story import ok, walk
 

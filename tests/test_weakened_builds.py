@@ -63,12 +63,12 @@ def only_what_the_standard_library_knows_is_inside(monkeypatch):
 
 
 def redirects_are_followed(monkeypatch):
-    post = sending.requests.Session.post
+    request = sending.requests.Session.request
 
-    def following(self, url, **options):
-        return post(self, url, **options | {"allow_redirects": True})
+    def following(self, method, url, **options):
+        return request(self, method, url, **options | {"allow_redirects": True})
 
-    monkeypatch.setattr(sending.requests.Session, "post", following)
+    monkeypatch.setattr(sending.requests.Session, "request", following)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ EVENTS: dict[str, EventType] = (
     | _events(
         Category.AUDIT_ONLY,
         ("wiki.render_failed", "revision_number error"),
-        ("webhook.created", "url event_types is_active"),
+        ("webhook.created", "url event_types is_active form project_ids"),
         ("webhook.updated", "changes"),
         ("webhook.secret_rotated", ""),
         ("webhook.deleted", "url"),

@@ -3,17 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import select
-
 from app.accounts.models import BotMode, User
-from app.core import text
 from app.core.errors import InvalidField
-from app.database.session import session
-from app.projects.models import Project
+from app.projects.loaders import listed_projects
 
 LOWEST_RATE = 1
 HIGHEST_RATE = 1_000_000
-LONGEST_ALLOWLIST = 500
 
 
 def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki: bool) -> str:
@@ -47,26 +42,5 @@ def check_rate(value: int) -> None:
 def new_allowlist(user: User, project_ids: list[str]) -> list[str]:
     """The allowlist of a PATCH, checked; the current one, where only the order differs."""
     current = user.project_ids or []
-    new = allowlist(project_ids, already=current)
+    new = listed_projects(project_ids, already=current)
     return current if set(new) == set(current) else new
-
-
-def allowlist(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:
-    """The projects, each once; raises InvalidField where one does not exist.
-
-    A deleted project counts as missing unless it is ``already`` listed: a list keeps those, as a
-    deletion must not empty it.
-    """
-    unique = text.unique(project_ids)
-    if len(unique) > LONGEST_ALLOWLIST:
-        raise InvalidField(
-            "project_ids", "too_long", f"project_ids can have at most {LONGEST_ALLOWLIST} entries."
-        )
-    if not unique:
-        return []
-    live = session.scalars(
-        select(Project.id).where(Project.id.in_(unique), Project.deleted_at.is_(None))
-    )
-    if set(unique) - set(live) - set(already):
-        raise InvalidField("project_ids", "not_found", "project_ids contains an unknown project.")
-    return unique

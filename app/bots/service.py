@@ -133,7 +133,7 @@ def create_bot(
     """
     username = names.new_username(username)
     display_name = names.new_display_name(display_name, username)
-    allowlist = rules.allowlist(project_ids or [])
+    allowlist = loaders.listed_projects(project_ids or [])
     if rate_limit_per_minute is None:
         rate_limit_per_minute = settings.default_rate_limit_per_minute
     else:

@@ -4,6 +4,7 @@
 write in (also 403).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
@@ -12,10 +13,13 @@ from sqlalchemy import bindparam, select
 from app.audit.service import Target
 from app.core import text
 from app.core.actor import Actor
-from app.core.errors import Conflict, Gone, NotFound, OutsideAllowlist
+from app.core.errors import Conflict, Gone, InvalidField, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
 from app.database.session import Prepared, by_id, session
 from app.projects.models import Label, Project, WorkflowState
+
+# The most projects that a list of a bot or webhook has.
+LONGEST_LIST = 500
 
 Part = TypeVar("Part", WorkflowState, Label)
 
@@ -126,3 +130,24 @@ def check_name_free(
 def name_in_use(noun: str, name: str) -> str:
     """The message that refuses the name of a state or label."""
     return f"A {noun} named {name} already exists."
+
+
+def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:
+    """The projects of a list, each once; raises InvalidField where one does not exist.
+
+    A deleted project counts as missing unless it is ``already`` listed: a list keeps those, as a
+    deletion must not empty it.
+    """
+    unique = text.unique(project_ids)
+    if len(unique) > LONGEST_LIST:
+        raise InvalidField(
+            "project_ids", "too_long", f"project_ids can have at most {LONGEST_LIST} entries."
+        )
+    if not unique:
+        return []
+    live = session.scalars(
+        select(Project.id).where(Project.id.in_(unique), Project.deleted_at.is_(None))
+    )
+    if set(unique) - set(live) - set(already):
+        raise InvalidField("project_ids", "not_found", "project_ids contains an unknown project.")
+    return unique

@@ -12,10 +12,13 @@ from sqlalchemy import bindparam, select
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID
+from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database.session import AnyRow, session
 from app.tickets.models import Ticket
-from app.webhooks.models import Webhook
+from app.webhooks import chats
+from app.webhooks.chats import ChatMessage, message
+from app.webhooks.models import Webhook, WebhookForm
 from app.webhooks.service import opened
 
 TEST_EVENT = "webhook.test"
@@ -45,11 +48,38 @@ class DeliveryAttempt:
     # None where it cannot be decrypted, as SECRET_KEY is another one.
     secret: bytes | None
     event: Event
+    form: WebhookForm = WebhookForm.JSON
+    # What a chat is told; None where the event itself is sent.
+    message: ChatMessage | None = None
+
+    @property
+    def method(self) -> str:
+        return "PUT" if self.form is WebhookForm.MATRIX else "POST"
+
+    @property
+    def address(self) -> str:
+        """Where it is sent. Matrix takes a message of one id once, however often it is sent."""
+        if self.form is not WebhookForm.MATRIX:
+            return self.url
+        return f"{self.url}/{self.event.audit_event_id or self.id}"
+
+    @property
+    def body(self) -> bytes:
+        """The raw body, the same bytes whenever it is built."""
+        if self.message is not None:
+            return orjson.dumps(chats.content(self.form, self.message))
+        return orjson.dumps({"id": self.id, **self.event.content})
 
     def headers(self, body: bytes, timestamp: int, user_agent: str) -> dict[str, str]:
         """The headers for this body; ``timestamp`` is in Unix seconds."""
         if self.secret is None:
             raise ValueError("an attempt without a secret cannot be signed")
+        if self.form is WebhookForm.MATRIX:
+            return {
+                "Content-Type": CONTENT_TYPE,
+                "Authorization": f"Bearer {self.secret.decode()}",
+                "User-Agent": user_agent,
+            }
         return {
             "Content-Type": CONTENT_TYPE,
             "X-Webhook-Id": self.webhook_id,
@@ -83,13 +113,32 @@ def signature(secret: bytes, timestamp: int, body: bytes) -> str:
     return "sha256=" + hmac.new(secret, signed, hashlib.sha256).hexdigest()
 
 
-def body_of(attempt_id: str, event: Event) -> bytes:
-    """The raw body, the same bytes whenever it is built."""
-    return orjson.dumps({"id": attempt_id, **event.content})
+def attempt_of(
+    webhook: Webhook, event: Event, attempt_id: str, number: int, told: ChatMessage | None
+) -> DeliveryAttempt:
+    """The attempt; a chat is told this message."""
+    form = WebhookForm(webhook.form)
+    return DeliveryAttempt(
+        attempt_id,
+        number,
+        webhook.id,
+        webhook.url,
+        opened(webhook),
+        event,
+        form,
+        None if form is WebhookForm.JSON else told,
+    )
 
 
-def attempt_of(webhook: Webhook, event: Event, attempt_id: str, number: int) -> DeliveryAttempt:
-    return DeliveryAttempt(attempt_id, number, webhook.id, webhook.url, opened(webhook), event)
+def message_about(webhook: Webhook, event: Event) -> ChatMessage | None:
+    """The message about one event; None where the event itself is sent."""
+    if webhook.form == WebhookForm.JSON:
+        return None
+    if event.audit_event_id is not None:
+        return chats.messages_of([event.audit_event_id])[event.audit_event_id]
+    settings = settings_at_hand()
+    sentence = f"This is a test of {settings.app_name}. Its messages arrive here."
+    return message(sentence, "Webhook", f"{settings.base_url}/webhooks/{webhook.id}")
 
 
 _BY_IDS = (

@@ -79,7 +79,7 @@ def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:
     if health.attempts:
         attempts = f"{health.successes} of {health.attempts} delivered"
     types = ",".join(webhook.event_types)
-    return f"{webhook.id}  {state:8}  {attempts:22}  {webhook.url}  {types}"
+    return f"{webhook.id}  {state:8}  {attempts:22}  {webhook.form:10}  {webhook.url}  {types}"
 
 
 @webhooks.command("deliver-due")

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, Text
+from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Id, Moment, id_key, one_of, short_text
@@ -16,6 +16,17 @@ class DeliveryStatus(StrEnum):
     SUCCEEDED = "succeeded"
     RETRYING = "retrying"
     FAILED = "failed"
+
+
+class WebhookForm(StrEnum):
+    """What is sent: the event as JSON, or a message for a chat."""
+
+    JSON = "json"
+    SLACK = "slack"
+    MATTERMOST = "mattermost"
+    DISCORD = "discord"
+    TEAMS = "teams"
+    MATRIX = "matrix"
 
 
 class OutboxState(StrEnum):
@@ -42,6 +53,11 @@ class Webhook(Base):
     last_failure_at: Mapped[int | None] = mapped_column(Moment)
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
+    form: Mapped[str] = mapped_column(
+        short_text(16), default=WebhookForm.JSON.value, server_default=text("'json'")
+    )
+    # Only events of these projects are sent; empty means all events.
+    project_ids: Mapped[list[str]] = mapped_column(JSON, default=list, server_default=text("'[]'"))
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

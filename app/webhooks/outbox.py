@@ -20,7 +20,8 @@ from app.database.locks import Lock, acquire, database_ms
 from app.database.session import AfterCommitSignal, Prepared, session
 from app.webhooks import attempts, deliveries, pending
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, Event
-from app.webhooks.models import OutboxEntry, OutboxState, Webhook
+from app.webhooks.chats import ChatMessage, messages_of
+from app.webhooks.models import OutboxEntry, OutboxState, Webhook, WebhookForm
 from app.webhooks.rules import NEVER_FORWARDED, is_subscribed
 
 outbox_filled = AfterCommitSignal()
@@ -38,7 +39,9 @@ BY_COMMAND = "command-"
 RECOVERED = 200
 INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server stopped during the attempt", True)
 
-_SUBSCRIBED = Prepared(select(Webhook.id, Webhook.event_types).where(Webhook.is_active))
+_SUBSCRIBED = Prepared(
+    select(Webhook.id, Webhook.event_types, Webhook.project_ids).where(Webhook.is_active)
+)
 _INSERT = insert(cast("Table", OutboxEntry.__table__))
 _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 _SENDING = OutboxEntry.state == OutboxState.SENDING.value
@@ -89,7 +92,9 @@ def listen(recorded: Recorded) -> None:
     webhook_ids = [
         row.id
         for row in _SUBSCRIBED.all()
-        if is_subscribed(row.event_types, event_type) and row.id != own_creation
+        if is_subscribed(row.event_types, event_type)
+        and (not row.project_ids or recorded.target.project_id in row.project_ids)
+        and row.id != own_creation
     ]
     if not webhook_ids:
         return
@@ -135,12 +140,20 @@ def claim(owner: str, most: int) -> list[Claimed]:
         _DUE, {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
     ).all()
     events = attempts.events_of([row.OutboxEntry.audit_event_id for row in due])
+    messages = messages_of(
+        [
+            row.OutboxEntry.audit_event_id
+            for row in due
+            if row.Webhook.is_active and row.Webhook.form != WebhookForm.JSON
+        ]
+    )
     lease_until = database_ms() + LEASE_MS if due else 0
     claimed = []
     for entry, webhook in due:
         if webhook.is_active:
             event = events[entry.audit_event_id]
-            claimed.append(_claim(entry, webhook, owner, lease_until, event))
+            told = messages.get(entry.audit_event_id)
+            claimed.append(_claim(entry, webhook, owner, lease_until, event, told))
         else:
             pending.end(webhook.id, pending.SWITCHED_OFF)
     session.flush()
@@ -150,17 +163,23 @@ def claim(owner: str, most: int) -> list[Claimed]:
 def claim_entry(entry: OutboxEntry, webhook: Webhook, owner: str) -> Claimed:
     """Claim this entry; the caller holds ``Lock.OUTBOX``."""
     event = attempts.event_of(entry.audit_event_id)
-    return _claim(entry, webhook, owner, database_ms() + LEASE_MS, event)
+    told = attempts.message_about(webhook, event)
+    return _claim(entry, webhook, owner, database_ms() + LEASE_MS, event, told)
 
 
 def _claim(
-    entry: OutboxEntry, webhook: Webhook, owner: str, lease_until: int, event: Event
+    entry: OutboxEntry,
+    webhook: Webhook,
+    owner: str,
+    lease_until: int,
+    event: Event,
+    told: ChatMessage | None,
 ) -> Claimed:
     entry.state = OutboxState.SENDING.value
     entry.owner = owner
     entry.attempt_id = ids.new_id()
     entry.lease_until = lease_until
-    attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt)
+    attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt, told)
     return Claimed(entry.id, owner, attempt)
 
 

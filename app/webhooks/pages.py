@@ -1,6 +1,7 @@
 """The pages of webhooks: the list, a new one, one with its deliveries, one delivery."""
 
 import secrets
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -14,15 +15,18 @@ from app.core.actor import Actor
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, InvalidField
 from app.database.session import reading, session
+from app.projects.models import Project
+from app.projects.pages import offered_projects
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.webhooks import attempts, deliveries, retrying, service
 from app.webhooks.deliveries import Health, delivery_json, health_of
-from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
+from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery, WebhookForm
 from app.webhooks.rules import NEVER_FORWARDED
 from app.webhooks.schemas import WebhookCreate, WebhookPatch
 from app.webhooks.service import webhook_json
+from app.webhooks.snippets import NODE, PYTHON
 
 pages = Blueprint("webhooks_pages", __name__)
 
@@ -34,6 +38,14 @@ STATUSES = [
     (DeliveryStatus.RETRYING.value, "Retrying"),
     (DeliveryStatus.FAILED.value, "Failed"),
 ]
+FORM_NAMES = {
+    WebhookForm.JSON: "Signed JSON",
+    WebhookForm.SLACK: "Slack",
+    WebhookForm.MATTERMOST: "Mattermost",
+    WebhookForm.DISCORD: "Discord",
+    WebhookForm.TEAMS: "Microsoft Teams",
+    WebhookForm.MATRIX: "Matrix",
+}
 SINCE = {"1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 PERIODS = [("1h", "Last hour"), ("24h", "Last 24 hours"), ("7d", "Last 7 days")]
 ATTEMPTS = [("2", "Retries only"), ("4", "Last retry only")]
@@ -49,36 +61,6 @@ FILTERS = (
     ("attempt_min", "Any attempt", ATTEMPTS),
     ("event_type", "Any event", EVENT_TYPES),
 )
-
-PYTHON = '''\
-import hashlib
-import hmac
-import time
-
-
-def is_genuine(secret: str, headers, body: bytes) -> bool:
-    """Whether Docket sent this body, the raw bytes of the request, within five minutes."""
-    timestamp = headers["X-Webhook-Timestamp"]
-    signed = timestamp.encode() + b"." + body
-    expected = "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(expected, headers["X-Webhook-Signature"]):
-        return False
-    return abs(time.time() - int(timestamp)) <= 300
-'''
-
-NODE = """\
-import { createHmac, timingSafeEqual } from "node:crypto";
-
-// Whether Docket sent this body, a Buffer of the raw request, within five minutes.
-export function isGenuine(secret, headers, body) {
-  const timestamp = headers["x-webhook-timestamp"];
-  const made = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
-  const expected = Buffer.from(`sha256=${made}`);
-  const given = Buffer.from(headers["x-webhook-signature"] ?? "");
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
-  return Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300;
-}
-"""
 
 
 @pages.get("/webhooks")
@@ -106,7 +88,14 @@ def _summary(webhook: Webhook, health: Health) -> dict[str, Any]:
         "rest": "" if rest == "/" else rest,
         "health": health,
         "events": _events_in_words(webhook.event_types),
+        "form_name": FORM_NAMES[WebhookForm(webhook.form)],
     }
+
+
+def _keys(project_ids: list[str]) -> list[str]:
+    """The keys of these projects, deleted ones too."""
+    statement = select(Project.key).where(Project.id.in_(project_ids)).order_by(Project.key)
+    return list(session.scalars(statement)) if project_ids else []
 
 
 def _events_in_words(event_types: list[str]) -> str:
@@ -120,7 +109,20 @@ def _events_in_words(event_types: list[str]) -> str:
 @pages.get("/webhooks/new")
 def new() -> Response:
     service.create_webhook.admit(actor())
-    return page("webhooks/new.html", form=Form(), tree=_event_tree())
+    return _new_page(Form())
+
+
+def _new_page(form: Form, status: int = 200) -> Response:
+    with reading():
+        projects = offered_projects()
+    return page(
+        "webhooks/new.html",
+        form=form,
+        tree=_event_tree(),
+        forms=FORM_NAMES.items(),
+        projects=projects,
+        status=status,
+    )
 
 
 @pages.post("/webhooks")
@@ -129,9 +131,12 @@ def create() -> Response:
 
     A form that is sent twice creates two, as an answer with a secret is not stored for replay.
     """
-    # A secret that was left empty is generated.
+    # A secret that was left empty is generated, but for Matrix it is an access token.
     secret = request.form.get("secret") or secrets.token_urlsafe(32)
     form = _require_events(load_form(WebhookCreate, secret=secret))
+    is_matrix = request.form.get("form") == WebhookForm.MATRIX
+    if is_matrix and not request.form.get("secret"):
+        form.refuse("secret", "Enter the access token of the account that posts.")
     created: list[str] = []
 
     def work(present: Actor) -> None:
@@ -139,7 +144,10 @@ def create() -> Response:
 
     form.data.pop("client_request_id", None)
     if not submit(form, work):
-        return page("webhooks/new.html", form=form, tree=_event_tree(), status=422)
+        return _new_page(form, 422)
+    # Chats need no signature, and whoever gave an access token has it.
+    if form.data.get("form", WebhookForm.JSON) != WebhookForm.JSON:
+        return go(f"/webhooks/{created[0]}")
     return _show_webhook(created[0], secret=form.data["secret"])
 
 
@@ -151,13 +159,26 @@ def edit(webhook_id: str) -> Response:
 def _edit_page(webhook_id: str, form: Form | None = None, status: int = 200) -> Response:
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
-    return page("webhooks/edit.html", webhook=webhook, form=form, tree=_event_tree(), status=status)
+        projects = offered_projects()
+    return page(
+        "webhooks/edit.html",
+        webhook=webhook,
+        form=form,
+        tree=_event_tree(),
+        projects=projects,
+        status=status,
+    )
 
 
 @pages.post("/webhooks/<webhook_id>/edit")
 def change(webhook_id: str) -> Response:
     form = _require_events(load_form(WebhookPatch))
-    changes = {name: form.data[name] for name in ("url", "event_types") if name in form.data}
+    # Browsers do not send unticked boxes: none ticked means all projects.
+    form.data.setdefault("project_ids", [])
+    names = ("url", "event_types", "project_ids")
+    changes = {name: form.data[name] for name in names if name in form.data}
+    if secret := request.form.get("secret"):
+        changes |= {"secret": secret, "rotate_secret": True}
     if submit(form, lambda present: service.update_webhook(present, webhook_id, **changes)):
         return go(f"/webhooks/{webhook_id}")
     return _edit_page(webhook_id, form, 422)
@@ -234,6 +255,7 @@ def _show_webhook(webhook_id: str, *, secret: str = "") -> Response:
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
         health = health_of([webhook.id])[webhook.id]
+        keys = _keys(webhook.project_ids)
         try:
             log = deliveries.list_deliveries(
                 actor(),
@@ -253,6 +275,7 @@ def _show_webhook(webhook_id: str, *, secret: str = "") -> Response:
         "webhooks/show.html",
         block="" if secret else "results",
         webhook=_summary(webhook, health),
+        project_keys=keys,
         deliveries=log.data,
         secret=secret,
         action=path,
@@ -307,27 +330,31 @@ def _show_delivery(
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
         delivery = deliveries.find(delivery_id, webhook_id=webhook_id)
-        body: Any = orjson.loads(attempts.body_of(delivery.id, _event(delivery)))
+        event = _event(delivery)
+        told = attempts.message_about(webhook, event)
+        attempt = attempts.attempt_of(webhook, event, delivery.id, delivery.attempt, told)
+        body: Any = orjson.loads(attempt.body)
         siblings = _siblings(delivery)
     return page(
         "webhooks/delivery.html",
         webhook=webhook,
         host=urlsplit(webhook.url).netloc,
         delivery=delivery_json(delivery),
-        # Without time and signature, which are made at each sending.
-        headers={
-            "Content-Type": attempts.CONTENT_TYPE,
-            "X-Webhook-Id": webhook.id,
-            "X-Webhook-Event": delivery.event_type,
-            "X-Webhook-Delivery": delivery.id,
-            "User-Agent": settings_at_hand().user_agent,
-        },
+        headers=_shown_headers(attempt),
         body=orjson.dumps(body, option=orjson.OPT_INDENT_2).decode(),
         audit_event_id=delivery.audit_event_id,
         siblings=[delivery_json(sibling) for sibling in siblings],
         refused=refused,
         status=status,
     )
+
+
+def _shown_headers(attempt: attempts.DeliveryAttempt) -> dict[str, str]:
+    """Without time and signature, which are made at each sending, and without the secret."""
+    sent = replace(attempt, secret=b"").headers(b"", 0, settings_at_hand().user_agent)
+    for name in ("X-Webhook-Timestamp", "X-Webhook-Signature", "Authorization"):
+        sent.pop(name, None)
+    return sent
 
 
 def _event(delivery: WebhookDelivery) -> attempts.Event:

@@ -10,6 +10,8 @@ from urllib3.util import parse_url
 from app.audit.catalogue import EVENTS
 from app.core import text
 from app.core.errors import InvalidField
+from app.webhooks.chats import is_room
+from app.webhooks.models import WebhookForm
 
 URL_LENGTH = 2048
 SHORTEST_SECRET_BYTES = 16
@@ -21,8 +23,11 @@ NEVER_FORWARDED = "webhook.delivery_"
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")
 
 
-def url(value: str) -> str:
-    """An https address with a host and no user or fragment; raises InvalidField."""
+def url(value: str, form: WebhookForm) -> str:
+    """An https address with a host and no user or fragment; raises InvalidField.
+
+    That of Matrix is the address at which the server takes messages of a room.
+    """
     text.checked(value, "url", URL_LENGTH)
     if not value.startswith("https://"):
         raise InvalidField("url", "not_https", "url must start with https://.")
@@ -38,7 +43,18 @@ def url(value: str) -> str:
         is_valid = False
     if not is_valid or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
         raise InvalidField("url", "pattern", "url must have a host, and no user name or fragment.")
+    if form is WebhookForm.MATRIX and (split.query or not is_room(split.path)):
+        raise InvalidField(
+            "url",
+            "pattern",
+            "url must be https://SERVER/_matrix/client/v3/rooms/ROOM_ID/send/m.room.message.",
+        )
     return value
+
+
+def recorded_url(value: str, form: WebhookForm) -> str:
+    """The address as events show it; that of a chat is a secret behind its host."""
+    return value if form is WebhookForm.JSON else f"https://{urlsplit(value).netloc}/…"
 
 
 def secret(value: str) -> str:

@@ -19,13 +19,22 @@ from app.rest.fields import (
     Text,
     Whole,
 )
-from app.webhooks.models import DeliveryStatus
+from app.webhooks.models import DeliveryStatus, WebhookForm
 
 URL = like("https://example.org/hook", "Where events are sent. Must be https.", maxLength=2048)
 KEY = "a long shared secret"
 SECRET = like(KEY, "The HMAC key; 16 bytes or more.", minLength=16, maxLength=1024)
 TYPES = like(["ticket.*"], "`*`, event types, or prefixes such as `ticket.*`.", minItems=1)
 ACTIVE = like(True, "Whether events are sent.")
+FORM = like(
+    WebhookForm.JSON,
+    "What is sent: the event as JSON, or a message for a chat. For `matrix`, the URL is that of a "
+    "room's messages and the secret is an access token. It cannot be changed.",
+)
+PROJECT_IDS = like(
+    [examples.PROJECT],
+    "Send only events of these projects; empty sends all events.",
+)
 
 
 class WebhookOut(Schema):
@@ -40,6 +49,8 @@ class WebhookOut(Schema):
     last_failure_at = Stamp(required=True, allow_none=True)
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
+    form = Choice(WebhookForm, required=True, metadata=like(WebhookForm.JSON))
+    project_ids = Items(Identifier(), required=True, metadata=like([examples.PROJECT]))
 
 
 class WebhookWithSecretOut(WebhookOut):
@@ -61,6 +72,8 @@ class WebhookCreate(CreateSchema):
     secret = Text(required=True, metadata=SECRET)
     event_types = Items(Text(), required=True, metadata=TYPES)
     is_active = Flag(metadata={**ACTIVE, "default": True})
+    form = Choice(WebhookForm, metadata={**FORM, "default": WebhookForm.JSON.value})
+    project_ids = Items(Identifier(), metadata=PROJECT_IDS)
 
 
 class WebhookPatch(StrictSchema):
@@ -73,11 +86,13 @@ class WebhookPatch(StrictSchema):
         "last_failure_at",
         "created_at",
         "updated_at",
+        "form",
     )
 
     url = Text(metadata=URL)
     event_types = Items(Text(), metadata=TYPES)
     is_active = Flag(metadata=ACTIVE)
+    project_ids = Items(Identifier(), metadata=PROJECT_IDS)
     secret = Text(
         metadata={
             "minLength": 16,

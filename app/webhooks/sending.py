@@ -10,7 +10,7 @@ from typing import Any
 import requests
 from urllib3.exceptions import HTTPError
 
-from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, body_of
+from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import (
     CONNECT_SECONDS,
     Adapter,
@@ -92,7 +92,7 @@ def _causes(problem: Exception) -> list[BaseException]:
 
 def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
     """The status of the response; its body is discarded."""
-    body = body_of(attempt.id, attempt.event)
+    body = attempt.body
     headers = attempt.headers(body, int(time.time()), limits.user_agent)
     headers |= {"Accept-Encoding": "identity", "Accept": "*/*", "Connection": "close"}
     with requests.Session() as session:
@@ -100,8 +100,9 @@ def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
         session.trust_env = False
         session.adapters.clear()
         session.mount("https://", Adapter(limits, guard))
-        with session.post(
-            attempt.url,
+        with session.request(
+            attempt.method,
+            attempt.address,
             data=body,
             headers=headers,
             timeout=(CONNECT_SECONDS, READ_SECONDS),

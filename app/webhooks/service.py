@@ -16,8 +16,9 @@ from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import apply_changes, touch
+from app.projects.loaders import listed_projects
 from app.webhooks import pending, rules
-from app.webhooks.models import Webhook
+from app.webhooks.models import Webhook, WebhookForm
 
 
 def find(webhook_id: str, *, lock: bool = False) -> Webhook:
@@ -45,6 +46,8 @@ def webhook_json(webhook: Webhook) -> dict[str, Any]:
         "last_failure_at": iso_or_none(webhook.last_failure_at),
         "created_at": iso(webhook.created_at),
         "updated_at": iso(webhook.updated_at),
+        "form": webhook.form,
+        "project_ids": webhook.project_ids,
     }
 
 
@@ -110,12 +113,23 @@ def get_webhook(actor: Actor, webhook_id: str) -> Webhook:
 
 @operation(Access.HUMAN)
 def create_webhook(
-    actor: Actor, *, url: str, secret: str, event_types: list[str], is_active: bool = True
+    actor: Actor,
+    *,
+    url: str,
+    secret: str,
+    event_types: list[str],
+    is_active: bool = True,
+    form: str = WebhookForm.JSON.value,
+    project_ids: list[str] | None = None,
 ) -> Webhook:
-    """Subscribe an address to events; raises InvalidField."""
-    rules.url(url)
+    """Subscribe an address to events; raises InvalidField.
+
+    With projects, it only gets what happens in these.
+    """
+    rules.url(url, WebhookForm(form))
     rules.secret(secret)
     types = rules.event_types(event_types)
+    projects = listed_projects(project_ids or [])
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     webhook = Webhook(
@@ -127,6 +141,8 @@ def create_webhook(
         created_by_user_id=actor.id,
         created_at=created_at,
         updated_at=created_at,
+        form=form,
+        project_ids=projects,
     )
     session.add(webhook)
     session.flush()
@@ -134,9 +150,11 @@ def create_webhook(
         actor,
         "webhook.created",
         target(identifier),
-        url=url,
+        url=rules.recorded_url(url, WebhookForm(form)),
         event_types=types,
         is_active=is_active,
+        form=form,
+        project_ids=projects,
     )
     return webhook
 
@@ -159,8 +177,11 @@ def update_webhook(
         raise Conflict("invariant_violation", "Send the new secret to rotate it.")
     if secret is not None and not rotate_secret:
         raise InvalidField("secret", "immutable", "Set rotate_secret=true to change the secret.")
+    form = WebhookForm(webhook.form)
     if "url" in fields:
-        rules.url(fields["url"])
+        rules.url(fields["url"], form)
+    if "project_ids" in fields:
+        fields["project_ids"] = listed_projects(fields["project_ids"], already=webhook.project_ids)
     if "event_types" in fields:
         fields["event_types"] = rules.event_types(fields["event_types"])
     if secret is not None:
@@ -171,6 +192,10 @@ def update_webhook(
     if "is_active" in changed and not webhook.is_active:
         pending.end(webhook.id, pending.SWITCHED_OFF)
     if changed:
+        if "url" in changed:
+            changed["url"] = {
+                end: rules.recorded_url(address, form) for end, address in changed["url"].items()
+            }
         record(actor, "webhook.updated", target(webhook.id), changes=changed)
     if secret is not None:
         record(actor, "webhook.secret_rotated", target(webhook.id))
@@ -186,4 +211,5 @@ def delete_webhook(actor: Actor, webhook_id: str) -> None:
     pending.end(webhook.id, pending.DELETED)
     session.delete(webhook)
     session.flush()
-    record(actor, "webhook.deleted", target(webhook.id), url=webhook.url)
+    url = rules.recorded_url(webhook.url, WebhookForm(webhook.form))
+    record(actor, "webhook.deleted", target(webhook.id), url=url)

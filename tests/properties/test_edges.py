@@ -14,6 +14,7 @@ from app.accounts import identity
 from app.core.errors import InvalidField
 from app.webhooks import rules
 from app.webhooks.connecting import may_connect
+from app.webhooks.models import WebhookForm
 from tests.support.databases import settings_for
 
 PEER = "192.0.2.1"
@@ -80,7 +81,7 @@ PIECES = st.sampled_from(
 def test_a_url_that_is_taken_means_one_host_to_every_reader(text):
     """A host that two readers read differently would be judged as one and dialled as the other."""
     with suppress(InvalidField):
-        taken = rules.url(text)
+        taken = rules.url(text, WebhookForm.JSON)
         parts = urlsplit(taken)
         assert parts.scheme == "https"
         assert parts.username is None

@@ -29,6 +29,8 @@ class Received:
     headers: dict[str, str]
     raw: bytes
     at: float
+    method: str = "POST"
+    path: str = "/hook"
 
     @property
     def body(self) -> Any:
@@ -135,7 +137,8 @@ def receiving(directory: Path, name: str = "localhost") -> Iterator[Receiver]:
                 # Its sender died on the way: no receiver would take that for an event.
                 self.close_connection = True
                 return
-            came = Received(dict(self.headers.items()), raw, time.time())
+            headers = dict(self.headers.items())
+            came = Received(headers, raw, time.time(), self.command, self.path)
             receiver.received.append(came)
             answer = receiver.answer
             status = answer if isinstance(answer, int) else answer(came)
@@ -145,6 +148,8 @@ def receiving(directory: Path, name: str = "localhost") -> Iterator[Receiver]:
             self.send_header("Content-Length", "2")
             self.end_headers()
             self.wfile.write(b"ok")
+
+        do_PUT = do_POST  # noqa: N815 - as the library names it
 
         def log_message(self, *_: Any) -> None:
             return

@@ -14,7 +14,7 @@ from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
 from app.webhooks.cli import deliver_due
 from app.webhooks.connecting import limits
-from app.webhooks.pages import NODE, PYTHON
+from app.webhooks.snippets import NODE, PYTHON
 from tests.support.receiver import SECRET
 from tests.support.story import events, make_ticket, ok
 from tests.webhooks.conftest import authority_directory, receiver, subscribe, trusting
@@ -254,3 +254,40 @@ def test_the_code_for_node_verifies_a_delivery(sent, tmp_path):
     assert genuine(SECRET, sent.raw) == "true"
     assert genuine(SECRET, sent.raw + b" ") == "false"
     assert genuine("another sixteen bytes", sent.raw) == "false"
+
+
+def test_a_chat_is_chosen_and_shows_no_code_to_verify(app, ada, cast):
+    page = ada.get("/webhooks/new").text
+    for name in ("Signed JSON", "Slack", "Mattermost", "Discord", "Microsoft Teams", "Matrix"):
+        assert f">{name}</option>" in page
+    answer = ada.post(
+        "/webhooks", url=URL, form="slack", event_types="ticket.*", project_ids=[cast.open_project]
+    )
+    assert answer.status_code == 303
+    (webhook,) = ok(cast.ada.get("/webhooks"))["data"]
+    assert (webhook["form"], webhook["project_ids"]) == ("slack", [cast.open_project])
+    shown = ada.get(answer.headers["Location"]).text
+    assert "<dd>Slack</dd>" in shown
+    assert ">OPEN</span>" in shown
+    assert "Verify signatures" not in shown
+    assert "Rotate secret" not in shown
+    assert "Slack · ticket.*" in ada.get("/webhooks").text
+    edited = ada.post(f"/webhooks/{webhook['id']}/edit", url=URL, event_types="ticket.*")
+    assert edited.status_code == 303
+    assert ok(cast.ada.get(f"/webhooks/{webhook['id']}"))["project_ids"] == []
+
+
+def test_matrix_takes_an_access_token(ada, cast):
+    url = "https://m.example/_matrix/client/v3/rooms/!r:m.example/send/m.room.message"
+    given = {"url": url, "form": "matrix", "event_types": "ticket.*"}
+    refused = ada.post("/webhooks", **given, secret="")
+    assert refused.status_code == 422
+    assert "Enter the access token" in refused.text
+    assert ada.post("/webhooks", **given, secret="syt_an_access_token").status_code == 303
+    (webhook,) = ok(cast.ada.get("/webhooks"))["data"]
+    path = f"/webhooks/{webhook['id']}"
+    assert "New access token" in ada.get(f"{path}/edit").text
+    changed = ada.post(f"{path}/edit", url=url, event_types="*", secret="syt_another_one_now")
+    assert changed.status_code == 303
+    rotated = ok(cast.ada.get("/audit", query_string={"event_type": "webhook.secret_rotated"}))
+    assert len(rotated["data"]) == 1

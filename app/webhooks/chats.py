@@ -1,0 +1,178 @@
+"""The bodies of deliveries to chats: a message that people read, in the form that each chat takes.
+
+What people wrote is text in every form: nothing of it is markup, a link or a mention. Slack and
+Teams take text apart from markup, so theirs is sent as it is; the others need it escaped.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from app.core.redaction import scrub
+from app.webhooks.models import WebhookForm
+
+# Lengths of a message's parts. With each character escaped, all of it fits Discord's 2,000.
+SENTENCE_LENGTH = 400
+TITLE_LENGTH = 120
+QUOTE_LENGTH = 240
+
+# A mention needs its sign before a name; with this between them it is text (zero width space).
+_APART = "\u200b"
+# What a backslash makes text of. Mattermost shows the backslash before other signs, so those that
+# begin an emoji, a formula or the rest of an address are set apart from what follows.
+_OF_MATTERMOST = re.compile(r"[\\`*_{}\[\]()#+\-.!|~>]")
+_APART_IN_MATTERMOST = re.compile(r"[@:$<]")
+_OF_DISCORD = re.compile(r"[\\`*_{}\[\]()#+\-.!|~<>:=&/^$]")
+# The address at which Matrix takes messages of a room; the id of the message follows.
+_MATRIX_PATH = re.compile(r"/_matrix/client/v3/rooms/[^/?]+/send/m\.room\.message")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """What happened: a sentence, a link to what it happened to, and what was said."""
+
+    sentence: str
+    title: str = ""
+    # "" if there is nothing to open.
+    url: str = ""
+    quote: str = ""
+
+
+def message(sentence: str, title: str = "", url: str = "", quote: str = "") -> ChatMessage:
+    """A message of one-line texts within their lengths, without what looks like a credential."""
+    return ChatMessage(
+        _line(sentence, SENTENCE_LENGTH),
+        _line(title, TITLE_LENGTH) or "Open",
+        url,
+        _line(quote, QUOTE_LENGTH),
+    )
+
+
+def _line(text: str, length: int) -> str:
+    words = " ".join(scrub(text).split())
+    plain = "".join(character for character in words if character.isprintable())
+    return plain if len(plain) <= length else plain[: length - 1] + "…"
+
+
+Composer = Callable[[Sequence[str]], dict[str, ChatMessage]]
+_composers: list[Composer] = []
+
+
+def install(composer: Composer) -> None:
+    """Have messages about events of the audit log, by their ids, made by this function."""
+    _composers[:] = [composer]
+
+
+def messages_of(audit_event_ids: Sequence[str]) -> dict[str, ChatMessage]:
+    """The messages about these events; needs a unit of work."""
+    return _composers[0](audit_event_ids) if audit_event_ids else {}
+
+
+def is_room(path: str) -> bool:
+    """Whether this is the path at which a Matrix server takes messages of a room."""
+    return _MATRIX_PATH.fullmatch(path) is not None
+
+
+def content(form: WebhookForm, told: ChatMessage) -> dict[str, Any]:
+    """The JSON that this chat takes."""
+    return _CONTENTS[form](told)
+
+
+def _slack(told: ChatMessage) -> dict[str, Any]:
+    elements: list[dict[str, Any]] = [{"type": "text", "text": told.sentence}]
+    if told.url:
+        elements += [
+            {"type": "text", "text": "\n"},
+            {"type": "link", "url": told.url, "text": told.title},
+        ]
+    parts = [{"type": "rich_text_section", "elements": elements}]
+    if told.quote:
+        quoted = [{"type": "text", "text": told.quote}]
+        parts.append({"type": "rich_text_quote", "elements": quoted})
+    return {
+        # What notifications show. Slack reads these three as markup.
+        "text": escape(told.sentence, quote=False),
+        "blocks": [{"type": "rich_text", "elements": parts}],
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+
+
+def _mattermost(told: ChatMessage) -> dict[str, Any]:
+    def escaped(text: str) -> str:
+        apart = _APART_IN_MATTERMOST.sub(rf"\g<0>{_APART}", text)
+        return _OF_MATTERMOST.sub(r"\\\g<0>", apart)
+
+    return {"text": _markdown(told, escaped), "props": {"disable_group_highlight": True}}
+
+
+def _discord(told: ChatMessage) -> dict[str, Any]:
+    def escaped(text: str) -> str:
+        return _OF_DISCORD.sub(r"\\\g<0>", text).replace("@", f"@{_APART}")
+
+    # 4: no previews of links.
+    return {"content": _markdown(told, escaped), "allowed_mentions": {"parse": []}, "flags": 4}
+
+
+def _markdown(told: ChatMessage, escaped: Callable[[str], str]) -> str:
+    lines = [escaped(told.sentence)]
+    if told.url:
+        lines.append(f"[{escaped(told.title)}](<{told.url}>)")
+    if told.quote:
+        lines.append(f"> {escaped(told.quote)}")
+    return "\n".join(lines)
+
+
+def _teams(told: ChatMessage) -> dict[str, Any]:
+    """An adaptive card; a text run has no markup."""
+    body = [_block(told.sentence)]
+    if told.quote:
+        body.append(_block(told.quote, isSubtle=True))
+    card: dict[str, Any] = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": body,
+    }
+    if told.url:
+        card["actions"] = [{"type": "Action.OpenUrl", "title": told.title, "url": told.url}]
+    attachment = {
+        "contentType": "application/vnd.microsoft.card.adaptive",
+        "contentUrl": None,
+        "content": card,
+    }
+    return {"type": "message", "attachments": [attachment]}
+
+
+def _block(text: str, **look: bool) -> dict[str, Any]:
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **look}]}
+
+
+def _matrix(told: ChatMessage) -> dict[str, Any]:
+    """A notice, which other bots do not answer; it mentions nobody."""
+    plain = [told.sentence]
+    marked = [escape(told.sentence)]
+    if told.url:
+        plain.append(f"{told.title}: {told.url}")
+        marked.append(f'<br><a href="{escape(told.url)}">{escape(told.title)}</a>')
+    if told.quote:
+        plain.append(f"> {told.quote}")
+        marked.append(f"<blockquote>{escape(told.quote)}</blockquote>")
+    return {
+        "msgtype": "m.notice",
+        "body": "\n".join(plain).replace("@", f"@{_APART}"),
+        "format": "org.matrix.custom.html",
+        "formatted_body": "".join(marked).replace("@", f"@{_APART}"),
+        "m.mentions": {},
+    }
+
+
+_CONTENTS: dict[WebhookForm, Callable[[ChatMessage], dict[str, Any]]] = {
+    WebhookForm.SLACK: _slack,
+    WebhookForm.MATTERMOST: _mattermost,
+    WebhookForm.DISCORD: _discord,
+    WebhookForm.TEAMS: _teams,
+    WebhookForm.MATRIX: _matrix,
+}

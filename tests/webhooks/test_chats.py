@@ -1,0 +1,409 @@
+"""Messages to chats: each in the form that its chat publishes, with nothing in it but text."""
+
+import html
+import re
+
+import jsonschema_rs
+import orjson
+import pytest
+
+from app.webhooks import outbox
+from app.webhooks.chats import content, message
+from app.webhooks.models import WebhookForm
+from tests.support.receiver import SECRET
+from tests.support.serving import until
+from tests.support.story import events, invalid, make_ticket, malformed, ok
+
+ROOM = "/_matrix/client/v3/rooms/!ops:example.org/send/m.room.message"
+CHATS = [form for form in WebhookForm if form is not WebhookForm.JSON]
+TOKEN = "app_" + "a" * 32
+HOSTILE = [
+    "<!channel> <!here> <!everyone> <@U012AB3CD> <#C0123> <https://evil.example|docs>",
+    "@here @channel @all @everyone @room @ada <@123456789> <@&42> <#7> @[bo]",
+    "[docs](https://evil.example) ![x](https://evil.example/x.png) <https://evil.example>",
+    "**bold** *it* _it_ __u__ ~~gone~~ `code` ```fence``` ||spoiler|| # head > quote - list 1. one",
+    "<script>alert(1)</script> <img src=x onerror=alert(1)> & &lt; \" '",
+    ":tada: $x^2$ ~town-square #tag https://evil.example www.evil.example",
+    "one\ntwo\r\n\n> three\u2028four\x00\x1b[31m\u202eevil",
+    "\\*not\\* \\\\ \\[x\\](y)",
+]
+
+
+def text(length):
+    return {"type": "string", "minLength": 1, "maxLength": length}
+
+
+def one_of_kind(kind, **properties):
+    """An object of this type with these properties and no other."""
+    return {
+        "type": "object",
+        "required": ["type", *properties],
+        "properties": {"type": {"const": kind}, **properties},
+        "additionalProperties": False,
+    }
+
+
+WEB = {"type": "string", "pattern": "^https?://"}
+SLACK_TEXT = one_of_kind("text", text=text(3000))
+SLACK_LINK = one_of_kind("link", url=WEB, text=text(3000))
+SLACK_PARTS = {"type": "array", "minItems": 1, "items": {"anyOf": [SLACK_TEXT, SLACK_LINK]}}
+TEAMS_RUN = one_of_kind("TextRun", text=text(4000))
+TEAMS_RUN["properties"]["isSubtle"] = {"type": "boolean"}
+# What each chat publishes of its messages, as far as ours go.
+SCHEMAS = {
+    # https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+    "slack": {
+        "type": "object",
+        "required": ["text", "blocks"],
+        "properties": {
+            "text": text(4000),
+            "unfurl_links": {"const": False},
+            "unfurl_media": {"const": False},
+            "blocks": {
+                "type": "array",
+                "maxItems": 50,
+                "items": one_of_kind(
+                    "rich_text",
+                    elements={
+                        "type": "array",
+                        "items": {
+                            "anyOf": [
+                                one_of_kind("rich_text_section", elements=SLACK_PARTS),
+                                one_of_kind("rich_text_quote", elements=SLACK_PARTS),
+                            ]
+                        },
+                    },
+                ),
+            },
+        },
+        "additionalProperties": False,
+    },
+    # https://developers.mattermost.com/integrate/webhooks/incoming/
+    "mattermost": {
+        "type": "object",
+        "required": ["text"],
+        "properties": {"text": text(16383), "props": {"type": "object"}},
+        "additionalProperties": False,
+    },
+    # https://docs.discord.com/developers/resources/webhook#execute-webhook
+    "discord": {
+        "type": "object",
+        "required": ["content", "allowed_mentions"],
+        "properties": {
+            "content": text(2000),
+            "allowed_mentions": {
+                "type": "object",
+                "properties": {"parse": {"type": "array", "maxItems": 0}},
+                "required": ["parse"],
+                "additionalProperties": False,
+            },
+            "flags": {"const": 4},
+        },
+        "additionalProperties": False,
+    },
+    # https://adaptivecards.io/schemas/adaptive-card.json, in the envelope of a workflow.
+    "teams": one_of_kind(
+        "message",
+        attachments={
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["contentType", "content"],
+                "properties": {
+                    "contentType": {"const": "application/vnd.microsoft.card.adaptive"},
+                    "contentUrl": {"type": "null"},
+                    "content": {
+                        "type": "object",
+                        "required": ["type", "version", "body"],
+                        "properties": {
+                            "$schema": {"type": "string"},
+                            "type": {"const": "AdaptiveCard"},
+                            "version": {"const": "1.4"},
+                            "body": {
+                                "type": "array",
+                                "items": one_of_kind(
+                                    "RichTextBlock",
+                                    inlines={"type": "array", "items": TEAMS_RUN},
+                                ),
+                            },
+                            "actions": {
+                                "type": "array",
+                                "items": one_of_kind("Action.OpenUrl", title=text(200), url=WEB),
+                            },
+                        },
+                        "additionalProperties": False,
+                    },
+                },
+                "additionalProperties": False,
+            },
+        },
+    ),
+    # https://spec.matrix.org/latest/client-server-api/#mnotice
+    "matrix": {
+        "type": "object",
+        "required": ["msgtype", "body", "format", "formatted_body", "m.mentions"],
+        "properties": {
+            "msgtype": {"const": "m.notice"},
+            "body": text(20000),
+            "format": {"const": "org.matrix.custom.html"},
+            "formatted_body": text(20000),
+            "m.mentions": {"type": "object", "maxProperties": 0},
+        },
+        "additionalProperties": False,
+    },
+}
+
+
+def check(form, body):
+    jsonschema_rs.validator_for(SCHEMAS[form]).validate(body)
+    # The smallest limit of all: a card of Teams.
+    assert len(orjson.dumps(body)) < 28_000
+
+
+def seen(form, body):
+    """The text that people see of what is not escaped by being apart from markup."""
+    match form:
+        case "mattermost":
+            return body["text"]
+        case "discord":
+            return body["content"]
+        case "matrix":
+            return body["formatted_body"]
+        case "slack":
+            return body["text"]
+    return ""
+
+
+@pytest.mark.parametrize("form", CHATS)
+@pytest.mark.parametrize("written", HOSTILE)
+def test_what_people_wrote_is_text(form, written):
+    told = message(f"Ada said {written}", written, "https://d.example/tickets/OPS-1", written)
+    body = content(form, told)
+    check(form, body)
+    shown = seen(form, body)
+    # No sign that makes a mention stands before a name.
+    assert not re.search(r"@\w", shown) or form == "slack"
+    match form:
+        case "slack":
+            assert not re.search(r"[<>]", shown)
+            assert "\u202e" not in shown
+        case "mattermost" | "discord":
+            sentence, _, rest = shown.partition("\n")
+            unescaped = re.sub(r"\\(?:[^\w\s]|_)", "", sentence)
+            assert not re.search(r"[*_`~\[\]()!|#]", unescaped), unescaped
+            assert "://" not in sentence
+            link, _, quote = rest.partition("\n")
+            assert link.endswith("](<https://d.example/tickets/OPS-1>)")
+            assert quote.startswith("> ")
+            assert "\n" not in quote
+        case "matrix":
+            tags = re.findall(r"<[^>]*>", shown)
+            assert tags == [
+                "<br>",
+                '<a href="https://d.example/tickets/OPS-1">',
+                "</a>",
+                "<blockquote>",
+                "</blockquote>",
+            ]
+            assert html.unescape(shown) != shown or not re.search(r"[<>&\"']", written)
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_the_longest_message_fits(form):
+    for character in ("x", "@", "*", "<", "é", "&", "😀"):
+        told = message(
+            character * 5000, character * 5000, "https://d.example/" + "p" * 400, character * 5000
+        )
+        check(form, content(form, told))
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_credentials_are_left_out(form):
+    told = message(f"said {TOKEN}", f"title {TOKEN}", "", f"password=hunter22 {TOKEN}")
+    body = orjson.dumps(content(form, told)).decode()
+    assert TOKEN not in body
+    assert "hunter22" not in body
+
+
+@pytest.fixture
+def chat(receiver, subscribe):
+    """A new webhook to a chat."""
+
+    def run(form, *event_types, **fields):
+        url = receiver.url.replace("/hook", ROOM) if form == "matrix" else receiver.url
+        return subscribe(*event_types, url=url, form=str(form), **fields)
+
+    return run
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_a_chat_is_told_what_happened(form, app, cast, worker, receiver, chat, deliveries):
+    webhook = chat(form, "ticket.*", "comment.created")
+    ticket = make_ticket(cast.ada, cast.open_project, "Mend the gate")
+    cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "It *squeaks*, @everyone"})
+    first, second = receiver.wait_for(2)
+    for came in (first, second):
+        check(form, came.body)
+        assert SECRET not in came.raw.decode()
+    said = first.raw.decode().replace("\\", "").replace("\u200b", "")
+    assert "Ada created OPEN-1, Mend the gate" in said
+    assert "http://localhost/tickets/OPEN-1" in said
+    said = second.raw.decode().replace("\\", "").replace("\u200b", "")
+    assert "Smith (bot) commented on OPEN-1" in said
+    assert "squeaks" in said
+    rows = until(lambda: len(deliveries(webhook)) == 2 and deliveries(webhook))
+    assert {row["status"] for row in rows} == {"succeeded"}
+    if form == "matrix":
+        ids = {
+            event.id
+            for event in events(app)
+            if event.event_type in ("ticket.created", "comment.created")
+        }
+        assert {came.path.removeprefix(f"{ROOM}/") for came in (first, second)} == ids
+        assert (first.method, first.headers["Authorization"]) == ("PUT", f"Bearer {SECRET}")
+        assert "X-Webhook-Signature" not in first.headers
+    else:
+        assert (first.method, first.path) == ("POST", "/hook")
+        assert "Authorization" not in first.headers
+        assert first.is_signed_with(SECRET)
+
+
+def test_a_message_to_matrix_keeps_its_id_when_it_is_sent_again(
+    cast, worker, receiver, chat, monkeypatch
+):
+    monkeypatch.setattr(outbox, "BACKOFF_MS", (10, 50, 300))
+    receiver.answer = lambda came: 200 if len(receiver.received) > 2 else 502
+    chat("matrix", "ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    came = receiver.wait_for(3)
+    assert len({one.path for one in came}) == 1
+    assert len({one.raw for one in came}) == 1
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_a_test_message(form, cast, trusting, receiver, chat):
+    webhook = chat(form, "ticket.*")
+    answer = cast.ada.client.post(f"/webhooks/{webhook['id']}", data={"action": "test"})
+    assert answer.status_code == 303
+    (came,) = receiver.received
+    check(form, came.body)
+    assert "This is a test of Docket" in came.raw.decode().replace("\\", "")
+    page = cast.ada.client.get(answer.headers["Location"]).text
+    assert "This is a test" in page.replace("\\", "")
+    assert SECRET not in page
+
+
+def test_every_event_has_a_message(app, cast, worker, receiver, chat, all_done):
+    """Whatever happens: also what concerns no ticket, page or project."""
+    chat("slack", "*")
+    ada = cast.ada
+    page = ok(
+        ada.post("/wiki/pages", {"title": "House rules", "project_id": cast.open_project}), 201
+    )
+    ada.post("/wiki/pages", {"title": "Everywhere"})
+    ada.post("/bots", {"username": "bot-9", "mode": "read"})
+    ada.post(f"/projects/{cast.open_project}/labels", {"name": "later"})
+    ticket = make_ticket(ada, cast.open_project, "A & B <i>")
+    ada.delete(f"/tickets/{ticket['id']}")
+    ada.post(
+        "/webhooks",
+        {
+            "url": "https://h.example/?token=x1y2",
+            "secret": SECRET,
+            "event_types": ["*"],
+            "is_active": False,
+        },
+    )
+    all_done()
+    said = [came.raw.decode() for came in receiver.received]
+    for came in receiver.received:
+        check("slack", came.body)
+    everything = "\n".join(said)
+    assert f"http://localhost/projects/OPEN/wiki/{page['slug']}" in everything
+    assert "http://localhost/wiki/everywhere" in everything
+    assert "Ada created the bot bot-9 (read)" in everything
+    assert "http://localhost/bots" in everything
+    assert "Ada added the label later" in everything
+    assert "created a webhook to h.example" in everything
+    assert "x1y2" not in everything
+
+
+def test_only_some_projects_are_told(cast, worker, receiver, subscribe, all_done):
+    webhook = subscribe("ticket.*", "bot.*", project_ids=[cast.fenced_project])
+    assert webhook["project_ids"] == [cast.fenced_project]
+    make_ticket(cast.ada, cast.open_project, "Elsewhere")
+    make_ticket(cast.ada, cast.fenced_project, "Here")
+    cast.ada.post("/bots", {"username": "bot-9", "mode": "read"})
+    all_done()
+    assert [came.body["payload"]["title"] for came in receiver.received] == ["Here"]
+    path = f"/webhooks/{webhook['id']}"
+    ok(cast.ada.patch(path, {"project_ids": []}))
+    make_ticket(cast.ada, cast.open_project, "There")
+    all_done()
+    assert receiver.received[-1].body["payload"]["title"] == "There"
+
+
+def test_a_deleted_project_stays_listed(cast, receiver, subscribe):
+    """Its end must not turn a webhook of one project into one of all."""
+    webhook = subscribe("ticket.*", project_ids=[cast.fenced_project])
+    assert cast.ada.delete(f"/projects/{cast.fenced_project}").status_code == 204
+    path = f"/webhooks/{webhook['id']}"
+    assert ok(cast.ada.get(path))["project_ids"] == [cast.fenced_project]
+    page = cast.ada.client.get(f"{path}/edit").text
+    assert re.search(rf'value="{cast.fenced_project}" checked', page)
+    ok(cast.ada.patch(path, {"project_ids": [cast.open_project, cast.fenced_project]}))
+    invalid(
+        cast.ada.post(
+            "/webhooks",
+            {
+                "url": receiver.url,
+                "secret": SECRET,
+                "event_types": ["*"],
+                "project_ids": [cast.fenced_project],
+            },
+        ),
+        "project_ids",
+    )
+
+
+def test_the_form_of_a_webhook_stays(cast, subscribe):
+    webhook = subscribe("ticket.*")
+    assert webhook["form"] == "json"
+    assert webhook["project_ids"] == []
+    invalid(cast.ada.patch(f"/webhooks/{webhook['id']}", {"form": "slack"}), "form")
+    given = {"url": "https://e.example", "secret": SECRET, "event_types": ["*"]}
+    malformed(
+        cast.ada.post("/webhooks", {**given, "form": "irc"}), ["body", "form"], "invalid_value"
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/hook",
+        "/_matrix/client/v3/rooms//send/m.room.message",
+        f"{ROOM}/",
+        f"{ROOM}?a=b",
+        f"{ROOM}/txn",
+        f"/x{ROOM}",
+    ],
+)
+def test_a_room_of_matrix_has_its_address(cast, path):
+    given = {"secret": SECRET, "event_types": ["*"], "form": "matrix"}
+    invalid(cast.ada.post("/webhooks", {**given, "url": f"https://m.example{path}"}), "url")
+    made = ok(cast.ada.post("/webhooks", {**given, "url": f"https://m.example{ROOM}"}), 201)
+    invalid(cast.ada.patch(f"/webhooks/{made['id']}", {"url": f"https://m.example{path}"}), "url")
+
+
+def test_the_address_of_a_chat_is_in_no_event(app, cast, subscribe):
+    secret_part = "T0/B0/nobodyKnowsThis"
+    webhook = subscribe("*", url=f"https://hooks.slack.com/services/{secret_part}", form="slack")
+    path = f"/webhooks/{webhook['id']}"
+    ok(cast.ada.patch(path, {"url": f"https://hooks.slack.com/services/{secret_part}2"}))
+    assert cast.ada.delete(path).status_code == 204
+    recorded = [event for event in events(app) if event.event_type.startswith("webhook.")]
+    assert len(recorded) == 3
+    assert all("https://hooks.slack.com/…" in str(event.payload) for event in recorded)
+    assert secret_part not in str([event.payload for event in recorded])
