@@ -108,7 +108,7 @@ _HAPPENED = Prepared(union_all(*map(_newest_of, OF_TICKETS)).limit(COMPARED))
 
 @operation(Access.READ)
 def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
-    """What others did since a cursor or an ISO time, or since the bot was last told.
+    """What others did since a cursor, an ISO time or a date in UTC, or since the bot was last told.
 
     Raises InvalidField ``since``.
     """
@@ -167,7 +167,7 @@ def _since(since: str) -> Seen:
     if TOKEN.fullmatch(since):
         return read_token(since)
     try:
-        asked = datetime.fromisoformat(since)
+        asked = datetime.fromisoformat(f"{since}T00:00Z" if len(since) == 10 else since)
         if asked.tzinfo is None:
             raise ValueError(since)
         return Seen(max(0, int(asked.timestamp() * 1000)), frozenset())

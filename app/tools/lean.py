@@ -86,7 +86,7 @@ def present(tool: Tool, call: ToolCall, answer: dict[str, Any]) -> dict[str, Any
 def changed(call: ToolCall, answer: dict[str, Any], lean: dict[str, Any]) -> dict[str, Any]:
     """What is shown of an update: the fields that its arguments are about."""
     if "deleted" in answer:
-        return lean
+        return _without(lean, frozenset({"id"}))
     about = {_ARGUMENTS_ABOUT.get(name, name) for name in call.arguments}
     return _without(lean, _NOT_IN_WRITES | _IF_CHANGED - about)
 
@@ -159,7 +159,7 @@ def _stalled_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
     since = stalled_bots.silent([row.id for row in rows])
     return [
         # Without an event, as after an import, the time of the last change stands for it.
-        {**_short_row(row), "silent_since": iso(since.get(row.id, row.updated_at))}
+        {**_short_row(row), "silent_since": _minute(since.get(row.id, row.updated_at))}
         for row in rows
     ]
 
@@ -208,7 +208,7 @@ class _Presenter:
             return {state["name"]: state["category"] for state in value}
         if isinstance(value, list):
             return [self._item(name, item) for item in value]
-        if name.endswith("_at") and isinstance(value, str):
+        if (name == "at" or name.endswith("_at")) and isinstance(value, str):
             return f"{value[:_MINUTE]}Z"
         return value
 

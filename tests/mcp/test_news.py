@@ -86,6 +86,8 @@ def test_since_tells_again_and_moves_nothing(ada, smith, held):
     before = iso(now_ms())
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "a"}), 201)
     assert len(smith.call("get_self", since=before)["news"]) == 1
+    of_today = smith.call("get_self", since=before[:10])["news"]
+    assert of_today == smith.call("get_self", since=f"{before[:10]}T00:00:00Z")["news"] != []
     first = smith.call("get_self")
     assert [row["comment"] for row in first["news"]] == ["a"]
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "b"}), 201)
@@ -95,7 +97,9 @@ def test_since_tells_again_and_moves_nothing(ada, smith, held):
     assert [row["comment"] for row in smith.call("get_self")["news"]] == ["b"]
 
 
-@pytest.mark.parametrize("since", ["yesterday", "2026-11-20T19:23:58", "9" * 400, "\x00"])
+@pytest.mark.parametrize(
+    "since", ["yesterday", "2026-11-20T19:23:58", "2026-13-01", "9" * 400, "\x00"]
+)
 def test_a_since_that_is_no_time(smith, since):
     error = smith.refused("get_self", since=since)
     assert error["code"] == "validation.invalid_field"

@@ -28,6 +28,8 @@ def test_history_has_from_and_to_in_words(smith: Agent, ada, cast, ticket):
     assert (comment["type"], comment["details"]["body"]) == ("comment.created", "Fixed.")
     assert (created["by"], created["details"]["title"]) == ("ada", "Lamp")
     assert shown["next_cursor"] is None
+    short = smith.lean("get_ticket", ticket="OPEN-1", history=True)["history"]
+    assert [row["at"] for row in short] == [f"{row['at'][:16]}Z" for row in shown["history"]]
     assert "history" not in smith.call("get_ticket", ticket="OPEN-1")
 
 
