@@ -1,7 +1,5 @@
 """Getting work: ``update_ticket`` with the ticket ``next``, and changes that do not collide."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from tests.support.agent import Agent
@@ -67,23 +65,6 @@ def test_what_goes_only_with_next_and_what_does_not_is_refused(smith: Agent, cas
     error = smith.refused("update_ticket", ticket="next", title="New")
     assert error["code"] == "request.validation_error"
     assert ok(ada.get("/tickets/OPEN-1"))["assignee"] is None
-
-
-@pytest.mark.slow
-def test_32_bots_lose_no_race_over_the_tickets_that_are_ready(cast: Cast, ada):
-    """Each call claims another ticket, until there is none."""
-    for _ in range(100):
-        make_ticket(ada, cast.open_project)
-
-    def work(_: int) -> list[str]:
-        agent, got = Agent(cast.smith), []
-        while (answer := claim(agent)).get("display_id"):
-            got.append(answer["display_id"])
-        return got
-
-    with ThreadPoolExecutor(32) as pool:
-        claimed = [one for got in pool.map(work, range(32)) for one in got]
-    assert len(claimed) == len(set(claimed)) == 100
 
 
 def test_labels_are_added_and_removed_one_by_one(smith: Agent, cast: Cast, ada):

@@ -1,0 +1,97 @@
+"""Measure many bots at once: 32 that share a queue of 300 tickets, and 500 that wait for news.
+
+    python -m tests.bench.agents [--database sqlite] [--only drain]
+
+A lost call is one that a bot would not have needed, had it been alone. Waiting is measured by a
+read and a write of somebody else that concern none of the bots, without and with them in turn.
+"""
+
+import argparse
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.bench.data import SECRET, database
+from tests.support.drain import drain, filled
+from tests.support.serving import Served, serving
+from tests.support.waiting import Office, answered
+from tests.support.workspace import owner_of
+
+TICKETS, BOTS = 300, 32
+WAITING = 500
+ROUNDS, SAMPLES = 5, 100
+
+
+def main() -> None:
+    """Print a table for each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("drain", "waiting"), default="")
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
+    asked = parser.parse_args()
+    kinds = ("sqlite", "postgresql") if asked.database == "both" else (asked.database,)
+    if asked.only != "waiting":
+        _print_drains(kinds)
+    if asked.only != "drain":
+        _print_waiting(kinds)
+
+
+def _print_drains(kinds: tuple[str, ...]) -> None:
+    print("| | calls | lost | tickets/s |\n|---|---|---|---|")
+    for kind in kinds:
+        with _served(kind) as served:
+            owner = owner_of(served)
+            filled(owner, TICKETS)
+            drained = drain(owner, BOTS)
+            assert len(drained.claims) == sum(drained.claims.values()) == TICKETS
+            lost = drained.calls - 2 * TICKETS - BOTS
+            speed = TICKETS / drained.seconds
+            print(f"| {kind} | {drained.calls} | {lost} | {speed:.0f} |", flush=True)
+
+
+def _print_waiting(kinds: tuple[str, ...]) -> None:
+    print("\n| | MiB more | p50 ms | p95 ms | p50, 500 wait | p95 |\n|---|---|---|---|---|---|")
+    for kind in kinds:
+        with _served(kind) as served:
+            print(_waiting(kind, served), flush=True)
+
+
+@contextmanager
+def _served(kind: str) -> Iterator[Served]:
+    with (
+        tempfile.TemporaryDirectory(prefix="docket-bench-") as made,
+        database(kind, Path(made)) as place,
+    ):
+        settings = {"DATABASE_URL": place.url, "SECRET_KEY": SECRET, "WORKERS": ""}
+        with serving(Path(made) / "instance", **settings) as served:
+            yield served
+
+
+def _waiting(kind: str, served: Served) -> str:
+    """A row of the second table."""
+    office = Office(served)
+    for _ in range(WAITING):
+        office.bot()
+    workers = [psutil.Process(number) for number in served.workers()]
+    memory, alone, beside = [], [], []
+    for _ in range(ROUNDS):
+        before = sum(one.memory_info().rss for one in workers)
+        alone += office.times(SAMPLES)
+        with office.waits() as waiting:
+            # All have arrived, and none is answered.
+            assert not answered(waiting, 3)
+            beside += office.times(SAMPLES)
+            memory.append(sum(one.memory_info().rss for one in workers) - before)
+    shown = [f"{1000 * value:.1f}" for times in (alone, beside) for value in _quantiles(times)]
+    return f"| {kind} | {max(memory) / 2**20:.0f} | {' | '.join(shown)} |"
+
+
+def _quantiles(times: list[float]) -> tuple[float, float]:
+    return statistics.median(times), statistics.quantiles(times, n=20)[-1]
+
+
+if __name__ == "__main__":
+    main()
