@@ -10,6 +10,12 @@ from app.web.assets import STATIC
 
 pytestmark = pytest.mark.one_database
 
+# Fields of results that the text for agents names, and the metadata of a call.
+ANSWERED = {
+    *("retry_after_seconds", "similar", "matched", "event_ids", "unread", "news", "news_cursor"),
+    *("waited", "broken_links"),
+}
+META = {"_meta", "traceparent", "usage", "input_tokens", "output_tokens", "cost_usd"}
 PAGES = ("/help", "/help/shortcuts", "/help/agents")
 
 
@@ -65,6 +71,19 @@ def test_agents_read_what_the_catalogue_offers(ada, stranger, app):
     assert "- plan-epic(goal*, project): " in answer.text
     # Which of its arguments a tool needs.
     assert "get_ticket(display_id*" in answer.text or "get_ticket(ticket*" in answer.text
+
+
+def test_the_public_text_names_arguments_that_exist(stranger, app):
+    text = stranger.get("/llms.txt").text.partition("## Details")[2].partition("\n## ")[0]
+    assert len(text) > 1000
+    schemas = [tool["inputSchema"]["properties"] for tool in app.config["TOOLS"].tools_listing]
+    arguments = {name for schema in schemas for name in schema}
+    named = {name for name in re.findall(r"`([^`]+)`", text) if name.isidentifier()}
+    assert named <= arguments | ANSWERED | META | {"next"}
+    listing = next(schema for schema in schemas if "count_by" in schema)
+    for name in ("sort", "count_by"):
+        told = re.search(rf"`{name}`([^.`]*)", text)[1]
+        assert set(listing[name]["enum"]) <= set(re.findall("[a-z]+", told)), name
 
 
 def test_the_public_text_holds_nothing_of_what_is_kept(cast, stranger, make):
