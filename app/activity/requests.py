@@ -12,7 +12,7 @@ from app.activity.sentences import in_words, in_words_of_many
 from app.activity.service import events_json, matching
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.core.clock import iso
+from app.core.clock import DAY_MS, iso
 from app.database.pagination import Cursor, Page, encode, page
 from app.database.session import AnyRow, session
 
@@ -22,6 +22,8 @@ MOST_EVENTS = 1000
 # A row says so many kinds of events in words, and counts the others.
 SAID = 3
 KIND = "audit_event"
+# What the service does by itself all day: one row for each of these in a day.
+HOUSEKEEPING = ("system.sweeper_ran", "system.audit_checkpoint")
 _COLUMNS = (
     AuditEvent.id,
     AuditEvent.created_at,
@@ -54,8 +56,16 @@ class RequestEvents:
 def list_requests(actor: Actor, /, *, cursor: str | None, **filters: Any) -> Page:
     """The audit log by request, newest first, with the filters and cursors of ``list_events``.
 
-    A request whose events go beyond the page goes on on the next one.
+    A request whose events go beyond the page goes on on the next one. Housekeeping is one row a
+    day, unless a filter asks for its events.
     """
+    grouped = () if filters.get("event_types") else HOUSEKEEPING
+
+    def key_of(row: AnyRow) -> str:
+        if row.event_type in grouped and row.request_id is None:
+            return f"{row.event_type} {row.created_at // DAY_MS}"
+        return str(row.request_id or row.id)
+
     found = page(
         select(*_COLUMNS).where(*matching(**filters)),
         kind=KIND,
@@ -70,7 +80,7 @@ def list_requests(actor: Actor, /, *, cursor: str | None, **filters: Any) -> Pag
     # The last row that was read may not be the last one of its request.
     cut = found.data[-1].request_id if next_cursor else None
     for position, row in enumerate(found.data):
-        key = row.request_id or row.id
+        key = key_of(row)
         if key not in groups and len(groups) == ROWS:
             last = found.data[position - 1]
             next_cursor = encode(Cursor(kind=KIND, id=last.id, at=last.created_at))

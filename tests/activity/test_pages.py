@@ -12,6 +12,7 @@ from app.activity import requests
 from app.activity.sentences import MANY, NOTHING_SAID, OF_TICKETS, SENTENCES, sentence
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
+from app.audit.service import WORKSPACE_ID
 from app.core.clock import DAY_MS, iso, now_ms
 from app.core.ids import new_id
 from app.database.session import session, transaction
@@ -102,6 +103,40 @@ def test_a_row_names_three_kinds_of_events_and_counts_the_rest(cast, browser, ap
                 session.add(AuditEvent(**copied, id=new_id(), event_type=name, payload={}))
     (row,) = [row for row in rows_of(browser("/audit")) if "OPEN-1" in row and "; and " in row]
     assert row.endswith("to high; wrote 2 pages; deleted 2 labels; and 2 more")
+
+
+def test_housekeeping_is_one_row_a_day_and_no_news(cast, browser, app):
+    make_ticket(cast.ada, cast.open_project, "First")
+    news = re.search(r'hx-get="(/audit/news[^"]*)"', browser("/audit"))[1]
+    with app.app_context(), transaction():
+        for number, (name, payload) in enumerate(
+            [("system.sweeper_ran", {"sweeper": "outbox", "deleted": 0})] * 3
+            + [("system.audit_checkpoint", {"sequence": 1, "event_count": 7})]
+        ):
+            at = now_ms() - (number == 2) * DAY_MS
+            session.add(
+                AuditEvent(
+                    id=new_id(),
+                    workspace_id=WORKSPACE_ID,
+                    category="audit_only",
+                    event_type=name,
+                    actor_kind="system",
+                    target_kind="system",
+                    payload=payload,
+                    created_at=at,
+                )
+            )
+    make_ticket(cast.ada, cast.open_project, "Second")
+    rows = rows_of(browser("/audit?span=all"))
+    assert [row for row in rows if "cleanup" in row or "cleaned" in row] == [
+        "Docket ran 2 cleanup jobs",
+        "Docket cleaned up outbox: 0 deleted",
+    ]
+    assert "Docket signed checkpoint 1 (events: 7)" in rows
+    assert "1 new event" in browser(news)
+    # Whoever asks for them has each of them.
+    alone = rows_of(browser("/audit?span=all&event_type=system.sweeper_ran"))
+    assert len(alone) == 3
 
 
 def test_pages_of_requests_hold_every_event_once(cast, browser, monkeypatch):

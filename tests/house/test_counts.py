@@ -37,4 +37,4 @@ def test_files_stay_few():
     assert len(counts.modules()) <= 386
     assert len(counts.short_files()) <= 60
     assert len(counts.core_modules()) <= 16
-    assert counts.lines() <= 57_644
+    assert counts.lines() <= 57_690

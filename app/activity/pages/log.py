@@ -24,7 +24,7 @@ from app.activity.pages.audit_filters import (
     time_menu,
     user_id,
 )
-from app.activity.requests import list_requests
+from app.activity.requests import HOUSEKEEPING, list_requests
 from app.activity.sentences import in_words
 from app.audit.catalogue import EVENTS, SUBJECTS, Category, may_be_undone
 from app.audit.models import AuditEvent
@@ -171,7 +171,8 @@ def news() -> Response:
         events = service.list_events(
             actor(), limit=COUNTED, cursor=None, **_arguments(filters)
         ).data
-    count = sum(event["id"] > newest for event in events)
+    quiet = () if "event_type" in filters else HOUSEKEEPING
+    count = sum(event["id"] > newest and event["event_type"] not in quiet for event in events)
     if not count:
         return Response(status=204)
     return html(
