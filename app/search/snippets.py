@@ -38,9 +38,23 @@ _LETTERS = r"[^\W_]*"
 _REST = re.compile(_LETTERS)
 
 
+def _cells(row: re.Match[str]) -> str:
+    """What the cells of a table's row hold, but for the row of dashes below its head."""
+    cells = [cell.strip() for cell in row[0].split("|")]
+    return " · ".join(cell for cell in cells if cell.strip(":-"))
+
+
 # The signs of Markdown: letters of which one is in each, a pattern, and what is left of it. No
 # pattern looks far ahead.
-_MARKDOWN = (
+_MARKDOWN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    # Rows of tables: a line that begins or ends with a bar.
+    (
+        "|",
+        re.compile(
+            r"^(?:[ \t]{0,3}\|[^\n]{0,2000}|[^\n|]{1,2000}\|[^\n]{0,2000}\|[ \t]{0,3})$", re.M
+        ),
+        _cells,
+    ),
     # Rules and fences of code.
     (
         "-*_`~",

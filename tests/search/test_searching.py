@@ -98,6 +98,13 @@ def test_highlights_count_code_points(search, ticket):
     assert marked == ["straße", "STRASSE"]
 
 
+def test_a_snippet_shows_the_cells_of_a_table_and_leaves_other_bars(search, ticket):
+    table = "| Step | Who |\n|:---|---:|\n| Mend the gate | | \n| Paint it | @ada |"
+    ticket("Table", f"{table}\n\ncat gates | sort")
+    (hit,) = search("gate")
+    assert hit["snippet"] == "Step · Who Mend the gate Paint it · @ada cat gates | sort"
+
+
 def test_a_snippet_of_a_long_text_is_plain_text_around_the_match(search, ticket):
     far = "\n\n".join(["Some *other* words, [linked](https://example.com/far)."] * 60)
     near = "## The **lamp** in [the hall](https://example.com/hall) `flickers` at night"
