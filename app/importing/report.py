@@ -12,6 +12,8 @@ from app.core.ids import as_uuid
 # Bounds of ``SoFar``: different kinds and reasons, and the length of each text.
 MOST = 50
 LONGEST = 300
+# What names of rows without an id begin with.
+UNNAMED = "row "
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,16 @@ class ImportReport:
         """The most frequent first."""
         examples: dict[str, str] = {}
         for issue, reason, detail in self.notes:
-            examples.setdefault(reason, f"{issue} {detail}".strip())
+            examples.setdefault(reason, _example(issue, detail))
         counts = Counter(reason for _, reason, _ in self.notes)
         return [Reason(reason, count, examples[reason]) for reason, count in counts.most_common()]
+
+
+def _example(issue: str, detail: str) -> str:
+    """What stands in the file, and where; nobody knows a row by the name that was made for it."""
+    if not detail:
+        return issue
+    return f"“{detail}”" if issue.startswith(UNNAMED) else f"“{detail}” in {issue}"
 
 
 @dataclass(slots=True)

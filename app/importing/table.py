@@ -10,7 +10,7 @@ from datetime import UTC, tzinfo
 
 from app.importing import dates, words
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
-from app.importing.report import ImportReport
+from app.importing.report import UNNAMED, ImportReport
 
 # The default of the csv module is 128 KiB; a body may be longer.
 LONGEST_CELL = 16 * 1024 * 1024
@@ -219,7 +219,7 @@ class Times:
 
     def _keep_unread(self, issue: str, name: str, value: str) -> None:
         self.unread.append(f"{name} {value}")
-        self.report.note(issue, "invalid time; specify the format of times", value)
+        self.report.note(issue, "unknown date format; kept in the description", value)
 
 
 def priority(issue: str, word: str, report: ImportReport) -> int:
@@ -234,7 +234,7 @@ def priority(issue: str, word: str, report: ImportReport) -> int:
 def _issue(where: str, first: dict[str, str], cells: Cells, times: Times) -> Issue:
     # A row without an id is identified by its title and creation time.
     digest = hashlib.sha256(f"{first['title']}\n{first.get('created_at', '')}".encode()).hexdigest()
-    name = first.get("id") or f"row {digest[:16]}"
+    name = first.get("id") or f"{UNNAMED}{digest[:16]}"
     links = [IssueLink(PARENT_LINK, first["parent"])] if "parent" in first else []
     links += [IssueLink("blocks", other) for other in _listed(cells.get("blocked_by"))]
     created_at = times.moment(name, "created", first.get("created_at", ""))

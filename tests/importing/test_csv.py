@@ -157,7 +157,7 @@ def test_the_columns_of_well_known_trackers_are_guessed(run, tickets):
 def test_days_that_could_be_months_are_not_guessed(run, tickets):
     content = "title,created\nA,6/7/2025\n"
     reasons = [note["reason"] for note in run(content)["notes"]]
-    assert reasons == ["invalid time; specify the format of times"]
+    assert reasons == ["unknown date format; kept in the description"]
     run(content.replace("A", "B"), options=["--date-format", "%d/%m/%Y"])
     assert tickets()["B"]["created_at"] == "2025-07-06T00:00:00.000Z"
 

@@ -36,7 +36,7 @@ def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send)
     page = send(("issues.csv", CSV), do=None)
     assert "Preview: nothing was imported" in page
     assert "2 stories" in words(page)
-    assert "1 assignee is not a user here such as 1 Jane Roe" in words(page)
+    assert "1 assignee is not a user here such as “Jane Roe” in 1" in words(page)
     assert "line 3 2 New ticket Small" in words(page)
     # Without a script the browser has forgotten the file.
     assert "Select the file again" in page

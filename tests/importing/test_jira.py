@@ -62,7 +62,7 @@ def test_jira_as_it_exports_csv(cast, run, tickets):
         ("LAMP-3", "assignee is not a user here"),
         ("LAMP-3", "unknown priority; set to medium"),
         ("LAMP-2", "depends on an issue that was not imported"),
-        ("LAMP-2", "invalid time; specify the format of times"),
+        ("LAMP-2", "unknown date format; kept in the description"),
         ("line 11", "no key or no summary"),
         ("line 12", "2 cells, but the header has 26"),
     }
