@@ -56,9 +56,7 @@ def token(environ: Environment, name: str) -> str:
     """A token that clients present in a header, or "" if it is absent."""
     value = text(environ, name)
     if value and not _TOKEN.fullmatch(value):
-        raise SettingsError(
-            f"{name} must have 16 to 200 letters, digits and signs of ASCII, without spaces."
-        )
+        raise SettingsError(f"{name} must be 16 to 200 printable ASCII characters without spaces.")
     return value
 
 

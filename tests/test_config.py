@@ -127,8 +127,8 @@ def test_user_agent_is_one_token(read):
             "DATABASE_URL names a file in a directory",
         ),
         ({"DATABASE_URL": "postgresql://u@h/d"}, "SECRET_KEY must be set with PostgreSQL"),
-        ({"METRICS_TOKEN": "fifteen-letters"}, "METRICS_TOKEN must have 16 to 200 letters, digits"),
-        ({"METRICS_TOKEN": "sixteen and a bit"}, "METRICS_TOKEN must have 16 to 200 letters"),
+        ({"METRICS_TOKEN": "fifteen-letters"}, "METRICS_TOKEN must be 16 to 200 printable ASCII"),
+        ({"METRICS_TOKEN": "sixteen and a bit"}, "METRICS_TOKEN must be 16 to 200 printable ASCII"),
         ({"APP_NAME": "a\nb"}, "APP_NAME must be one line of at most 60 printable characters."),
     ],
 )

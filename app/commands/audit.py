@@ -108,7 +108,7 @@ def _many(count: int, noun: str) -> str:
 
 
 @audit.command("verify")
-@click.option("--key", "keys", multiple=True, help="Accept signatures by this public key, too.")
+@click.option("--key", "keys", multiple=True, help="Also accept signatures by this public key.")
 def verify(keys: tuple[str, ...]) -> None:
     """Compare all events with the checkpoints of the log.
 
@@ -132,7 +132,7 @@ def verify(keys: tuple[str, ...]) -> None:
     )
     if not found.is_good:
         raise SystemExit(1)
-    click.echo("The log is as its checkpoints say.")
+    click.echo("The log matches its checkpoints.")
 
 
 @audit.command("proof")
@@ -143,7 +143,7 @@ def proof(event: str) -> None:
     with reading():
         found = checkpoints.proof_of(event_id) if event_id else None
     if found is None:
-        raise click.ClickException("No checkpoint has this event yet.")
+        raise click.ClickException("This event is not in a checkpoint yet.")
     click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
 
 

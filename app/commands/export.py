@@ -117,7 +117,7 @@ def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> Non
                 rows = (_without_secret(row) for row in rows)
             stored = store_rows(connection, table, rows, bar.update)
             if not stored == source.rows.get(table.name, 0) == count(connection, table):
-                raise click.ClickException(f"The rows of {table.name} do not add up.")
+                raise click.ClickException(f"The number of rows in {table.name} is wrong.")
 
 
 def _without_secret(row: dict[str, Any]) -> dict[str, Any]:

@@ -194,4 +194,4 @@ def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> N
             for table in tables():
                 copied = copy_table(source, connection, table, done)
                 if not copied == count(source, table) == count(connection, table):
-                    raise click.ClickException(f"The rows of {table.name} do not add up.")
+                    raise click.ClickException(f"The number of rows in {table.name} is wrong.")

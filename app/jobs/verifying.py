@@ -166,13 +166,13 @@ def _check_seal(
 ) -> None:
     sequence = checkpoint.sequence
     if merkle.digest(checkpoint.body) != checkpoint.hash:
-        verdict.add(f"Checkpoint {sequence} was changed: its hash is another.")
+        verdict.add(f"Checkpoint {sequence} was changed: its hash does not match.")
     elif not checkpoints.is_signed(checkpoint):
         verdict.add(f"Checkpoint {sequence} has no valid signature.")
     elif checkpoint.public_key not in public_keys:
-        verdict.add(f"Checkpoint {sequence} is signed by another key, {checkpoint.public_key}.")
+        verdict.add(f"Checkpoint {sequence} is signed by a different key, {checkpoint.public_key}.")
     if known.get(sequence, checkpoint.hash) != checkpoint.hash:
-        verdict.add(f"Checkpoint {sequence} is another one in the file of checkpoints.")
+        verdict.add(f"Checkpoint {sequence} differs from the one in the file of checkpoints.")
 
 
 def _check_events(checkpoint: AuditCheckpoint, verdict: LogVerdict) -> list[CoveredEvent]:
@@ -196,7 +196,7 @@ def _check_events(checkpoint: AuditCheckpoint, verdict: LogVerdict) -> list[Cove
             is_whole = False
         leaves.append(leaf)
     if is_whole and _tree_of(entries, leaves) != _tree_stated(checkpoint):
-        verdict.add(f"Checkpoint {sequence} was changed: its events have another root.")
+        verdict.add(f"Checkpoint {sequence} was changed: its root does not match its events.")
     return entries
 
 

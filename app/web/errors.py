@@ -25,7 +25,7 @@ WORDS = {
     404: Words(
         "Page not found", "The link may be wrong, or the page may have been moved or deleted."
     ),
-    405: Words("That did not work", "This page does not support that kind of request."),
+    405: Words("Not supported", "This page does not support that kind of request."),
     409: Words("This has changed", ""),
     410: Words("This was deleted", ""),
     413: Words(

@@ -135,7 +135,7 @@ def list_deliveries(call: Call) -> Answer:
 def retry_delivery(call: Call) -> Answer:
     """Send a failed delivery again now; the response is the new attempt.
 
-    It takes the place of a retry that was scheduled, and schedules none itself.
+    It replaces a scheduled retry, and is not retried itself.
     """
     webhook_id = call.path["webhook_id"]
     delivery = retrying.retry_delivery(call.actor, webhook_id, call.path["delivery_id"])

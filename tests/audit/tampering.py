@@ -265,7 +265,7 @@ def _rewritten(log: Log, dice: random.Random) -> str:
     event_id = dice.choice(log.ids())
     log.run("UPDATE audit_events SET event_type = 'ticket.deleted' WHERE id = ?", event_id)
     first = made_anew(log, event_id, b"another secret key, long enough for it")
-    return f"Checkpoint {first} is signed by another key"
+    return f"Checkpoint {first} is signed by a different key"
 
 
 def made_anew(log: Log, event_id: str, key: bytes) -> int:

@@ -154,7 +154,7 @@ def test_who_rewrites_with_the_key_is_told_by_the_file_alone(log: Log):
     first = made_anew(log, event_id, log.settings.secret_key.encode())
     assert log.verdict(with_file=False).is_good
     assert log.verdict().wrong[0] == (
-        f"Checkpoint {first} is another one in the file of checkpoints."
+        f"Checkpoint {first} differs from the one in the file of checkpoints."
     )
 
 
@@ -172,7 +172,7 @@ def test_a_torn_last_line_of_the_file_is_passed_over(log: Log):
 def test_another_key_is_accepted_where_it_is_named(log: Log):
     other = checkpoints.public_key("another secret key, long enough for it")
     found = log.verdict({other})
-    assert found.wrong[0].startswith("Checkpoint 1 is signed by another key")
+    assert found.wrong[0].startswith("Checkpoint 1 is signed by a different key")
     assert log.verdict({other, checkpoints.public_key(log.settings.secret_key)}).is_good
 
 
@@ -234,7 +234,7 @@ def test_commands_verify_prove_and_tell_the_key(log: Log, app):
     good = run(args=["audit", "verify"])
     assert good.exit_code == 0, good.output
     assert "60 events in 6 checkpoints, 6 without one yet." in good.output
-    assert "The log is as its checkpoints say." in good.output
+    assert "The log matches its checkpoints." in good.output
     key = run(args=["audit", "key"]).output.strip()
     assert key == checkpoints.public_key(log.settings.secret_key)
     event_id = log.ids()[5]

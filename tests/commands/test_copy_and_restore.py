@@ -102,7 +102,7 @@ def once_used(tmp_path_factory):
 
 def is_proved(instance, **settings):
     said = command(instance, "audit", "verify", **settings)
-    assert "The log is as its checkpoints say." in said
+    assert "The log matches its checkpoints." in said
     return " events in 1 checkpoint," in said
 
 

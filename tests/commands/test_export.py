@@ -229,7 +229,7 @@ def test_a_half_import_leaves_nothing(app, database, filled, flask, tmp_path):
         "webhook_deliveries.jsonl, line 1": lambda at: spoiled(
             at, "data/webhook_deliveries.jsonl", lambda content: content + b"{}\n"
         ),
-        "comments do not add up": lambda at: spoiled(
+        "rows in comments is wrong": lambda at: spoiled(
             at, "data/comments.jsonl", lambda content: content.splitlines(keepends=True)[0]
         ),
         "Nothing was imported": lambda at: spoiled(

@@ -125,9 +125,8 @@ def test_people_see_which_house_rules_bots_read(ada, cast, ticket):
     rules = {"title": "House rules", "slug": "agents", "body": "x", "project_id": cast.open_project}
     cast.ada.post("/wiki/pages", rules)
     for path in (fragment, "/projects/OPEN/bots-read"):
-        assert (
-            'Bots read: <a href="/projects/OPEN/wiki/agents">House rules</a>' in ada.get(path).text
-        )
+        said = 'House rules for bots: <a href="/projects/OPEN/wiki/agents">House rules</a>'
+        assert said in ada.get(path).text
 
 
 def test_waiting_turns_into_the_first_call(ada, cast, app):

@@ -235,7 +235,7 @@ def pick(reference: str, name: str) -> Response:
         card = shown_card(reference)
         words = _words(page_queries.subject(actor(), reference).ticket, name)
     if is_overtaken:
-        text = f"Someone changed {reference}, so it was left as it is"
+        text = f"Someone else changed {reference} first. Nothing was saved"
         return html(card + _toast(reference, text, kind="error"), 409)
     undo = {"value": before[0].value.split(","), "name": name}
     return html(card + _toast(reference, f"{reference}: {words}", undo=undo))
