@@ -76,3 +76,13 @@ def test_no_document_names_a_place_outside():
     pages = [f"docs/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").rglob("*.md")]
     for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", *pages):
         assert not re.search(r"/(work|home|root|tmp)/", text(name)), name
+
+
+def test_the_pictures_of_the_readme_are_there_and_small():
+    named = set(re.findall(r"docs/pictures/[\w-]+\.png", text("README.md")))
+    sizes = {
+        str(path.relative_to(ROOT)): path.stat().st_size
+        for path in (ROOT / "docs" / "pictures").iterdir()
+    }
+    assert named == set(sizes)
+    assert max(sizes.values()) < 150_000

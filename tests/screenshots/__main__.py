@@ -1,7 +1,8 @@
 """Take a picture of every page, wide and on a phone, in light and dark.
 
 Starts a server of its own on a temporary instance and fills it; the pictures go to screenshots/,
-one folder for each look, over those of the last time.
+one folder for each look, over those of the last time. Those that README.md shows go to
+docs/pictures/ as well.
 """
 
 import argparse
@@ -17,8 +18,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.conftest import chromium_path
 from tests.browser.seed import Seeded
 from tests.conftest import REAL_DATA
-from tests.screenshots.sample import fill
-from tests.support.serving import ROOT, serving
+from tests.screenshots.sample import fill, run_flask
+from tests.support.serving import ROOT, Served, serving
 
 FOLDER = ROOT / "screenshots"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -28,6 +29,10 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
 }
 STRANGERS = {"login": "/login"}
+# What README.md shows of the sample project.
+IN_README = {"board": "/projects/SAMPLE/board", "bot-review": "/bots/sample-writer/review"}
+README_FOLDER = ROOT / "docs" / "pictures"
+README_SIZE = {"width": 1280, "height": 640}
 # Longer pages are cut here: nobody looks at the rest.
 TALLEST = 2600
 PAGES = {
@@ -222,6 +227,16 @@ def keep(page: Page, path: Path, *, whole: bool = True) -> None:
         page.screenshot(path=path)
 
 
+def _for_readme(browser: Browser, made: Seeded, served: Served, instance: Path) -> None:
+    run_flask(instance, served, "sample-project", "--as", "ada")
+    for theme in ("light", "dark"):
+        with looking(browser, made, f"wide-{theme}") as page:
+            page.set_viewport_size(README_SIZE)
+            for name, path in IN_README.items():
+                page.goto(made.url + path)
+                keep(page, README_FOLDER / f"{name}-{theme}.png", whole=False)
+
+
 def main() -> None:
     """Take the pictures whose names contain one of the words given, or all."""
     parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
@@ -264,6 +279,8 @@ def main() -> None:
                         if wanted(name):
                             page.goto(made.url + path)
                             keep(page, target / f"{name}.png", whole=False)
+            if wanted("readme"):
+                _for_readme(browser, made, served, instance)
             browser.close()
     print(f"{FOLDER}")
 

@@ -82,8 +82,10 @@ def fill(served: Served, instance: Path) -> Seeded:
     made.call("POST", f"/sticky-notes/{first['id']}/convert-to-ticket", {})
     if REAL_DATA.exists():
         made.call("POST", "/projects", {"key": "REAL", "name": "Real project"})
-        _flask(instance, served, "import-issues", REAL_DATA / "issues.jsonl", "--project", "REAL")
-        _flask(instance, served, "import-wiki", REAL_DATA / "wiki", "--project", "REAL")
+        run_flask(
+            instance, served, "import-issues", REAL_DATA / "issues.jsonl", "--project", "REAL"
+        )
+        run_flask(instance, served, "import-wiki", REAL_DATA / "wiki", "--project", "REAL")
     # The importing commands take the only human there is for whoever imports.
     made.call("POST", "/users", {"username": "bo", "password": "another calm one"})
     # Last, so that what it fails to send does not crowd the audit log.
@@ -109,7 +111,8 @@ def _details(made: Seeded, project: str) -> None:
     made.call("POST", "/projects", {"key": "EMPTY", "name": "Empty project"})
 
 
-def _flask(instance: Path, served: Served, *arguments: object) -> None:
+def run_flask(instance: Path, served: Served, *arguments: object) -> None:
+    """Run a command on the instance, and print what it complains of."""
     command = [sys.executable, "-m", "flask", "--app", "wsgi", *map(str, arguments)]
     done = subprocess.run(
         command,
