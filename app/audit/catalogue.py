@@ -103,7 +103,7 @@ EVENTS: dict[str, EventType] = (
         Category.ACTIVITY,
         (
             "ticket.created",
-            "display_id type title state_id priority assignee_user_id parent_ticket_id",
+            "display_id type title state_id priority assignee_user_id parent_ticket_id label_ids",
         ),
         ("ticket.updated", "changes"),
         ("ticket.state_changed", "from_state_id from_state_name to_state_id to_state_name"),

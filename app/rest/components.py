@@ -64,6 +64,7 @@ _PAYLOAD: dict[str, Json] = {
     "duration_ms": _INTEGER,
     "project_ids": _IDS,
     "state_ids": _IDS,
+    "label_ids": _IDS,
     "previous_state_ids": _IDS,
     "ticket_ids": {
         **_IDS,

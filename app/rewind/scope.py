@@ -15,6 +15,7 @@ from app.database.session import session
 # Requests of one import; each writes a thousand rows.
 MOST_REQUESTS = 50
 _AGO = re.compile(r"([0-9]{1,6})([mhd])")
+_LATEST = 253_402_300_799_999
 _UNITS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
 
@@ -25,13 +26,12 @@ def moment_of(text: str) -> int:
     """
     ago = _AGO.fullmatch(text)
     if ago is not None:
-        return now_ms() - int(ago[1]) * _UNITS[ago[2]]
-    moment = datetime.fromisoformat(text)
-    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    try:
-        return round(zoned.timestamp() * 1000)
-    except OverflowError as error:
-        raise ValueError(text) from error
+        moment = now_ms() - int(ago[1]) * _UNITS[ago[2]]
+    else:
+        time = datetime.fromisoformat(text)
+        moment = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    # Beyond these, an offset leads to years that no date has.
+    return min(max(moment, 0), _LATEST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,8 @@ def _judged(event: AuditEvent, view: RewindView) -> Iterator[tuple[RewindPart, R
             RewoundValue(
                 event.id,
                 event.event_type,
-                part.key[:2],
+                # Comments and relations are listed with their ticket.
+                ("ticket", event.ticket_id) if event.ticket_id else part.key[:2],
                 part.name,
                 short(part.back),
                 part.now,

@@ -15,7 +15,7 @@ from app.projects.models import Label, Project
 from app.rewind.others import EXISTS, Key, OtherWrite
 from app.rewind.service import Fate, RewindStep, RewoundValue
 from app.sticky_notes.service import CONVERTED
-from app.tickets.models import Comment, Ticket
+from app.tickets.models import Ticket
 from app.undo import wording
 from app.wiki.models import WikiPage
 
@@ -116,29 +116,21 @@ class KeptLine:
 
 
 def named_subjects(subjects: Iterable[Key]) -> dict[Key, SubjectName]:
-    """The names of tickets, comments, pages, notes and labels; needs a unit of work."""
+    """The names of tickets, pages, notes and labels; needs a unit of work."""
     found: dict[Key, SubjectName] = {}
-    ids: dict[str, list[str]] = {}
-    for kind, identifier, *_ in subjects:
-        ids.setdefault("ticket" if kind == "relation" else kind, []).append(identifier)
+    ids: dict[str, list[str]] = {kind: [] for kind in _NOUNS}
+    for kind, identifier in subjects:
+        ids[kind].append(identifier)
         found[(kind, identifier)] = SubjectName(_NOUNS[kind])
-    comments = select(Comment.id, Comment.ticket_id).where(Comment.id.in_(ids.get("comment", ())))
-    tickets_of_comments = {row.id: row.ticket_id for row in session.execute(comments)}
-    tickets = _tickets([*ids.get("ticket", ()), *tickets_of_comments.values()])
-    for kind, identifier in found:
-        of_ticket = tickets_of_comments.get(identifier, identifier)
-        if kind in ("ticket", "relation", "comment") and of_ticket in tickets:
-            found[(kind, identifier)] = tickets[of_ticket]
-    found |= {("page", page_id): page for page_id, page in _pages(ids.get("page", ())).items()}
-    labels = select(Label.id, Label.name).where(Label.id.in_(ids.get("label", ())))
+    found |= {("ticket", one): name for one, name in _tickets(ids["ticket"]).items()}
+    found |= {("page", one): name for one, name in _pages(ids["page"]).items()}
+    labels = select(Label.id, Label.name).where(Label.id.in_(ids["label"]))
     found |= {("label", row.id): SubjectName("Label", row.name) for row in session.execute(labels)}
     return found
 
 
 _NOUNS = {
     "ticket": "Ticket",
-    "relation": "Ticket",
-    "comment": "Comment",
     "page": "Page",
     "note": "Note",
     "label": "Label",
@@ -197,10 +189,11 @@ def kept_lines(kept: Sequence[RewoundValue]) -> list[KeptLine]:
 def _field(value: RewoundValue, called: dict[str, str]) -> str:
     if value.name.startswith("label "):
         return f"Label {called.get(value.name.removeprefix('label '), '')}".rstrip()
+    is_comment = value.event_type.startswith("comment.")
     if value.name == EXISTS:
-        return _NOUNS[value.subject[0]]
+        return "Comment" if is_comment else _NOUNS[value.subject[0]]
     field = _FIELDS.get(value.name, value.name)
-    return f"Comment: {field}" if value.subject[0] == "comment" else field
+    return f"Comment: {field}" if is_comment else field
 
 
 def _why(why: OtherWrite | str | None, people: dict[str, str]) -> str:

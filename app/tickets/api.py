@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from app.core.errors import Conflict
+from app.core.errors import Conflict, InvalidField
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, PageQuery
 from app.rest.routing import Api, Call
@@ -10,6 +10,7 @@ from app.tickets import (
     comments,
     creating,
     listing,
+    past,
     reactions,
     read,
     relations,
@@ -115,9 +116,15 @@ def create_ticket(call: Call) -> Answer:
     query=TicketQuery,
     returns=TicketOut,
     conditional=True,
+    errors=(InvalidField,),
 )
 def get_ticket(call: Call) -> Answer:
-    """Fetch a ticket by UUID or display id."""
+    """Fetch a ticket by UUID or display id; with `at`, as it was at that time.
+
+    404 if it was created later, 422 `not_recorded` for a time before the audit log knew it.
+    """
+    if "at" in call.query:
+        return Answer(past.get_ticket_at(call.actor, call.path["ticket_id"], **call.query))
     ticket = read.get_ticket(call.actor, call.path["ticket_id"], **call.query)
     # Renaming a state, label, parent or user does not change the ETag.
     is_current = partial(read.shows_nothing_newer, ticket.row.id)

@@ -148,7 +148,7 @@ def create_ticket(
         )
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
-        record(actor, "ticket.created", target, **recorded)
+        record(actor, "ticket.created", target, **recorded, label_ids=[one.id for one in chosen])
     runaway.count(actor, project.id)
     if chosen:
         add_labels(identifier, [label.id for label in chosen])

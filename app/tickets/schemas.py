@@ -16,6 +16,7 @@ from app.rest.fields import (
     Identifier,
     Items,
     QueryFlag,
+    QueryMoment,
     QuerySchema,
     StrictSchema,
     Text,
@@ -88,6 +89,14 @@ class TicketOut(Schema):
         metadata={
             "description": "In the answer of a create with `similar=true`: up to 3 open tickets "
             "with a similar title, the closest first."
+        },
+    )
+    at = Stamp(metadata={"description": "In the answer to `at`: the time that was asked for."})
+    not_recorded = Items(
+        Text(metadata=like("labels")),
+        metadata={
+            "description": "In the answer to `at`: the fields that the audit log does not hold for "
+            "that time. They are null or empty, or have their present value (`rank`)."
         },
     )
 
@@ -265,6 +274,14 @@ class AllTicketFilters(TicketFilters):
 
 class TicketQuery(DeletedQuery):
     """Reading one ticket."""
+
+    at = QueryMoment(
+        metadata=like(
+            "2026-11-20T19:23:58Z",
+            "Answer the ticket as it was at this time, from the audit log: no ETag, and the fields "
+            "`at` and `not_recorded`.",
+        )
+    )
 
 
 class RelationOut(Schema):

@@ -100,6 +100,8 @@ def test_the_form_says_what_is_wrong(world, page):
         assert problem in page(f"/rewind?bot=smith&{query}", status=422)
         answer = world.cast.ada.client.post(f"/rewind/step?bot=smith&{query}")
         assert (answer.status_code, answer.get_json()["problem"]) == (422, problem)
+    for odd in ("999999d", "0001-01-01T00:00%2B23:00", "1970-01-01"):
+        page(f"/rewind?bot=smith&since={odd}&until=9999-12-31T23:59-23:00")
     page("/rewind?bot=nobody&since=1h", status=404)
     page("/rewind?bot=smith&since=1h&project=NONE", status=404)
     assert "No changes in this span." in page("/rewind?bot=smith&since=1h")

@@ -165,7 +165,8 @@ def _check_headers(
             schema = document.resolved(declared[name])["schema"]
             shown: Any = int(value) if schema["type"] == "integer" else value
             document.validator(schema).validate(shown)
-        else:
+        elif name != "ETag" or "at" not in (response.get_json(silent=True) or {}):
+            # A ticket as it was has no version to compare.
             assert name == "Idempotency-Replayed", f"{where} has no {name}"
 
 

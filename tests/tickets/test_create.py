@@ -95,6 +95,7 @@ def test_creating_records_one_event(cast: Cast, app) -> None:
         "priority": "medium",
         "assignee_user_id": cast.ada.user_id,
         "parent_ticket_id": None,
+        "label_ids": [],
     }
 
 

@@ -12,7 +12,7 @@ from app.core.errors import Gone
 from app.database.session import reading
 from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
-from app.tickets.pages import stream
+from app.tickets.pages import past, stream
 from app.tickets.pages.blueprint import FACTS, pages, ticket_page
 from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.tickets.pages.stream import StreamRows
@@ -176,7 +176,9 @@ def watchers_of(subject: TicketPageData, form: Form | None = None) -> dict[str, 
 
 @pages.get("/tickets/<reference>")
 def show(reference: str) -> Response:
-    """The ticket; for htmx, only its stream."""
+    """The ticket, or as it was at a time; for htmx, only its stream."""
+    if past.is_requested():
+        return past.show_past(reference)
     if not is_htmx():
         return show_ticket(reference)
     with reading():

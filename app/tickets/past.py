@@ -1,0 +1,307 @@
+"""A ticket as it was at a time: its present values, with each later change of the log taken back.
+
+Of what the log does not hold, the answer names the field in ``not_recorded``. People, labels,
+states and the parent have their present names, or the last one that they had.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+
+from app.accounts import user_refs
+from app.audit.models import AuditEvent
+from app.core.actor import Access, Actor, operation
+from app.core.clock import iso, iso_or_none, now_ms
+from app.core.errors import Gone, InvalidField, NotFound
+from app.core.ids import created_ms
+from app.database.session import AnyRow, session
+from app.projects.models import Label, Project, WorkflowState
+from app.tickets import read
+from app.tickets.models import Ticket
+from app.tickets.read import LabelSummary, StateSummary
+
+# Events that are read at once.
+CHUNK = 500
+# Changes that a slider goes over.
+MOST_TIMES = 200
+CREATED, DELETED = "ticket.created", "ticket.deleted"
+_CHANGES = (
+    CREATED,
+    "ticket.updated",
+    "ticket.state_changed",
+    "ticket.assigned",
+    DELETED,
+    "ticket.restored",
+)
+_COMMENTS = ("comment.created", "comment.updated", "comment.deleted", "comment.restored")
+_DISCUSSION = (*_COMMENTS, "ticket.relation_added", "ticket.relation_removed")
+_LABEL_DELETED, _STATE_DELETED = "label.deleted", "workflow_state.deleted"
+# What changes, as columns of the ticket.
+_VALUES = (
+    "title",
+    "body",
+    "state_id",
+    "priority",
+    "assignee_user_id",
+    "reporter_user_id",
+    "parent_ticket_id",
+    "due_date",
+    "rank",
+    "deleted_at",
+)
+LABELS = "labels"
+_NOT_HELD = "The audit log does not hold the ticket at this time."
+
+
+@dataclass(slots=True)
+class PastTicket:
+    """The values of a ticket while its changes are taken back, the newest first."""
+
+    values: dict[str, Any]
+    label_ids: set[str]
+    not_recorded: set[str] = field(default_factory=set)
+    # Whether the log says that the ticket was created later.
+    is_before_log: bool = False
+
+    def take_back(self, event: AnyRow, ticket_id: str) -> None:
+        payload = event.payload
+        match event.event_type:
+            case "ticket.created":
+                self.is_before_log = True
+            case "ticket.updated":
+                self._take_back_changes(payload["changes"])
+            case "ticket.state_changed":
+                self.values["state_id"] = payload["from_state_id"]
+            case "ticket.assigned":
+                self.values["assignee_user_id"] = payload["from_user_id"]
+            case "ticket.deleted":
+                self.values["deleted_at"] = None
+            case "ticket.restored":
+                # Until its deletion is found.
+                self.values["deleted_at"] = event.created_at
+            case _:
+                self._take_back_label(payload, ticket_id)
+
+    def _take_back_changes(self, changes: dict[str, dict[str, Any]]) -> None:
+        for name, change in changes.items():
+            if name == "label_ids":
+                self.label_ids = set(change["from"] or ())
+                self.not_recorded.discard(LABELS)
+            else:
+                self.values[name] = change["from"]
+
+    def _take_back_label(self, payload: dict[str, Any], ticket_id: str) -> None:
+        """A label was deleted; a label of very many tickets, or an old event, names no tickets."""
+        ticket_ids = payload.get("ticket_ids")
+        if ticket_ids is None:
+            self.not_recorded.add(LABELS)
+        elif ticket_id in ticket_ids:
+            self.label_ids.add(payload["label_id"])
+
+
+@operation(Access.READ)
+def get_ticket_at(
+    actor: Actor, reference: str, *, at: int, include_deleted: bool = False
+) -> dict[str, Any]:
+    """The ticket as it was at a time (ms), with ``at`` and ``not_recorded``.
+
+    Raises what ``get_ticket`` raises, NotFound if it was not created yet, Gone if it was deleted
+    then, and InvalidField ``at`` for a time before the log knew the ticket.
+    """
+    row = read.get_ticket(actor, reference, include_deleted=include_deleted).row
+    at = min(at, now_ms())
+    if at < row.created_at:
+        raise NotFound("ticket", reference)
+    past = _past(row, at)
+    if past.is_before_log and row.created_at != created_ms(row.id):
+        raise InvalidField("at", "not_recorded", _NOT_HELD)
+    if past.values["deleted_at"] is not None:
+        if not include_deleted:
+            raise Gone("ticket", reference)
+        past.values["deleted_at"] = _deleted_at(row.id, at)
+    return _json(row, past, at)
+
+
+@operation(Access.READ)
+def change_times(actor: Actor, reference: str) -> list[int]:
+    """The times (ms) of the latest changes of a ticket, oldest first; at least one."""
+    row = read.get_ticket(actor, reference).row
+    newest_first = (
+        select(AuditEvent.created_at)
+        .where(AuditEvent.ticket_id == row.id, AuditEvent.event_type.in_(_CHANGES))
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(MOST_TIMES)
+    )
+    return sorted(set(session.scalars(newest_first))) or [row.updated_at]
+
+
+def _past(row: AnyRow, at: int) -> PastTicket:
+    present = read.ticket_json(row)
+    past = PastTicket(
+        {name: getattr(row, name) for name in _VALUES},
+        {label["id"] for label in present["labels"]},
+    )
+    for event in _events_after(row.id, row.project_id, at):
+        past.take_back(event, row.id)
+    if LABELS in past.not_recorded:
+        known = _labels_before(row.id, row.project_id, at)
+        if known is not None:
+            past.label_ids = known
+            past.not_recorded.discard(LABELS)
+    return past
+
+
+def _labels_before(ticket_id: str, project_id: str, at: int) -> set[str] | None:
+    """The labels by the last event until then that names them, without those deleted since it.
+
+    None if there is none: older releases did not record the labels of a new ticket.
+    """
+    until = AuditEvent.created_at <= at
+    of_ticket = and_(
+        AuditEvent.ticket_id == ticket_id,
+        AuditEvent.event_type.in_((CREATED, "ticket.updated")),
+    )
+    for event in _newest_first(of_ticket, until):
+        if event.event_type == CREATED:
+            named = event.payload.get("label_ids")
+        else:
+            named = event.payload["changes"].get("label_ids", {}).get("to")
+        if named is not None:
+            later = and_(until, AuditEvent.created_at >= event.created_at)
+            deleted = _newest_first(_deletions_of_labels(project_id), later)
+            return set(named) - {one.payload["label_id"] for one in deleted}
+    return None
+
+
+def _deletions_of_labels(project_id: str) -> ColumnElement[bool]:
+    return and_(AuditEvent.event_type == _LABEL_DELETED, AuditEvent.project_id == project_id)
+
+
+def _events_after(ticket_id: str, project_id: str, at: int) -> Iterator[AnyRow]:
+    """The later changes of the ticket, and deletions of labels, newest first."""
+    of_ticket = and_(AuditEvent.ticket_id == ticket_id, AuditEvent.event_type.in_(_CHANGES))
+    later = AuditEvent.created_at > at
+    labels = _newest_first(_deletions_of_labels(project_id), later)
+    label = next(labels, None)
+    for event in _newest_first(of_ticket, later):
+        while label is not None and (label.created_at, label.id) > (event.created_at, event.id):
+            yield label
+            label = next(labels, None)
+        yield event
+    while label is not None:
+        yield label
+        label = next(labels, None)
+
+
+def _newest_first(condition: ColumnElement[bool], span: ColumnElement[bool]) -> Iterator[AnyRow]:
+    columns = (AuditEvent.id, AuditEvent.event_type, AuditEvent.payload, AuditEvent.created_at)
+    ordered = (
+        select(*columns)
+        .where(condition, span)
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(CHUNK)
+    )
+    statement = ordered
+    while True:
+        rows = session.execute(statement).all()
+        yield from rows
+        if len(rows) < CHUNK:
+            return
+        last = rows[-1]
+        statement = ordered.where(
+            AuditEvent.created_at <= last.created_at,
+            or_(AuditEvent.created_at < last.created_at, AuditEvent.id < last.id),
+        )
+
+
+def _last_at(ticket_id: str, types: Sequence[str], at: int) -> int:
+    statement = select(func.max(AuditEvent.created_at)).where(
+        AuditEvent.ticket_id == ticket_id,
+        AuditEvent.event_type.in_(types),
+        AuditEvent.created_at <= at,
+    )
+    return session.scalar(statement) or 0
+
+
+def _deleted_at(ticket_id: str, at: int) -> int | None:
+    return _last_at(ticket_id, (DELETED,), at) or None
+
+
+def _json(row: AnyRow, past: PastTicket, at: int) -> dict[str, Any]:
+    values = past.values
+    state = _state(row.project_id, values["state_id"])
+    labels = _labels(row.project_id, past.label_ids)
+    if values["state_id"] is not None and state is None:
+        past.not_recorded.add("state")
+    if len(labels) < len(past.label_ids):
+        past.not_recorded.add(LABELS)
+    spread_at = session.scalar(select(Project.ranks_spread_at).where(Project.id == row.project_id))
+    if spread_at is not None and spread_at > at:
+        # Ranks between others were made shorter, which the log does not say.
+        past.not_recorded.add("rank")
+    people = user_refs.summaries(
+        user_id
+        for user_id in (values["assignee_user_id"], values["reporter_user_id"])
+        if user_id is not None
+    )
+    updated_at = max(_last_at(row.id, _CHANGES, at), row.created_at)
+    return {
+        **read.ticket_json(row),
+        **values,
+        "state": state,
+        "assignee": people.get(values["assignee_user_id"]),
+        "reporter": people.get(values["reporter_user_id"]),
+        "parent": _parent(values["parent_ticket_id"]),
+        "labels": labels,
+        "updated_at": iso(updated_at),
+        "last_activity_at": iso(max(updated_at, _last_at(row.id, _DISCUSSION, at))),
+        "deleted_at": iso_or_none(values["deleted_at"]),
+        "at": iso(at),
+        "not_recorded": sorted(past.not_recorded),
+    }
+
+
+def _state(project_id: str, state_id: str | None) -> StateSummary | None:
+    """The state, also if it was deleted since; None if neither it nor its deletion is known."""
+    if state_id is None:
+        return None
+    state = session.get(WorkflowState, state_id)
+    if state is not None:
+        return read.state_summary(state.id, state.name, state.category)
+    deleted = _deletions(_STATE_DELETED, project_id, {state_id}).get(state_id)
+    return read.state_summary(state_id, deleted["name"], deleted["category"]) if deleted else None
+
+
+def _labels(project_id: str, label_ids: set[str]) -> list[LabelSummary]:
+    """The labels by name, also those that were deleted since."""
+    found: dict[str, LabelSummary] = {
+        label.id: {"id": label.id, "name": label.name, "color": label.color}
+        for label in session.scalars(select(Label).where(Label.id.in_(label_ids)))
+    }
+    for label_id, payload in _deletions(
+        _LABEL_DELETED, project_id, label_ids - found.keys()
+    ).items():
+        found[label_id] = {"id": label_id, "name": payload["name"], "color": payload["color"]}
+    return sorted(found.values(), key=lambda label: (label["name"].casefold(), label["id"]))
+
+
+def _deletions(event_type: str, project_id: str, ids: set[str]) -> dict[str, dict[str, Any]]:
+    """The payloads of the events that deleted these labels or states, by their ids."""
+    if not ids:
+        return {}
+    statement = select(AuditEvent.target_id, AuditEvent.payload).where(
+        AuditEvent.event_type == event_type,
+        AuditEvent.project_id == project_id,
+        AuditEvent.target_id.in_(ids),
+    )
+    return {row.target_id: row.payload for row in session.execute(statement)}
+
+
+def _parent(ticket_id: str | None) -> dict[str, Any] | None:
+    if ticket_id is None:
+        return None
+    row = session.execute(read.BODILESS.where(Ticket.id == ticket_id)).one()
+    parent = read.ticket_json(row)
+    return {name: parent[name] for name in ("id", "display_id", "title", "type", "state")}
