@@ -65,7 +65,8 @@ def rewind(
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
         project_id = live_project_id(key) if key else None
-        scope = RewindScope(bot_id, since, until or now_ms(), project_id)
+        end = now_ms() if until is None else until
+        scope = RewindScope(bot_id, since, end, project_id)
         if scope.since >= scope.until:
             raise click.BadParameter("--until must be later than --since.")
         total = count_events(actor, scope, MOST_EVENTS)

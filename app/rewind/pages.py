@@ -79,7 +79,9 @@ def _read(form: Form) -> RewindRequest:
     moments = {
         name: _moment(form, name, value) for name, value in (("since", since), ("until", until))
     }
-    start, end = moments["since"], moments["until"] or now_ms()
+    start, end = moments["since"], moments["until"]
+    if end is None:
+        end = now_ms()
     if start is not None and start >= end:
         form.refuse("until", "The end must be later than the start.")
     fields = [("bot", bot.username)]

@@ -179,8 +179,8 @@ def kept_lines(kept: Sequence[RewoundValue]) -> list[KeptLine]:
             names[value.subject],
             _field(value, called),
             _why(value.why, people),
-            _said(value.now, called),
-            _said(value.back, called),
+            _said(value, value.now, called),
+            _said(value, value.back, called),
         )
         for value in kept
     ]
@@ -203,9 +203,10 @@ def _why(why: OtherWrite | str | None, people: dict[str, str]) -> str:
     return f"Changed by {who} at {iso(why.at)[:16].replace('T', ' ')} UTC."
 
 
-def _said(value: Any, called: dict[str, str]) -> str:
+def _said(of: RewoundValue, value: Any, called: dict[str, str]) -> str:
     if value is None:
         return wording.NOTHING
     if value is True or value is False:
-        return "yes" if value else "no"
+        is_there = ("does not exist", "exists") if of.name == EXISTS else ("no", "yes")
+        return is_there[value]
     return called.get(value, value) if isinstance(value, str) else "a text"

@@ -52,4 +52,6 @@ def test_refusals(world, flask):
     assert "neither a time" in flask("smith", "--since", "soon", "--as", "ada", code=2)
     late = ("--since", "1h", "--until", "2h")
     assert "--until must be later" in flask("smith", *late, "--as", "ada", code=2)
+    first = ("--since", "1h", "--until", "1970-01-01")
+    assert "--until must be later" in flask("smith", *first, "--as", "ada", code=2)
     assert "Specify one with --as" in flask("smith", "--since", "1h", code=1)

@@ -47,6 +47,11 @@ def test_a_preview_counts_and_lists_by_ticket_and_writes_nothing(world, page):
     assert "1 field put back" in shown
     assert "OPEN-1 By Bo 1 to put back, 1 kept" in shown
     assert "Title : By Bo. Before: A ticket. Changed by Bo at " in shown
+    used = world.make(world.cast.smith, "Used")
+    world.bo("POST", f"/tickets/{used}/comments", body="Mine")
+    shown = words(page("/rewind?bot=smith&since=1h"))
+    assert "Ticket : exists. Before: does not exist. Changed by Bo at " in shown
+    before += 2
     assert len(events(world.app)) == before
 
 
@@ -96,6 +101,7 @@ def test_the_form_says_what_is_wrong(world, page):
     for query, problem in (
         ("since=soon", pages._NO_TIME),
         ("since=1h&until=2h", "The end must be later than the start."),
+        ("since=1h&until=1970-01-01", "The end must be later than the start."),
     ):
         assert problem in page(f"/rewind?bot=smith&{query}", status=422)
         answer = world.cast.ada.client.post(f"/rewind/step?bot=smith&{query}")
