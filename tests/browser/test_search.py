@@ -218,6 +218,8 @@ def test_on_a_phone_everything_can_be_touched(phone, gates, width):
     phone.page.set_viewport_size({"width": width, "height": 844})
     for path in ("/search?q=gate", "/search?q=" + "w" * 200, "/projects/DEMO/board"):
         phone.go(path)
+        # The numbers in the header come after the page.
+        phone.page.wait_for_load_state("networkidle")
         assert phone.overflow() <= 0
         for one in phone.page.locator(".header a:visible, .header summary:visible").all():
             box = one.bounding_box()

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
+from uuid import uuid4
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -28,7 +30,12 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone-light": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
     "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
 }
-STRANGERS = {"login": "/login"}
+STRANGERS = {
+    "login": "/login",
+    "password": "{invite}",
+    "password-over": "/password/used",
+    "setup": "{new}/setup",
+}
 # What README.md shows of the sample project.
 IN_README = {"board": "/projects/SAMPLE/board", "bot-review": "/bots/sample-writer/review"}
 README_FOLDER = ROOT / "docs" / "pictures"
@@ -50,6 +57,7 @@ PAGES = {
     "board-filtered": "/projects/DEMO/board?priority=urgent",
     "board-all": "/board",
     "list": "/projects/DEMO/tickets",
+    "list-groups": "/projects/DEMO/tickets?group=state&show=all",
     "list-tree": "/projects/DEMO/tickets?view=tree",
     "list-empty": "/projects/DEMO/tickets?q=nowhere",
     "list-all": "/tickets",
@@ -62,6 +70,11 @@ PAGES = {
     "ticket-delete": "/tickets/DEMO-2/delete",
     "ticket-new": "/tickets/new?project=DEMO",
     "ticket-deleted": "/tickets/{gone}",
+    "ticket-parts": "/tickets/DEMO-2/parts",
+    "ticket-pick": "/tickets/DEMO-2/pick/assignee",
+    "ticket-labels": "/tickets/DEMO-2/fields/labels",
+    "ticket-watcher": "/tickets/DEMO-2/watchers/new",
+    "sign-off": "/tickets/DEMO-9/sign-off",
     "ticket-change": "/tickets/DEMO-2/changes/{event}",
     "comment-edit": "/comments/{own}/edit",
     "comment-history": "/comments/{comment}/history",
@@ -71,6 +84,7 @@ PAGES = {
     "wiki-all": "/wiki",
     "wiki-page": "/projects/DEMO/wiki/agents",
     "wiki-edit": "/projects/DEMO/wiki/agents/edit",
+    "wiki-new": "/projects/DEMO/wiki/new",
     "wiki-missing": "/projects/DEMO/wiki/missing-page",
     "wiki-revision": "/projects/DEMO/wiki/release-notes/history/1",
     "wiki-delete": "/projects/DEMO/wiki/agents/delete",
@@ -91,6 +105,8 @@ PAGES = {
     "bot-review": "/bots/bot-dev-1/review",
     "bot-rewind": "/rewind?bot=bot-dev-1&since=7d",
     "webhooks": "/webhooks",
+    "webhook-edit": "/webhooks/{webhook}/edit",
+    "webhook-delete": "/webhooks/{webhook}/delete",
     "webhook-new": "/webhooks/new",
     "webhook": "/webhooks/{webhook}",
     "audit": "/audit",
@@ -139,6 +155,10 @@ OPENED = {
     "open-title": ("/tickets/DEMO-2", "#edit-title"),
     "open-columns": ("/projects/DEMO/tickets", ".column-menu summary"),
     "open-bulk": ("/projects/DEMO/tickets", "tbody [name=id] >> nth=0"),
+    "open-labels": ("/tickets/DEMO-2", "#edit-labels"),
+    "open-due": ("/tickets/DEMO-2", "#edit-due_date"),
+    "open-admin": ("/projects/DEMO/board", ":is(.admin-menu, .bottom-bar .menu) > summary:visible"),
+    "open-views": ("/projects/DEMO/board", ".view-menu summary"),
     "open-replace": ("/projects/DEMO/settings/states", ".state-row summary >> nth=0"),
 }
 
@@ -192,8 +212,86 @@ def _peek(page: Page, made: Seeded) -> None:
     page.wait_for_selector("#peek-title")
 
 
+def _keys(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/projects/DEMO/board")
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("?")
+    page.wait_for_selector(".key-sheet[open], dialog[open]")
+
+
+def _invite(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/people")
+    page.fill("[name=display_name]", f"Eva {uuid4().hex[:4]}")
+    page.click("text=Create invite link")
+    page.wait_for_selector("#link-title")
+    made.ids["invite"] = page.input_value("#password-link").removeprefix(made.url)
+
+
+def _template(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/projects/DEMO/settings/templates/new")
+    page.fill("[name=name]", f"Bug {uuid4().hex[:4]}")
+    page.fill("[name=title]", "What is wrong, in a few words")
+    page.click("text=Create template")
+    page.wait_for_selector(".template-row")
+
+
+def _undo(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/audit/events/{made.ids['overtaken']}")
+    page.click("[data-undo], button:has-text('Undo')")
+    page.wait_for_selector(":is(h1, h2):has-text('Undo anyway')")
+
+
+def _bulk_more(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/projects/DEMO/tickets")
+    page.click("tbody [name=id] >> nth=0")
+    page.click(".bulk-bar .menu summary")
+
+
+def _paused_bot(page: Page, made: Seeded) -> None:
+    _resume(page, made)
+    page.goto(f"{made.url}/bots")
+    page.click("#bot-bot-dev-1 .menu summary")
+    page.click("#bot-bot-dev-1 [value=pause]")
+    page.goto(f"{made.url}/bots/bot-dev-1")
+
+
+def _paused_bots(page: Page, made: Seeded) -> None:
+    _paused_bot(page, made)
+    page.goto(f"{made.url}/bots")
+
+
+def _paused_board(page: Page, made: Seeded) -> None:
+    _resume(page, made)
+    page.goto(f"{made.url}/bots")
+    page.click("[name=action][value=pause]:has-text('Pause all')")
+    page.goto(f"{made.url}/projects/DEMO/board")
+
+
+def _paused_all(page: Page, made: Seeded) -> None:
+    _paused_board(page, made)
+    page.goto(f"{made.url}/bots")
+
+
+def _resume(page: Page, made: Seeded) -> None:
+    """As it was, for the next picture."""
+    page.goto(f"{made.url}/projects/DEMO/board")
+    while page.locator(".paused [value=resume]").count():
+        page.locator(".paused [value=resume]").first.click()
+        page.wait_for_load_state("networkidle")
+        page.goto(f"{made.url}/projects/DEMO/board")
+
+
 # What needs more than a click.
 STAGED = {
+    "open-keys": _keys,
+    "open-bulk-more": _bulk_more,
+    "people-invite": _invite,
+    "settings-templates-some": _template,
+    "undo-conflict": _undo,
+    "paused-bot": _paused_bot,
+    "paused-bots": _paused_bots,
+    "paused-board": _paused_board,
+    "paused-all": _paused_all,
     "import-preview": _preview,
     "bot-token": _token,
     "webhook-delivery": _delivery,
@@ -256,8 +354,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         instance = Path(folder) / "instance"
         # The page of the design system is for development.
-        with serving(instance, FLASK_DEBUG="1") as served:
+        with serving(instance, FLASK_DEBUG="1") as served, serving(Path(folder) / "new") as new:
             made = fill(served, instance)
+            # Until the picture of an invitation has been taken, there is none to open.
+            made.ids |= {"new": new.url, "invite": "/password/none"}
             browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
             for look in asked.look or LOOKS:
                 target = FOLDER / look
@@ -275,11 +375,14 @@ def main() -> None:
                     for name, stage in STAGED.items():
                         if wanted(name):
                             stage(page, made)
-                            keep(page, target / f"{name}.png", whole="peek" not in name)
+                            whole = not {"peek", "open"} & set(name.split("-"))
+                            keep(page, target / f"{name}.png", whole=whole)
+                            if name.startswith("paused"):
+                                _resume(page, made)
                     page.context.clear_cookies()
                     for name, path in STRANGERS.items():
                         if wanted(name):
-                            page.goto(made.url + path)
+                            page.goto(urljoin(made.url, path.format(**made.ids)))
                             keep(page, target / f"{name}.png", whole=False)
             if wanted("readme"):
                 _for_readme(browser, made, served, instance)

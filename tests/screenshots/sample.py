@@ -109,6 +109,15 @@ def _details(made: Seeded, project: str) -> None:
     made.ids["own"] = made.call("GET", "/tickets/DEMO-2/comments")["data"][0]["id"]
     made.call("PATCH", f"/comments/{comment['id']}", {"body": "@ada, which of both?"}, as_bot=True)
     made.call("POST", "/projects", {"key": "EMPTY", "name": "Empty project"})
+    project = f"/projects/{made.ids['project']}"
+    made.call("PATCH", project, {"sign_off": True, "review_state_id": made.ids["In review"]})
+    doing = f"{project}/workflow-states/{made.ids['In progress']}"
+    made.call("PATCH", doing, {"wip_limit": 2})
+    # A change of a bot that a person went over.
+    made.call("PATCH", "/tickets/DEMO-6", {"priority": "high"}, as_bot=True)
+    changes = made.call("GET", "/audit?event_type=ticket.updated&limit=1")["data"]
+    made.ids["overtaken"] = changes[0]["id"]
+    made.call("PATCH", "/tickets/DEMO-6", {"priority": "low"})
 
 
 def run_flask(instance: Path, served: Served, *arguments: object) -> None:
