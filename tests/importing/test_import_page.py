@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from sqlalchemy import func, select
+from werkzeug.datastructures import MultiDict
 
 from app.database.session import reading, session
 from app.importing import import_form, pages
@@ -73,6 +74,34 @@ def test_an_import_writes_once(app, cast, send):
     assert [event.actor_user_id for event in events(app, event_type="ticket.created")] == [
         cast.ada.user_id
     ] * 2
+
+
+def test_an_import_of_several_requests_is_rewound(cast, send, monkeypatch):
+    monkeypatch.setattr(pages, "MOST", 20)
+    make_ticket(cast.ada, cast.open_project, "By hand")
+    labelled = MANY.replace(",\n", ",red\n").replace("blocked by\n", "labels\n")
+    first = send(("many.csv", labelled), do="import")
+    so_far = html.unescape(re.search(r'name="so-far" value="([^"]*)"', first)[1])
+    last = send(("many.csv", labelled), do="import", **{"so-far": so_far})
+    address = html.unescape(re.search(r'href="(/rewind\?[^"]+)">Rewind this import', last)[1])
+    assert address.count("request=") == 2
+    preview = cast.ada.client.get(address, headers={"Accept": "text/html"}).text
+    assert "30 tickets deleted" in words(preview)
+    assert "1 label deleted" in words(preview)
+    sent = [("request", one) for one in re.findall(r"request=([\w-]+)", address)]
+    answer = cast.ada.client.post("/rewind/step", data=MultiDict(sent)).get_json()
+    assert (answer["back"], answer["kept"], answer["beyond"]) == (31, 0, None)
+    assert titles(cast) == ["By hand"]
+    assert ok(cast.ada.get(f"/projects/{cast.open_project}/labels"))["data"] == []
+    # Of nobody else.
+    theirs = cast.bo.client.post("/rewind/step", data=MultiDict(sent)).get_json()
+    assert theirs["events"] == 0
+
+
+@pytest.mark.parametrize("sent", ["[7]", "7", '"x"', "null", '["a", "b"]'])
+def test_requests_that_are_none_are_passed_over(sent):
+    found = SoFar.parse(f'{{"made": [["stories", 1]], "reasons": [], "requests": {sent}}}')
+    assert found.request_ids == []
 
 
 def test_webhooks_hear_of_it_unless_they_should_not(app, cast, send):

@@ -1,8 +1,12 @@
 """flask bots rewind."""
 
 import pytest
+from sqlalchemy import func, select
 
 from app.core.clock import iso
+from app.database.session import reading, session
+from app.webhooks.models import OutboxEntry
+from tests.support.story import ok
 
 
 @pytest.fixture
@@ -55,3 +59,22 @@ def test_refusals(world, flask):
     first = ("--since", "1h", "--until", "1970-01-01")
     assert "--until must be later" in flask("smith", *first, "--as", "ada", code=2)
     assert "Specify one with --as" in flask("smith", "--since", "1h", code=1)
+
+
+def test_webhooks_hear_of_it_unless_they_should_not(app, world, flask):
+    hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["ticket.updated"]}
+    world.smith("PATCH", f"/tickets/{world.ticket}", priority="low")
+    other = world.make(world.cast.ada, "Other")
+    world.smith("PATCH", f"/tickets/{other}", priority="low")
+    ok(world.cast.ada.post("/webhooks", hook), 201)
+
+    def told():
+        with app.app_context(), reading():
+            return session.scalar(select(func.count()).select_from(OutboxEntry))
+
+    flask("smith", "--since", "1h", "--without-webhooks", "--as", "ada")
+    assert (world.now()["priority"], told()) == ("medium", 0)
+    world.smith("PATCH", f"/tickets/{other}", priority="low")
+    before = told()
+    flask("smith", "--since", "1h", "--as", "ada")
+    assert told() == before + 1
