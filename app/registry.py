@@ -7,9 +7,10 @@ from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin, setup_code
 from app.accounts.pages import pages as account_pages
 from app.accounts.people_pages import pages as people_pages
-from app.activity import chat_messages
+from app.activity import chat_messages, receipts
 from app.activity.api import api as activity
 from app.activity.pages import pages as audit_pages
+from app.audit.receipts import install as install_receipts
 from app.audit.service import on_record
 from app.bots.api import api as bots
 from app.bots.pages import pages as bot_pages
@@ -76,6 +77,7 @@ APIS = (
 on_record(listen)
 on_record(awaited_news.listen)
 chats.install(chat_messages.messages_about)
+install_receipts(receipts.build)
 sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 

@@ -136,6 +136,7 @@ def app(database):
     # Boards are kept with the rows that were there; no server lives to see all of them go.
     database.app.extensions.pop("docket_boards", None)
     database.app.extensions.pop("docket_failure_windows", None)
+    database.app.extensions.pop("docket_read_notes", None)
     return database.app
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from flask import Request, Response
 from sqlalchemy import bindparam, delete, literal, or_, select, true, update
 
-from app.accounts import credentials, failure_windows, throttle
+from app.accounts import credentials, failure_windows, read_notes, throttle
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.audit.service import Target, record
 from app.config import Settings, settings_at_hand
@@ -275,9 +275,25 @@ def record_use(response: Response) -> Response:
         log.warning("traces of a credential were not written: the database is unavailable")
     except Exception:
         log.exception("traces of a credential were not written")
+    _note_reads(context, response)
     if context.get("dead_cookie") and not context.get("fresh_cookie"):
         response.delete_cookie(COOKIE, httponly=True, secure=settings.cookie_secure, samesite="Lax")
     return response
+
+
+def _note_reads(context: Any, response: Response) -> None:
+    """Note what the answer shows its bot, or that the log of it was not written."""
+    reads, lost = context.pop("bot_reads", None), context.pop("reads_lost", None)
+    if lost is not None:
+        read_notes.notes().lose(lost)
+    if reads is None or response.status_code >= 400:
+        return
+    try:
+        read_notes.note(*reads)
+    except Unavailable:
+        log.warning("reads of a bot were not noted: the database is unavailable")
+    except Exception:
+        log.exception("reads of a bot were not noted")
 
 
 def _bot_trace(seen: BotSeen | None, settings: Settings) -> None:

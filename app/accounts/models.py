@@ -5,7 +5,7 @@ from enum import StrEnum
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.columns import Id, Moment, id_key, one_of, short_text
+from app.database.columns import Count, Id, Moment, id_key, one_of, short_text
 from app.database.session import Base
 
 
@@ -174,18 +174,35 @@ class ReadMarker(Base):
 
 
 class BotRead(Base):
-    """When a bot last read ``ticket:<id>`` or ``comments:<id>``, and which events it saw then.
+    """What a bot has read of ``ticket:<id>``, ``comments:<id>`` or ``page:<id>``.
 
-    ``marks`` are of events shortly before ``read_at`` (``inbox/unread.py``).
+    ``read_at`` and ``marks`` are for the news in answers of tools (``inbox/unread.py``), the rest
+    is for receipts (``accounts/bot_reads.py``). In ``gap``, ``version`` is the time up to which
+    reads may be missing.
     """
 
     __tablename__ = "bot_reads"
-    __table_args__ = (Index(None, "read_at"),)
+    __table_args__ = (Index(None, "seen_at"),)
 
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
     subject: Mapped[str] = mapped_column(short_text(64), primary_key=True)
     read_at: Mapped[int] = mapped_column(Moment)
     marks: Mapped[str] = mapped_column(Text)
+    # The newest version of a ticket in ms, the newest revision of a page.
+    version: Mapped[int] = mapped_column(Count, default=0, server_default=text("0"))
+    # The marks of comments; of a page, how far a long text was read.
+    seen: Mapped[str] = mapped_column(Text, default="", server_default=text("''"))
+    seen_at: Mapped[int] = mapped_column(Moment, default=0, server_default=text("0"))
+
+
+class BotReader(Base):
+    """A process that may hold reads of a bot in memory (``accounts/read_notes.py``)."""
+
+    __tablename__ = "bot_readers"
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    process_id: Mapped[str] = mapped_column(Id, primary_key=True)
+    beat_at: Mapped[int] = mapped_column(Moment)
 
 
 class Preferences(Base):

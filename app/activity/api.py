@@ -1,14 +1,17 @@
 """REST endpoints of the audit log and of the activity of tickets and projects."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 from marshmallow import Schema
 from marshmallow.fields import Float
 
+from app.accounts.bot_reads import events_seen
 from app.accounts.schemas import UserSummaryOut
 from app.activity import service
 from app.activity.service import ERROR, OK
 from app.audit.catalogue import EVENTS, Category
+from app.audit.reading_status import ReadStatus
 from app.core.actor import ActorKind
 from app.rest import examples
 from app.rest.answers import Answer
@@ -26,6 +29,8 @@ from app.rest.fields import (
 )
 from app.rest.routing import Api, Call
 
+OF_VERSIONS = [one for one in ReadStatus if one is not ReadStatus.PARTLY_READ]
+OF_COMMENTS = [one for one in ReadStatus if one is not ReadStatus.OUTDATED]
 KINDS = [kind.value for kind in ActorKind if kind is not ActorKind.ANONYMOUS]
 MOVED = {
     "from_state_id": examples.STATE,
@@ -94,9 +99,72 @@ class ProofOut(Schema):
     checkpoint = Nested(AuditCheckpointOut, required=True)
 
 
-class ProvableEventOut(AuditEventOut):
-    """An event, and the proof that a checkpoint has it."""
+class TicketReceiptOut(Schema):
+    """Which version of a ticket a bot had read when it changed it."""
 
+    status = Choice(OF_VERSIONS, required=True, metadata=like(ReadStatus.READ))
+    version = Stamp(required=True)
+    read_version = Stamp(required=True, allow_none=True)
+
+
+class UnreadCommentOut(Schema):
+    """A comment that a bot had not read."""
+
+    id = Identifier(required=True, metadata=like(examples.COMMENT))
+    created_at = Stamp(required=True)
+
+
+class CommentsReceiptOut(Schema):
+    """How many of a ticket's newest 200 comments a bot had read, and the newest 20 unread ones."""
+
+    status = Choice(OF_COMMENTS, required=True, metadata=like(ReadStatus.PARTLY_READ))
+    count = Whole(required=True, metadata=like(5))
+    read_count = Whole(required=True, metadata=like(4, "Its own comments count as read."))
+    unread = Items(Nested(UnreadCommentOut), required=True)
+
+
+class PageReceiptOut(Schema):
+    """Which revision of a wiki page a bot had read."""
+
+    page_id = Identifier(required=True, metadata=like(examples.PAGE))
+    status = Choice(OF_VERSIONS, required=True, metadata=like(ReadStatus.OUTDATED))
+    revision_number = Whole(required=True, metadata=like(3))
+    read_revision_number = Whole(required=True, allow_none=True, metadata=like(2))
+
+
+class ReceiptOut(Schema):
+    """What a bot had read when it made a change.
+
+    A status is `unknown` where Docket cannot tell, as it lost what the bot had read.
+    """
+
+    ticket = Nested(TicketReceiptOut, required=True, allow_none=True)
+    comments = Nested(CommentsReceiptOut, required=True, allow_none=True)
+    page = Nested(
+        PageReceiptOut,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The wiki page that was changed."},
+    )
+    house_rules = Nested(
+        PageReceiptOut,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The page `agents` of the project, else the global one."},
+    )
+
+
+class ProvableEventOut(AuditEventOut):
+    """An event, what its bot had read, and the proof that a checkpoint has it."""
+
+    receipt = Nested(
+        ReceiptOut,
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Null unless a bot made the change, and there was something to read."
+        },
+    )
     proof = Nested(
         ProofOut,
         required=True,
@@ -216,13 +284,16 @@ def list_invocations(call: Call) -> Answer:
     "GET",
     "/audit/<event_id>",
     "audit.get",
-    calls=service.get_event_with_proof,
+    calls=service.get_event,
     query=ProofQuery,
     returns=ProvableEventOut,
 )
 def get_event(call: Call) -> Answer:
-    """Fetch one audit event, with `proof=true` the proof that a checkpoint has it."""
-    return Answer(service.get_event_with_proof(call.actor, call.path["event_id"], **call.query))
+    """Fetch one audit event with its receipt.
+
+    With `proof=true` it has the proof that a checkpoint has it.
+    """
+    return Answer(service.get_event(call.actor, call.path["event_id"], **call.query))
 
 
 @api.route(
@@ -239,7 +310,7 @@ def get_event(call: Call) -> Answer:
 def list_ticket_activity(call: Call) -> Answer:
     """List what happened to a ticket, newest first."""
     page = service.list_ticket_activity(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.envelope, shows=partial(events_seen, page.data))
 
 
 @api.route(
@@ -256,4 +327,4 @@ def list_ticket_activity(call: Call) -> Answer:
 def list_project_activity(call: Call) -> Answer:
     """List what happened in a project, newest first."""
     page = service.list_project_activity(call.actor, call.path["project_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.envelope, shows=partial(events_seen, page.data))

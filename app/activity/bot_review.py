@@ -11,6 +11,7 @@ from app.accounts.models import User
 from app.activity.bot_activity import bot_named
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
+from app.audit.reading_status import lacks_reading, receipt_json
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, now_ms
@@ -69,6 +70,8 @@ class Review:
     references: References
     # The number of further events, up to COUNTED.
     left: int
+    # Whether only changes without reading are among them.
+    is_unread: bool = False
 
 
 def _subject(bot: User) -> str:
@@ -76,8 +79,11 @@ def _subject(bot: User) -> str:
 
 
 @operation(Access.HUMAN)
-def review(actor: Actor, username: str) -> Review:
-    """The events of a bot since this person's marker; raises NotFound."""
+def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
+    """The events of a bot since this person's marker; raises NotFound.
+
+    With ``unread`` those of changes without reading, among the first of all.
+    """
     bot = bot_named(actor, username)
     marker = personal.marker(actor, _subject(bot))
     after = marker.event_id if marker else None
@@ -90,6 +96,8 @@ def review(actor: Actor, username: str) -> Review:
     ]
     if after:
         conditions.append(AuditEvent.id > after)
+    if unread:
+        conditions.append(AuditEvent.id.in_(_without_reading(conditions)))
     events = session.scalars(
         select(AuditEvent)
         .where(*conditions)
@@ -108,7 +116,20 @@ def review(actor: Actor, username: str) -> Review:
         events=events,
         references=_references(events) if events else References(),
         left=left,
+        is_unread=unread,
     )
+
+
+def _without_reading(conditions: Sequence[ColumnElement[bool]]) -> list[str]:
+    """The events that changed what their bot had not read, among the first ``COUNTED``."""
+    rows = session.execute(
+        select(AuditEvent.id, AuditEvent.ticket_id, AuditEvent.receipt)
+        .where(*conditions)
+        .order_by(AuditEvent.created_at, AuditEvent.id)
+        .limit(COUNTED)
+    )
+    lacking = [row.id for row in rows if lacks_reading(receipt_json(row.receipt, row.ticket_id))]
+    return lacking[: EVENTS_SHOWN * 2]
 
 
 @operation(Access.HUMAN)

@@ -9,6 +9,7 @@ from app.accounts import user_refs
 from app.audit import checkpoints
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent, ToolInvocation
+from app.audit.reading_status import receipt_json
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
@@ -137,19 +138,19 @@ def matching(
 
 
 @operation(Access.HUMAN)
-def get_event(actor: Actor, event_id: str) -> dict[str, Any]:
-    """One event; raises NotFound."""
+def get_event(actor: Actor, event_id: str, *, proof: bool = False) -> dict[str, Any]:
+    """One event with its receipt, and with the proof that a checkpoint has it if that is asked for.
+
+    Raises NotFound.
+    """
     event = by_id(AuditEvent, event_id)
     if event is None:
         raise NotFound("audit_event", event_id)
-    return events_json([event], actor)[0]
-
-
-@operation(Access.HUMAN)
-def get_event_with_proof(actor: Actor, event_id: str, *, proof: bool = False) -> dict[str, Any]:
-    """One event with the proof that a checkpoint has it, if that is asked for; raises NotFound."""
-    event = get_event(actor, event_id)
-    return {**event, "proof": checkpoints.proof_of(event["id"]) if proof else None}
+    return {
+        **events_json([event], actor)[0],
+        "receipt": receipt_json(event.receipt, event.ticket_id),
+        "proof": checkpoints.proof_of(event.id) if proof else None,
+    }
 
 
 @operation(Access.READ)

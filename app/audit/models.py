@@ -42,6 +42,8 @@ class AuditEvent(Base):
     request_id: Mapped[str | None] = mapped_column(Id)
     tool_invocation_log_id: Mapped[str | None] = mapped_column(Id)
     created_at: Mapped[int] = mapped_column(Moment)
+    # What a bot had read when it did this (``activity/receipts.py``).
+    receipt: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class ToolInvocation(Base):

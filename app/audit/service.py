@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert
 
+from app.audit import receipts
 from app.audit.catalogue import EVENTS, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
@@ -109,6 +110,7 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         request_id=request_id.get(),
         tool_invocation_log_id=target.tool_invocation_log_id,
         created_at=ids.created_ms(event_id),
+        receipt=receipts.of(actor, event_type, target.ticket_id or target.id, target.project_id),
     )
     recorded = Recorded(event_id, event_type, target)
     for listener in _listeners:
@@ -127,18 +129,23 @@ def record_separately(actor: Actor, event_type: str, target: Target, /, **payloa
     recording(event_type, lambda: record(actor, event_type, target, **payload))
 
 
-def recording(event_type: str, work: Callable[[], object]) -> None:
-    """Run work that records this event in a transaction of its own; fails like the above."""
-    or_orphaned(event_type, lambda: run_write(work))
+def recording(event_type: str, work: Callable[[], object]) -> bool:
+    """Run work that records this event in a transaction of its own; fails like the above.
+
+    Whether it was written.
+    """
+    return or_orphaned(event_type, lambda: run_write(work))
 
 
-def or_orphaned(event_type: str, write: Callable[[], object]) -> None:
+def or_orphaned(event_type: str, write: Callable[[], object]) -> bool:
     """As ``recording``, for a ``write`` that opens its own transaction."""
     try:
         write()
     except Exception:
         log.exception("audit event not written", extra={"event_type": event_type})
         _record_orphan(event_type)
+        return False
+    return True
 
 
 def _record_orphan(event_type: str) -> None:

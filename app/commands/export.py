@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
+from app.accounts import bot_reads
+from app.accounts.models import BotReader, User, UserType
 from app.commands import server_stopped
 from app.config import Settings, settings_at_hand
+from app.core.clock import now_ms
 from app.database import schema
 from app.database.session import reading, session, transaction
 from app.exporting import layout
@@ -88,6 +91,10 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     try:
         with transaction():
             _store(session.connection(), source, keep_secrets=keep_secrets)
+            if BotReader.__tablename__ not in source.rows:
+                # An export of an older release does not say which reads of bots are missing.
+                bots = session.scalars(select(User.id).where(User.type == UserType.BOT.value))
+                bot_reads.store_gap(bots.all(), now_ms())
     except DBAPIError as error:
         first_line = str(error.orig).partition("\n")[0]
         raise click.ClickException(f"Nothing was imported: {first_line}") from error

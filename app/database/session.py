@@ -65,6 +65,8 @@ writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
 _callbacks: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
     "callbacks", default=None
 )
+# What verbs keep until the end of a unit of work that writes.
+_values: ContextVar[dict[str, Any] | None] = ContextVar("values", default=None)
 
 
 class UnitSession(FlaskSession):
@@ -152,12 +154,14 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
         for_writing(connection, async_commit=async_commit).begin(),
     ):
         writer_token, callbacks_token = writer.set(connection), _callbacks.set(callbacks)
+        values_token = _values.set({})
         try:
             yield
             if db.session.registry.has():
                 # This flushes; the connection commits.
                 session.commit()
         finally:
+            _values.reset(values_token)
             _callbacks.reset(callbacks_token)
             writer.reset(writer_token)
             _end_session()
@@ -181,6 +185,11 @@ def after_commit(callback: Callable[[], None]) -> None:
     if callbacks is None:
         raise RuntimeError("nothing is being written")
     callbacks[callback] = None
+
+
+def unit_values() -> dict[str, Any] | None:
+    """What verbs keep until the end of the current ``transaction``; None outside of one."""
+    return _values.get()
 
 
 def is_postgresql() -> bool:

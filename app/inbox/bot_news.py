@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from sqlalchemy import Table, bindparam, or_, select, union_all, update
 
+from app.accounts.bot_reads import Shown, events_seen
 from app.accounts.models import User
 from app.activity import sentences
 from app.activity.service import events_json
@@ -58,6 +59,8 @@ class BotNews:
     has_more: bool = False
     # Whether the bot's cursor is to be stored: after news, else once in STORED_EVERY_MS.
     is_due: bool = False
+    # The comments that are shown whole.
+    seen: Sequence[Shown] = ()
 
 
 NOTHING = BotNews([])
@@ -149,6 +152,7 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
             rows_of(actor, shown),
             next_token(newest_first, seen),
             has_more=len(fresh) > SHOWN,
+            seen=events_seen(_whole(shown)),
         )
     settled = max(seen.start, moment - OVERLAP_MS)
     return BotNews([], next_token(events[::-1], Seen(settled, seen.marks)))
@@ -203,6 +207,15 @@ def rows_of(actor: Actor, events: Sequence[AuditEvent]) -> list[dict[str, str]]:
     described = sentences.in_words(events_json(events, actor), beside_ticket=True)
     described.sort(key=lambda event: not _is_assignment(actor, event))
     return [_row(event) for event in described]
+
+
+def _whole(events: Sequence[AuditEvent]) -> list[dict[str, Any]]:
+    """The events with a comment that an excerpt shows whole."""
+    return [
+        {"event_type": one.event_type, "ticket_id": one.ticket_id, "payload": one.payload}
+        for one in events
+        if one.event_type in WITH_TEXT and len(one.payload["body"]) <= EXCERPT
+    ]
 
 
 def _is_assignment(actor: Actor, event: dict[str, Any]) -> bool:

@@ -10,15 +10,16 @@ from enum import StrEnum
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Table, bindparam, func, or_, select, true
-from sqlalchemy.dialects import postgresql, sqlite
 
+from app.accounts import bot_reads
+from app.accounts.bot_reads import Shown
 from app.accounts.models import BotRead
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.database.columns import Id
-from app.database.session import Prepared, is_postgresql, session
+from app.database.session import Prepared, session
 from app.inbox.bot_news import rows_of
 from app.inbox.service import IGNORED
 from app.tickets.changes import OVERLAP_MS
@@ -37,6 +38,9 @@ class ReadPart(StrEnum):
 
     TICKET = "ticket"
     COMMENTS = "comments"
+
+
+SUBJECTS = {ReadPart.TICKET: bot_reads.of_ticket, ReadPart.COMMENTS: bot_reads.of_comments}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +74,10 @@ _LATELY = Prepared(
 )
 
 
-def _store(dialect: Any) -> Prepared:
-    inserted = dialect.insert(_reads)
-    return Prepared(
-        inserted.on_conflict_do_update(
-            index_elements=["user_id", "subject"],
-            set_={"read_at": inserted.excluded.read_at, "marks": inserted.excluded.marks},
-            where=_reads.c.read_at <= inserted.excluded.read_at,
-        )
-    )
-
-
-_STORE_SQLITE, _STORE_POSTGRESQL = _store(sqlite), _store(postgresql)
-
 _of_ticket = (
     _reads.c.user_id == bindparam("user_id", type_=Id()),
+    # Other rows are of reads that only receipts know.
+    _reads.c.read_at > 0,
     _reads.c.subject.in_([bindparam("ticket"), bindparam("comments")]),
 )
 _since = (
@@ -125,16 +118,10 @@ def begin_reading(actor: Actor, ticket_id: str) -> Reading:
     return Reading(actor.id, ticket_id, moment, "".join(row.id[-MARK:] for row in rows))
 
 
-def store(reading: Reading, parts: Iterable[ReadPart]) -> None:
-    """Store that these parts were read, in the current transaction."""
-    statement = _STORE_POSTGRESQL if is_postgresql() else _STORE_SQLITE
-    for part in parts:
-        statement.all(
-            user_id=reading.user_id,
-            subject=_subject(part, reading.ticket_id),
-            read_at=reading.read_at,
-            marks=reading.marks,
-        )
+def store(reading: Reading, parts: Iterable[Shown]) -> None:
+    """Store that the ticket or all of its comments were read, in the current transaction."""
+    for seen in parts:
+        bot_reads.store(reading.user_id, seen, read_at=reading.read_at, marks=reading.marks)
 
 
 @operation(Access.READ)
@@ -179,4 +166,4 @@ def _is_unread(event: Any, readings: dict[str, Any], ticket_id: str) -> bool:
 
 
 def _subject(part: ReadPart, ticket_id: str) -> str:
-    return f"{part.value}:{ticket_id}"
+    return SUBJECTS[part](ticket_id)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.schedulers.background import BackgroundScheduler
 from flask import Flask
 
-from app.accounts import failure_windows
+from app.accounts import failure_windows, read_notes
 from app.config import Settings
 from app.core.context import request_id
 from app.core.errors import Unavailable
@@ -24,6 +24,8 @@ POLL_SECONDS = 1
 FLUSH_SECONDS = 15
 # Between two reports of failed credentials.
 FAILURES_SECONDS = 20
+# Between two times that reads of bots are stored.
+READS_SECONDS = 1
 # From the start of the process to its first sweep.
 FIRST_SWEEP_SECONDS = 60
 
@@ -36,6 +38,7 @@ class Jobs:
         self._worker = Worker(app)
         self._flusher = Flusher(app)
         self._checkpointer = Checkpointer(app.config["SETTINGS"])
+        self._reads_wait = False
         self._ended = threading.Lock()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
@@ -50,6 +53,7 @@ class Jobs:
         self._scheduler.add_job(self._worker.check, "interval", seconds=POLL_SECONDS)
         self._scheduler.add_job(self._flusher.check, "interval", seconds=FLUSH_SECONDS)
         self._scheduler.add_job(self._report_failures, "interval", seconds=FAILURES_SECONDS)
+        self._scheduler.add_job(self._store_reads, "interval", seconds=READS_SECONDS)
         self._scheduler.add_job(self._checkpoint, "interval", seconds=CHECK_SECONDS)
         for number, name in enumerate(SWEEPERS):
             self._scheduler.add_job(
@@ -71,6 +75,7 @@ class Jobs:
         self._scheduler.shutdown(wait=False)
         self._flusher.stop()
         self._worker.stop()
+        self._store_reads(last=True)
 
     def _report_failures(self) -> None:
         with self._app.app_context():
@@ -79,6 +84,19 @@ class Jobs:
                 run_write(failure_windows.record_finished)
             except Unavailable:
                 log.warning("failed credentials were not counted: the database is unavailable")
+
+    def _store_reads(self, *, last: bool = False) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            try:
+                (read_notes.release if last else read_notes.store_notes)()
+                self._reads_wait = False
+            except Exception as error:
+                # Only the first of several failures in a row; what waits is kept.
+                if not self._reads_wait:
+                    is_outage = isinstance(error, Unavailable)
+                    log.warning("reads of bots wait", exc_info=None if is_outage else error)
+                self._reads_wait = True
 
     def _checkpoint(self) -> None:
         with self._app.app_context():

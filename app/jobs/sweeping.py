@@ -109,10 +109,12 @@ def bot_reads(settings: Settings) -> int:
     """What bots read longer ago than the log of their calls goes back."""
     oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
     key = (BotRead.user_id, BotRead.subject)
-    due = session.execute(select(*key).where(BotRead.read_at < oldest).limit(BATCH)).all()
+    # An older release does not write ``seen_at``.
+    is_old = and_(BotRead.seen_at < oldest, BotRead.read_at < oldest)
+    due = session.execute(select(*key).where(is_old).limit(BATCH)).all()
     if due:
         # Again, as one may have been read since.
-        stale = and_(tuple_(*key).in_([tuple(row) for row in due]), BotRead.read_at < oldest)
+        stale = and_(tuple_(*key).in_([tuple(row) for row in due]), is_old)
         session.execute(delete(BotRead).where(stale).execution_options(synchronize_session=False))
     return len(due)
 

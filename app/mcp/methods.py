@@ -181,6 +181,8 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
         raise
     except DomainError as error:
         status = error.code
+        # Nothing was read.
+        with_log.clear()
         raise ProtocolError(
             INVALID_PARAMS if call.is_modern else RESOURCE_NOT_FOUND,
             error.message,
@@ -191,7 +193,8 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
         shown = scrub(uri.replace("\x00", ""))[:URI_LENGTH]
         target, payload = Target("resource"), {"uri": shown, "result_status": status}
         with_log.append(lambda: record(call.actor, RESOURCE_READ, target, **payload))
-        recording(RESOURCE_READ, lambda: [write() for write in with_log])
+        if not recording(RESOURCE_READ, lambda: [write() for write in with_log]):
+            current_g().reads_lost = call.actor.id
     return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": content}]}
 
 
@@ -316,13 +319,15 @@ class Invocation:
                 status=status,
                 message=message,
                 took=took,
-                also=self.with_log,
+                # A call that failed showed nothing.
+                also=self.with_log if status == tool_log.OK else (),
                 noted=noted,
                 ticket_id=self.config.catalog.ticket_of(self.actor, self.arguments, about),
             )
             self.config.calls.do(entry)
 
-        or_orphaned("bot.tool_invoked", write)
+        if not or_orphaned("bot.tool_invoked", write) and self.with_log:
+            current_g().reads_lost = self.actor.id
 
     def _resolve(self) -> Actor:
         self.actor = current_g().actor = self.config.resolve(self.token)

@@ -1,6 +1,6 @@
 """What a view answers, how it becomes a response, and the error envelope."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ class Answer:
     # For a body that shows more than the ETag covers: whether the body has not changed either.
     is_current: Callable[[], bool] | None = None
     cookies: tuple["Cookie", ...] = ()
+    # What a bot has read once it has this answer, in the form that ``current_g().bot_reads`` has.
+    shows: Callable[[], Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,15 @@ class Cookie:
     max_age: int
 
 
-def created(body: dict[str, Any], path: str, *, etag: str | None = None) -> Answer:
+def created(
+    body: dict[str, Any],
+    path: str,
+    *,
+    etag: str | None = None,
+    shows: Callable[[], Sequence[Any]] | None = None,
+) -> Answer:
     """201 with the resource; ``path`` is its address below /api/v1."""
-    return Answer(body, 201, location=path, etag=etag)
+    return Answer(body, 201, location=path, etag=etag, shows=shows)
 
 
 NO_CONTENT = Answer(None, 204)

@@ -207,6 +207,8 @@ class Exchange:
             text.checked(echo, "client_request_id", CLIENT_REQUEST_ID_LENGTH)
         answer = self.route.view(call)
         self.cookies = answer.cookies
+        if answer.shows is not None and call.actor.is_bot and self.request.method != "HEAD":
+            current_g().bot_reads = (call.actor.id, answer.shows())
         if self._not_modified(answer):
             return Rendered(304, b"", {"ETag": answer.etag or "", **CONDITIONAL})
         content = answer.body() if callable(answer.body) else answer.body

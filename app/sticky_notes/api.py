@@ -1,5 +1,8 @@
 """REST endpoints of sticky notes."""
 
+from functools import partial
+
+from app.accounts.bot_reads import ticket_seen
 from app.core.errors import Conflict
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
@@ -122,4 +125,7 @@ def delete_note(call: Call) -> Answer:
 def convert_note(call: Call) -> Answer:
     """Create a ticket from a note; the note stays and names the ticket."""
     ticket = conversion.convert_note(call.actor, call.path["note_id"], **call.body)
-    return created(read.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag)
+    seen = partial(ticket_seen, ticket.id, ticket.updated_at)
+    return created(
+        read.ticket_by_id(ticket.id), f"/tickets/{ticket.id}", etag=ticket.etag, shows=seen
+    )

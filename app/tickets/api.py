@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from app.accounts.bot_reads import comments_seen, ticket_seen, tickets_seen
 from app.core.errors import Conflict, InvalidField
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, PageQuery
@@ -49,7 +50,11 @@ REACTION = f"{COMMENT}/reactions/<reaction>"
 
 
 def shown(ticket: Ticket) -> Answer:
-    return Answer(read.ticket_by_id(ticket.id), etag=ticket.etag)
+    return Answer(
+        read.ticket_by_id(ticket.id),
+        etag=ticket.etag,
+        shows=partial(ticket_seen, ticket.id, ticket.updated_at),
+    )
 
 
 @api.route(
@@ -64,7 +69,8 @@ def shown(ticket: Ticket) -> Answer:
 )
 def list_tickets(call: Call) -> Answer:
     """List tickets of all visible projects, newest first."""
-    return Answer(listing.list_tickets(call.actor, **call.query).envelope)
+    page = listing.list_tickets(call.actor, **call.query)
+    return Answer(page.envelope, shows=partial(tickets_seen, page.data))
 
 
 @api.route(
@@ -80,7 +86,7 @@ def list_tickets(call: Call) -> Answer:
 def list_project_tickets(call: Call) -> Answer:
     """List a project's tickets, newest first."""
     page = listing.list_project_tickets(call.actor, call.path["project_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.envelope, shows=partial(tickets_seen, page.data))
 
 
 @api.route(
@@ -101,11 +107,20 @@ def create_ticket(call: Call) -> Answer:
 
     With `children` and `relations`, all of them are created or nothing is.
     """
-    ticket = creating.create_breakdown(call.actor, call.path["project_id"], **call.body).ticket
+    made = creating.create_breakdown(call.actor, call.path["project_id"], **call.body)
+    ticket = made.ticket
     answer = read.ticket_by_id(ticket.id)
     if call.query["similar"]:
         answer["similar"] = similar.similar_tickets(call.actor, ticket.display_id)
-    return created(answer, f"/tickets/{ticket.id}", etag=ticket.etag)
+    return created(
+        answer,
+        f"/tickets/{ticket.id}",
+        etag=ticket.etag,
+        # Who makes children knows them.
+        shows=lambda: [
+            seen for one in (ticket, *made.children) for seen in ticket_seen(one.id, one.updated_at)
+        ],
+    )
 
 
 @api.route(
@@ -128,7 +143,8 @@ def get_ticket(call: Call) -> Answer:
     ticket = read.get_ticket(call.actor, call.path["ticket_id"], **call.query)
     # Renaming a state, label, parent or user does not change the ETag.
     is_current = partial(read.shows_nothing_newer, ticket.row.id)
-    return Answer(ticket.json, etag=ticket.etag, is_current=is_current)
+    seen = partial(ticket_seen, ticket.id, ticket.row.updated_at)
+    return Answer(ticket.json, etag=ticket.etag, is_current=is_current, shows=seen)
 
 
 @api.route(
@@ -281,7 +297,7 @@ def remove_watcher(call: Call) -> Answer:
 def list_comments(call: Call) -> Answer:
     """List a ticket's comments, oldest first."""
     page = comments.list_comments(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.envelope, shows=partial(comments_seen, page.data))
 
 
 @discussion.route(
@@ -332,7 +348,8 @@ def delete_comment(call: Call) -> Answer:
 def add_reaction(call: Call) -> Answer:
     """React to a comment: `thumbs_up`, `thumbs_down`, `laugh`, `hooray`, `heart` or `eyes`."""
     comment = reactions.add_reaction(call.actor, call.path["comment_id"], call.path["reaction"])
-    return Answer(comments.described(comment))
+    described = comments.described(comment)
+    return Answer(described, shows=partial(comments_seen, [described]))
 
 
 @discussion.route(

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, or_, select
 
+from app.audit import receipts
+from app.audit.receipts import VersionedKind
 from app.audit.service import Target
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Gone, NotFound
@@ -71,6 +73,7 @@ def writable(actor: Actor, reference: str | Ticket, *, include_deleted: bool = F
     projects.writable(actor, ticket.project_id)
     if ticket.is_deleted and not include_deleted:
         raise Gone("ticket", reference)
+    receipts.begin(actor, VersionedKind.TICKET, ticket)
     return ticket
 
 

@@ -90,6 +90,7 @@ def _events(given: frozenset[str]) -> Prepared:
             AuditEvent.payload[UNDO_OF].as_string().label(UNDO_OF),
             AuditEvent.request_id,
             AuditEvent.created_at,
+            AuditEvent.receipt,
             case((User.type == UserType.BOT.value, called)).label("tool"),
             User.id.label("user_id"),
             User.type,
@@ -135,6 +136,7 @@ def events_of(
             "request_id": row.request_id,
             "tool": row.tool,
             "created_at": row.created_at,
+            "receipt": row.receipt,
             "actor": actor_of(row),
         }
         for row in reversed(rows)

@@ -3,7 +3,7 @@
 from app.mcp.registry import Catalog
 from app.tools import lean, projects, resources, search, sticky_notes, ticket_parts, tickets, wiki
 from app.tools.prompts import PROMPTS
-from app.tools.reading import add_unread
+from app.tools.reading import after_write
 from app.tools.ticket_answers import ticket_of
 
 INSTRUCTIONS = """\
@@ -34,4 +34,4 @@ def catalog(name: str) -> Catalog:
         search.toolbox,
     )
     text = INSTRUCTIONS.format(name=name)
-    return Catalog(toolboxes, resources.KINDS, text, lean.present, add_unread, PROMPTS, ticket_of)
+    return Catalog(toolboxes, resources.KINDS, text, lean.present, after_write, PROMPTS, ticket_of)

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.accounts.bot_reads import events_seen
 from app.activity.service import list_ticket_activity
 from app.mcp.registry import ToolCall
+from app.tools.reading import keep_seen
 from app.undo.wording import in_names, usernames_of
 
 EVENTS_SHOWN = 30
@@ -23,6 +25,7 @@ def history(call: ToolCall, ticket_id: str) -> dict[str, Any]:
     page = list_ticket_activity(
         call.actor, ticket_id, limit=EVENTS_SHOWN, cursor=call["cursor"], since=call["since"]
     )
+    keep_seen(call.with_log, call.actor, events_seen(page.data))
     values = [value for row in page.data for value in _values(row["payload"])]
     names = usernames_of(values)
     rows = [_row(row, names) for row in page.data]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from app.inbox.unread import ReadPart, begin_reading
+from app.inbox.unread import begin_reading
 from app.mcp.parameters import choice, raise_unknown, text
 from app.mcp.registry import ToolCall
 from app.tickets import claiming, comments, service
@@ -83,7 +83,13 @@ def claim_next(call: ToolCall) -> dict[str, Any]:
         state_id = naming.state_id(ticket.project_id, given["state"])
         service.transition_ticket(actor, ticket, state_id=state_id)
     shown = comments.newest(ticket.id, COMMENTS_SHOWN)
-    keep(call.with_log, reading, *(ReadPart if len(shown) < COMMENTS_SHOWN else (ReadPart.TICKET,)))
+    keep(
+        call.with_log,
+        reading,
+        version=ticket.updated_at,
+        comments=shown,
+        are_all=len(shown) < COMMENTS_SHOWN,
+    )
     return {
         **ticket_json(ticket),
         "comments": shown,

@@ -17,6 +17,7 @@ from app.tickets import sign_off, templates
 from app.tickets.models import TicketTemplate
 from app.tools import naming, resources
 from app.tools.naming import PROJECT
+from app.tools.reading import keep_seen
 
 toolbox = Toolbox()
 
@@ -53,6 +54,7 @@ def get_self(call: ToolCall) -> dict[str, Any]:
         waited = {"waited": False, "retry_after_seconds": RETRY_SECONDS}
     if news.is_due:
         call.with_log.append(partial(bot_news.store_cursor, call.actor, news.cursor))
+    keep_seen(call.with_log, call.actor, news.seen)
     return {**own_identity(call.actor), **_news(news), **waited}
 
 

@@ -5,21 +5,21 @@ from urllib.parse import unquote
 
 from sqlalchemy import bindparam, select
 
+from app.activity import receipts
 from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.database.session import Prepared, session
-from app.inbox.unread import ReadPart
 from app.mcp.registry import Resource, ResourceKind, WithLog
 from app.tickets import comments, read
 from app.tickets.models import Ticket
-from app.tools.reading import keep, read_ticket
+from app.tools.reading import keep, keep_page, read_ticket
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
 TICKET = "ticket://"
 PAGE = "wiki://page/"
-GUIDE_SLUG = "agents"
+GUIDE_SLUG = receipts.RULES
 GUIDE_URI = f"{PAGE}{GUIDE_SLUG}"
 SHOWN_COMMENTS = 200
 
@@ -71,7 +71,13 @@ def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
     ticket, reading = read_ticket(actor, display_id)
     data = ticket.json()
     page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
-    keep(with_log, reading, *(ReadPart if page.next_cursor is None else (ReadPart.TICKET,)))
+    keep(
+        with_log,
+        reading,
+        version=ticket.row.updated_at,
+        comments=page.data,
+        are_all=page.next_cursor is None,
+    )
     parts = [f"# {data['display_id']}: {data['title']}", _facts(data)]
     if data["body"]:
         parts.append(data["body"])
@@ -118,7 +124,7 @@ def newest_pages(actor: Actor, limit: int) -> list[Resource]:
     ]
 
 
-def read_page(actor: Actor, slug: str, _: WithLog) -> str:
+def read_page(actor: Actor, slug: str, with_log: WithLog) -> str:
     """A wiki page as Markdown; an ambiguous slug means the global page, else the newest one."""
     slug = unquote(slug)
     try:
@@ -129,6 +135,7 @@ def read_page(actor: Actor, slug: str, _: WithLog) -> str:
         if meant is None:
             raise NotFound("wiki_page", slug) from None
         page = meant
+    keep_page(with_log, actor, page)
     return f"# {page.title}\n\n{page.body}\n"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core.text import BODY_LENGTH
 from app.database.pagination import Page
-from app.inbox.unread import ReadPart, begin_reading
+from app.inbox.unread import begin_reading
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
@@ -128,8 +128,7 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     fitting = max(1, sum(length <= MOST_CHARACTERS for length in lengths))
     if fitting < len(page.data):
         page = _comments(call, ticket.id, fitting)
-    if page.next_cursor is None:
-        keep(call.with_log, reading, ReadPart.COMMENTS)
+    keep(call.with_log, reading, comments=page.data, are_all=page.next_cursor is None)
     return rows(page.envelope, with_body=True)
 
 

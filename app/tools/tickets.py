@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from app.accounts.bot_reads import ticket_seen
 from app.core.actor import Actor
 from app.core.clock import iso
-from app.inbox.unread import ReadPart, begin_reading
+from app.inbox.unread import begin_reading
 from app.mcp.messages import rows
 from app.mcp.parameters import (
     CREATE_ONCE,
@@ -71,7 +72,7 @@ from app.tools.next_ticket import (
     refuse_next_only,
     shorten_update,
 )
-from app.tools.reading import keep, read_ticket
+from app.tools.reading import keep, keep_seen, noting, read_ticket
 from app.tools.texts import changed_body
 from app.tools.ticket_answers import ticket_json
 from app.tools.undoing import UNDO, undo
@@ -158,6 +159,8 @@ def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
     shape = lean.TICKET_SHAPES[with_body, bool(call["stalled"])]
     if call.is_full:
         shape = read.WHOLE if with_body else read.WITHOUT_BODY
+    if with_body:
+        shape = noting(call.actor, shape)
     page = listing.list_tickets(call.actor, sort=sort, shape=shape, **call.window, **filters)
     if not call.is_full:
         following = {"next_cursor": page.next_cursor} if page.next_cursor else {}
@@ -192,7 +195,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
             {name: "history: true" for name in ("since", "cursor") if name in call.arguments}
         )
     ticket, reading = read_ticket(actor, naming.ticket(call))
-    keep(call.with_log, reading, ReadPart.TICKET)
+    keep(call.with_log, reading, version=ticket.row.updated_at)
     watcher_page = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
@@ -252,7 +255,10 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     created = creating.create_breakdown(
         call.actor, project, children=children, relations=related, **fields
     )
-    keep(call.with_log, begin_reading(call.actor, created.ticket.id), *ReadPart)
+    reading = begin_reading(call.actor, created.ticket.id)
+    keep(call.with_log, reading, version=created.ticket.updated_at, comments=())
+    for child in created.children:
+        keep_seen(call.with_log, call.actor, ticket_seen(child.id, child.updated_at))
     answer = ticket_json(created.ticket)
     if related:
         answer["relations"] = relations.of_ticket(call.actor, created.ticket.id)

@@ -1,10 +1,12 @@
 """Tools of the wiki."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
 
+from app.accounts.bot_reads import page_seen, store, store_part
 from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
@@ -24,6 +26,7 @@ from app.mcp.parameters import (
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.tools import naming
 from app.tools.naming import APPEND, PAGE_NAME, SCOPE
+from app.tools.reading import keep_page, note_seen
 from app.tools.texts import changed_body, windowed
 from app.tools.undoing import UNDO, undo
 from app.wiki import links, loaders, service
@@ -100,6 +103,12 @@ def _rows(
     row_ids = [row["id"] for row in envelope["data"]]
     texts = session.execute(select(model.id, model.body).where(model.id.in_(row_ids)))
     bodies = {row.id: row.body for row in texts}
+    seen = [
+        one
+        for row in envelope["data"]
+        for one in page_seen(row.get("page_id", row["id"]), row["revision_number"])
+    ]
+    note_seen(call.actor, seen)
     filled = [{**row, "body": bodies.get(row["id"], "")} for row in envelope["data"]]
     return rows({**envelope, "data": filled}, with_body=True)
 
@@ -127,7 +136,15 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     for name, value in (("body_offset", offset), ("body_limit", length)):
         if value is not None and value < (name == "body_limit"):
             raise InvalidField(name, "out_of_range")
-    return {**windowed(shown, offset, length), "backlinks": backlinks.data}
+    answer = windowed(shown, offset, length)
+    end = offset + len(answer["body"])
+    part = (offset, end, len(shown["body"]))
+    call.with_log.append(
+        partial(store_part, call.actor.id, page.id, shown["revision_number"], part)
+        if part[0] or end < part[2]
+        else partial(store, call.actor.id, *page_seen(page.id, shown["revision_number"]))
+    )
+    return {**answer, "backlinks": backlinks.data}
 
 
 @toolbox.tool(
@@ -154,6 +171,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     if project is not None and project.lower() != GLOBAL:
         fields["project_id"] = naming.project(call.actor, project, writing=True, in_body=True).id
     page = service.create_page(call.actor, **fields)
+    keep_page(call.with_log, call.actor, page)
     answer = {**service.created_json(page, fields.get("slug")), "etag": page.etag}
     if "taken_slug" in answer:
         taken = answer["taken_slug"]

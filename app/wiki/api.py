@@ -1,11 +1,15 @@
 """REST endpoints of the wiki."""
 
+from functools import partial
+
+from app.accounts.bot_reads import Shown, page_seen
 from app.core.errors import Conflict, Gone, InvalidField
 from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, DeletedQuery, PageQuery
 from app.rest.routing import Api, Call
 from app.wiki import links, service
 from app.wiki.builders import page_json
+from app.wiki.models import WikiPage
 from app.wiki.schemas import (
     BrokenLinkOut,
     PageFilters,
@@ -22,6 +26,11 @@ from app.wiki.schemas import (
 api = Api("wiki")
 
 PAGE = "/wiki/pages/<page_id>"
+
+
+def _seen(page: WikiPage) -> partial[list[Shown]]:
+    """That an answer has the whole page."""
+    return partial(page_seen, page.id, page.revision_number)
 
 
 @api.route(
@@ -56,7 +65,7 @@ def create_page(call: Call) -> Answer:
     """Create a wiki page in a project, or a global one."""
     page = service.create_page(call.actor, **call.body)
     answer = service.created_json(page, call.body.get("slug"))
-    return created(answer, f"/wiki/pages/{page.id}", etag=page.etag)
+    return created(answer, f"/wiki/pages/{page.id}", etag=page.etag, shows=_seen(page))
 
 
 @api.route(
@@ -72,7 +81,7 @@ def create_page(call: Call) -> Answer:
 def get_page(call: Call) -> Answer:
     """Fetch a wiki page by id or slug; `project_id` says which wiki a slug is in."""
     page = service.get_page(call.actor, call.path["slug_or_id"], **call.query)
-    return Answer(page_json(page), etag=page.etag)
+    return Answer(page_json(page), etag=page.etag, shows=_seen(page))
 
 
 @api.route(
@@ -89,7 +98,7 @@ def update_page(call: Call) -> Answer:
     page = service.update_page(
         call.actor, call.path["page_id"], if_match=call.if_match, **call.body
     )
-    return Answer(service.saved_json(page), etag=page.etag)
+    return Answer(service.saved_json(page), etag=page.etag, shows=_seen(page))
 
 
 @api.route(
@@ -128,9 +137,9 @@ def list_revisions(call: Call) -> Answer:
 def get_revision(call: Call) -> Answer:
     """Fetch one revision of a page."""
     path = call.path
-    return Answer(
-        service.get_revision(call.actor, path["page_id"], path["revision_id"], **call.query)
-    )
+    shown = service.get_revision(call.actor, path["page_id"], path["revision_id"], **call.query)
+    seen = partial(page_seen, shown["page_id"], shown["revision_number"])
+    return Answer(shown, shows=seen)
 
 
 @api.route(

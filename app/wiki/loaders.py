@@ -4,6 +4,8 @@ from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select
 
+from app.audit import receipts
+from app.audit.receipts import VersionedKind
 from app.audit.service import Target
 from app.core.actor import Actor
 from app.core.errors import Forbidden, Gone, InvalidField, NotFound
@@ -158,6 +160,7 @@ def writable(actor: Actor, page_id: str, *, include_deleted: bool = False) -> Wi
         projects.writable(actor, page.project_id)
     if page.is_deleted and not include_deleted:
         raise Gone("wiki_page", page_id)
+    receipts.begin(actor, VersionedKind.PAGE, page)
     return page
 
 

@@ -58,8 +58,11 @@ def test_it_shows_every_column_and_the_actor(cast):
     }
     assert made["request_id"] == response.headers["X-Request-Id"]
     assert made["payload"]["display_id"] == "OPEN-1"
-    assert ok(cast.ada.get(f"/audit/{made['id']}")) == made | {"proof": None}
-    assert ok(cast.ada.get(f"/audit/{made['id'].upper()}")) == made | {"proof": None}
+    assert ok(cast.ada.get(f"/audit/{made['id']}")) == made | {"receipt": None, "proof": None}
+    assert ok(cast.ada.get(f"/audit/{made['id'].upper()}")) == made | {
+        "receipt": None,
+        "proof": None,
+    }
 
 
 def test_it_is_newest_first_without_a_default_window(app, cast):

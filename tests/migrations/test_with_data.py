@@ -10,6 +10,7 @@ from alembic import command
 from sqlalchemy import MetaData, select, text
 
 from app import create_app
+from app.accounts.bot_reads import GAP
 from app.database import schema
 from app.database.session import db, reading, session
 from app.search import index
@@ -110,6 +111,8 @@ def test_data_of_older_revisions_comes_through(app, fresh, tmp_path):
         with upgraded.app_context():
             after = everything(db.engine)
             db.engine.dispose()
+        # What bots read before revision 0039 is not known, and that is said.
+        after["bot_reads"] = [one for one in after["bot_reads"] if one["subject"] != GAP]
         for name, columns in given.items():
             assert same(name, after, columns) == same(name, rows, columns), (revision, name)
         client = upgraded.test_client()

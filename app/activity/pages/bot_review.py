@@ -16,9 +16,13 @@ from app.database.session import reading
 from app.text.diff import Diff, compare
 from app.tickets import stream_queries
 from app.tickets.pages import feed
+from app.tickets.pages.reading_words import ReadingWords, what_was_read
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.web.wiki_addresses import address_of
+
+UNREAD = "unread"
+FILTERS = (("", "All"), (UNREAD, "Changed without reading"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class ReviewedChange:
     may_be_undone: bool
     diff: Diff | None = None
     said: str = ""
+    reading: ReadingWords | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +67,17 @@ class ReviewedCall:
 
 @pages.get("/bots/<username>/review")
 def review(username: str) -> Response:
+    unread = request.args.get("show") == UNREAD
     with reading():
-        content = bot_review.review(actor(), username)
+        content = bot_review.review(actor(), username, unread=unread)
         mentioned = feed.mentioned([as_mapping(event) for event in content.events])
         names = stream_queries.names_of(mentioned)
         calls = _calls(content, names)
     return page(
         "bots/review.html",
         bot=content.bot,
+        filters=FILTERS,
+        shown=UNREAD if unread else "",
         looked_at=content.looked_at,
         since=content.since,
         days=bot_review.FIRST_LOOK_DAYS,
@@ -140,6 +148,7 @@ def reviewed_change(
         and may_be_undone(event.event_type, event.actor_user_id, actor().user_id),
         diff=_diff(event, references),
         said=event.payload.get("body") or "" if event.event_type == "comment.created" else "",
+        reading=what_was_read(event.receipt, event.ticket_id),
     )
 
 

@@ -38,6 +38,7 @@ from app.projects.models import Project
 from app.projects.pages import offered_projects
 from app.tickets.loaders import tickets_like
 from app.tickets.models import Ticket
+from app.tickets.pages.reading_words import what_was_read
 from app.web.downloads import line, streamed
 from app.web.filters import day
 from app.web.guard import actor
@@ -223,7 +224,8 @@ def _ticket_id(reference: str) -> str:
 def show_event(event_id: str) -> Response:
     with reading():
         (event,) = in_words([service.get_event(actor(), event_id)])
-        is_undone = bool(bot_review.undone_of([session.get_one(AuditEvent, event["id"])]))
+        row = session.get_one(AuditEvent, event["id"])
+        is_undone = bool(bot_review.undone_of([row]))
     reader = actor().user_id
     changes = event["payload"].get("changes")
     written = orjson.dumps(event["payload"], option=orjson.OPT_INDENT_2).decode()
@@ -233,6 +235,7 @@ def show_event(event_id: str) -> Response:
         event=event,
         changes=changes if isinstance(changes, dict) else {},
         written=written,
+        words=what_was_read(row.receipt, row.ticket_id),
         is_undone=is_undone,
         may_be_undone=may_be_undone(event["event_type"], event["actor_user_id"], reader),
     )

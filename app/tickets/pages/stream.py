@@ -20,6 +20,7 @@ from app.tickets import page_queries, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import feed
 from app.tickets.pages.blueprint import pages, ticket_page
+from app.tickets.pages.reading_words import ReadingWords, what_was_read
 from app.web.filters import moment_ms
 from app.web.guard import actor
 from app.web.texts import html_of, link_targets
@@ -64,6 +65,7 @@ class StreamLine:
     may_be_undone: bool
     # The description changed, so that a diff can be shown.
     has_diff: bool
+    reading: ReadingWords | None
 
     @property
     def is_bots(self) -> bool:
@@ -80,6 +82,7 @@ class Said:
     request_id: str | None = None
     deleted_by: UserSummary | None = None
     deletion_id: str | None = None
+    reading: ReadingWords | None = None
 
     @property
     def is_bots(self) -> bool:
@@ -227,6 +230,7 @@ def lines(
     if names is None:
         names = stream_queries.names_of(feed.mentioned(events))
     reader = actor().user_id
+    readings = _readings(subject.ticket["id"], events)
     return [
         StreamLine(
             id=event["id"],
@@ -242,10 +246,24 @@ def lines(
             may_be_undone=event["id"] not in undone
             and may_be_undone(event["event_type"], _id(event["actor"]), reader),
             has_diff="body" in event["payload"].get("changes", ()),
+            reading=readings.get(event["id"]),
         )
         for event in events
         if not event["event_type"].startswith(COMMENT)
     ]
+
+
+def _readings(ticket_id: str, events: Sequence[dict[str, Any]]) -> dict[str, ReadingWords]:
+    """What bots had read, by the first event of each request, as those share a receipt."""
+    found: dict[str, ReadingWords] = {}
+    requests: set[str | None] = set()
+    for event in events:
+        if event["receipt"] is not None and event["request_id"] not in requests:
+            requests.add(event["request_id"])
+            words = what_was_read(event["receipt"], ticket_id)
+            if words is not None:
+                found[event["id"]] = words
+    return found
 
 
 def _id(user: UserSummary | None) -> str | None:
@@ -264,6 +282,7 @@ def undone_among(events: Iterable[dict[str, Any]]) -> set[str]:
 def said(comments: Comments, events: Sequence[dict[str, Any]]) -> list[Said]:
     """The comments as entries, with details of the events that created and deleted them."""
     latest = {(event["comment_id"], event["event_type"]): event for event in events}
+    readings = _readings(comments[0]["ticket_id"], events) if comments else {}
     found = []
     for comment in comments:
         creation = latest.get((comment["id"], "comment.created"), {})
@@ -276,6 +295,7 @@ def said(comments: Comments, events: Sequence[dict[str, Any]]) -> list[Said]:
                 request_id=creation.get("request_id"),
                 deleted_by=deletion.get("actor"),
                 deletion_id=deletion.get("id"),
+                reading=readings.get(creation.get("id", "")),
             )
         )
     return found

@@ -1,0 +1,185 @@
+"""What bots have read, by subject: the version of a ticket or page, and single comments.
+
+A read is what an answer to the bot showed whole. Comments are marked one by one, as a bot may read
+any page of them. ``activity/receipts.py`` compares a change with these rows; those that a process
+has not stored yet are in ``read_notes.py``.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, cast
+
+from sqlalchemy import Table, Text, bindparam, case, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.accounts.models import BotRead
+from app.core.clock import now_ms
+from app.database.columns import Id
+from app.database.session import Prepared, is_postgresql
+
+GAP = "gap"
+# A mark of a comment: the time in its id, and the last letters of it.
+_TIME, _END = 12, 8
+MARK = _TIME + _END
+# The newest comments of a ticket whose marks are kept, up to twice as many; a receipt looks at
+# fewer.
+MARKS_KEPT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """That a bot saw a version of a subject, or comments of it."""
+
+    subject: str
+    version: int = 0
+    marks: frozenset[str] = frozenset()
+
+    def with_more(self, other: "Shown") -> "Shown":
+        """Both reads of one subject."""
+        newest = max(self.version, other.version)
+        return Shown(self.subject, newest, self.marks | other.marks)
+
+    def covers(self, other: "Shown") -> bool:
+        return self.version >= other.version and self.marks >= other.marks
+
+
+def of_ticket(ticket_id: str) -> str:
+    return f"ticket:{ticket_id}"
+
+
+def of_comments(ticket_id: str) -> str:
+    return f"comments:{ticket_id}"
+
+
+def of_page(page_id: str) -> str:
+    return f"page:{page_id}"
+
+
+def mark_of(comment_id: str) -> str:
+    return comment_id[:8] + comment_id[9:13] + comment_id[-_END:]
+
+
+def marks_in(seen: str) -> frozenset[str]:
+    return frozenset(seen[at : at + MARK] for at in range(0, len(seen), MARK))
+
+
+def trimmed(seen: str) -> str:
+    """The marks of the newest comments, at most ``MARKS_KEPT``."""
+    newest: Sequence[str] = sorted(marks_in(seen))[-MARKS_KEPT:]
+    return "".join(newest)
+
+
+def ticket_seen(ticket_id: str, updated_at: int) -> list[Shown]:
+    return [Shown(of_ticket(ticket_id), updated_at)]
+
+
+def tickets_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
+    """The reads of tickets in the form of REST."""
+    return [Shown(of_ticket(row["id"]), _milliseconds(row["updated_at"])) for row in rows]
+
+
+def comments_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
+    """The reads of comments in the form of REST."""
+    marks: dict[str, set[str]] = {}
+    for row in rows:
+        marks.setdefault(row["ticket_id"], set()).add(mark_of(row["id"]))
+    return [Shown(of_comments(key), marks=frozenset(found)) for key, found in marks.items()]
+
+
+def events_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
+    """The reads of comments in a feed: their events have the whole text."""
+    return comments_seen(
+        {"id": row["payload"]["comment_id"], "ticket_id": row["ticket_id"]}
+        for row in rows
+        if row["event_type"] in ("comment.created", "comment.updated")
+    )
+
+
+def page_seen(page_id: str, revision_number: int) -> list[Shown]:
+    return [Shown(of_page(page_id), revision_number)]
+
+
+def _milliseconds(iso: str) -> int:
+    return _seconds(iso[:19]) * 1000 + int(iso[20:23])
+
+
+# Cached, as a list is read again and again.
+@lru_cache(maxsize=4096)
+def _seconds(iso: str) -> int:
+    return int(datetime.fromisoformat(f"{iso}+00:00").timestamp())
+
+
+_reads = cast("Table", BotRead.__table__)
+_KEY = (
+    _reads.c.user_id == bindparam("user_id", type_=Id()),
+    _reads.c.subject == bindparam("subject"),
+)
+_SEEN = Prepared(select(_reads.c.version, _reads.c.seen).where(*_KEY))
+
+
+def _store(dialect: Any) -> Prepared:
+    inserted = dialect.insert(_reads)
+    new, old = inserted.excluded, _reads.c
+    is_later = new.read_at >= old.read_at
+    kept = {
+        "read_at": case((is_later, new.read_at), else_=old.read_at),
+        "marks": case((is_later, new.marks), else_=old.marks),
+        "version": case((new.version > old.version, new.version), else_=old.version),
+        # The comments among them are new; the same one twice does no harm.
+        "seen": old.seen + new.seen,
+        "seen_at": case((new.seen_at > old.seen_at, new.seen_at), else_=old.seen_at),
+    }
+    return Prepared(
+        inserted.on_conflict_do_update(index_elements=["user_id", "subject"], set_=kept)
+    )
+
+
+_STORE_SQLITE, _STORE_POSTGRESQL = _store(sqlite), _store(postgresql)
+
+
+def store(user_id: str, seen: Shown, *, read_at: int = 0, marks: str = "") -> None:
+    """Store a read in the current transaction; ``read_at`` and ``marks`` are for ``unread``."""
+    statement = _STORE_POSTGRESQL if is_postgresql() else _STORE_SQLITE
+    key = {"user_id": user_id, "subject": seen.subject}
+    before, added = "", ""
+    if seen.marks:
+        row = _SEEN.first(**key)
+        before = row.seen if row is not None else ""
+        added = "".join(sorted(seen.marks - marks_in(before)))
+    statement.all(
+        **key, read_at=read_at, marks=marks, version=seen.version, seen=added, seen_at=now_ms()
+    )
+    if len(before) > 2 * MARKS_KEPT * MARK:
+        # Not if another process has added some meanwhile.
+        _TRIM.all(**key, before=before + added, after=trimmed(before + added))
+
+
+_TRIM = Prepared(
+    update(_reads)
+    .where(*_KEY, _reads.c.seen == bindparam("before", type_=Text))
+    .values(seen=bindparam("after", type_=Text))
+)
+_SET_PART = Prepared(update(_reads).where(*_KEY).values(seen=bindparam("part")))
+
+
+def store_part(user_id: str, page_id: str, revision: int, part: tuple[int, int, int]) -> None:
+    """Store that characters of a page were read: start, end and the length of the whole text.
+
+    It is read once the parts, taken from the beginning, reach its end.
+    """
+    start, end, length = part
+    subject = of_page(page_id)
+    row = _SEEN.first(user_id=user_id, subject=subject)
+    known, _, reached = (row.seen if row is not None else "").partition(":")
+    before = int(reached) if known == str(revision) else 0
+    so_far = max(before, end) if start <= before else before
+    store(user_id, Shown(subject, revision if so_far >= length else 0))
+    _SET_PART.all(user_id=user_id, subject=subject, part=f"{revision}:{so_far}")
+
+
+def store_gap(user_ids: Iterable[str], moment: int) -> None:
+    """Store that reads of these bots up to a time may be missing."""
+    for user_id in user_ids:
+        store(user_id, Shown(GAP, moment))

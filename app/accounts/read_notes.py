@@ -1,0 +1,296 @@
+"""Reads of bots that no log has, such as those by API key: noted in memory, stored in batches.
+
+A read writes nothing. Before its first answer to a bot, a process stores that it may hold reads of
+it (``BotReader``), and prolongs that while it does. So whoever makes a receipt knows which other
+processes may know more. If a process ends without storing its notes, what they were about is
+unknown: the row ``gap`` says up to which time.
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.accounts import bot_reads
+from app.accounts.bot_reads import Shown
+from app.accounts.models import BotReader
+from app.core import ids
+from app.core.clock import now_ms
+from app.database.locks import database_ms
+from app.database.session import is_postgresql, reading, run_write, session
+from app.http.current import application
+
+# The key of ``app.extensions`` under which the process keeps its notes.
+EXTENSION = "docket_read_notes"
+BEAT_SECONDS = 20.0
+# How long the process counts on a row of its own, which others take for dead after ``DEAD_MS``.
+VALID_SECONDS = 45.0
+DEAD_MS = 90_000
+# After a bot could not be registered, as in an outage.
+RETRY_SECONDS = 5.0
+# A bot that read nothing for this long is no longer one of the process.
+IDLE_SECONDS = 120.0
+# Reads that one transaction stores.
+BATCH = 100
+# Reads that wait to be stored; beyond them, as in an outage, all are given up.
+MOST_PENDING = 50_000
+# Reads known to be stored, so that they are not stored again, and for how long.
+MOST_STORED = 50_000
+STORED_SECONDS = 3600.0
+
+Reads = dict[tuple[str, str], Shown]
+
+
+@dataclass(slots=True)
+class _Bot:
+    """A bot of this process, with times of ``time.monotonic``."""
+
+    read_at: float
+    # Until then the process counts on its row.
+    valid_until: float
+
+
+@dataclass(slots=True)
+class Notes:
+    """The notes of one process."""
+
+    process_id: str = field(default_factory=ids.new_id)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    # Held by the one thread that stores.
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    # By bot and subject: what waits, what a transaction is storing, and what was stored lately.
+    pending: Reads = field(default_factory=dict)
+    storing: Reads = field(default_factory=dict)
+    stored: Reads = field(default_factory=dict)
+    stored_since: float = 0.0
+    bots: dict[str, _Bot] = field(default_factory=dict)
+    beat_due: float = 0.0
+    # Bots of which reads were given up.
+    lost: set[str] = field(default_factory=set)
+    # Until then no new bot is registered, as that failed.
+    retry_at: float = 0.0
+
+    def fresh(self, user_id: str, seen: Iterable[Shown]) -> list[Shown]:
+        """Those that are neither noted nor stored."""
+        return [one for one in seen if not self._knows((user_id, one.subject), one)]
+
+    def _knows(self, key: tuple[str, str], seen: Shown) -> bool:
+        known = self.pending.get(key) or self.stored.get(key)
+        return known is not None and known.covers(seen)
+
+    def known(self, user_id: str, subject: str) -> Shown:
+        """What this process noted of a subject, stored or not."""
+        key, known = (user_id, subject), Shown(subject)
+        with self.guard:
+            for reads in (self.pending, self.storing, self.stored):
+                if key in reads:
+                    known = known.with_more(reads[key])
+        return known
+
+    def is_reader(self, user_id: str) -> bool:
+        """Whether others know that this process may hold reads of the bot."""
+        bot = self.bots.get(user_id)
+        return bot is not None and time.monotonic() < bot.valid_until
+
+    def registered(self, user_ids: Iterable[str], moment: float) -> None:
+        """The rows of these bots are stored as of then."""
+        with self.guard:
+            for user_id in user_ids:
+                bot = self.bots.setdefault(user_id, _Bot(moment, 0))
+                bot.valid_until = moment + VALID_SECONDS
+
+    def add(self, user_id: str, seen: Iterable[Shown]) -> bool:
+        """Note reads; False if the bot is no longer one of the process."""
+        with self.guard:
+            bot = self.bots.get(user_id)
+            if bot is None:
+                return False
+            bot.read_at = time.monotonic()
+            for one in seen:
+                _merge(self.pending, (user_id, one.subject), one)
+            if len(self.pending) > MOST_PENDING:
+                self.lost.update(user for user, _ in self.pending)
+                self.pending = {}
+            return True
+
+    def lose(self, user_id: str) -> None:
+        """Have it stored that reads of the bot up to now may be missing."""
+        with self.guard:
+            self.lost.add(user_id)
+
+    def take(self) -> tuple[Reads, set[str]]:
+        """What to store now, for ``done`` or ``failed``."""
+        with self.guard:
+            keys = list(self.pending)[:BATCH]
+            self.storing = {key: self.pending.pop(key) for key in keys}
+            lost, self.lost = self.lost, set()
+            return self.storing, lost
+
+    def done(self) -> None:
+        moment = time.monotonic()
+        with self.guard:
+            is_old = moment - self.stored_since > STORED_SECONDS
+            if is_old or len(self.stored) > MOST_STORED:
+                self.stored, self.stored_since = {}, moment
+            for key, seen in self.storing.items():
+                _merge(self.stored, key, seen)
+            self.storing = {}
+
+    def failed(self, lost: set[str]) -> None:
+        with self.guard:
+            for key, seen in self.storing.items():
+                _merge(self.pending, key, seen)
+            self.storing = {}
+            self.lost |= lost
+
+    def idle(self) -> list[str]:
+        """Bots that read nothing lately and of which nothing waits; they are forgotten."""
+        oldest = time.monotonic() - IDLE_SECONDS
+        with self.guard:
+            waiting = {user_id for user_id, _ in (*self.pending, *self.storing)}
+            found = [
+                user_id
+                for user_id, bot in self.bots.items()
+                if bot.read_at < oldest and user_id not in waiting
+            ]
+            for user_id in found:
+                del self.bots[user_id]
+        return found
+
+
+def _merge(reads: Reads, key: tuple[str, str], seen: Shown) -> None:
+    known = reads.get(key)
+    reads[key] = seen if known is None else known.with_more(seen)
+
+
+def notes() -> Notes:
+    found = application().extensions.get(EXTENSION)
+    if found is None:
+        found = application().extensions.setdefault(EXTENSION, Notes())
+    kept: Notes = found
+    return kept
+
+
+def note(user_id: str, seen: Iterable[Shown]) -> None:
+    """Note what an answer shows a bot; opens a unit of work before the first note of a bot."""
+    kept = notes()
+    fresh = kept.fresh(user_id, seen)
+    if not fresh:
+        return
+    while True:
+        if not kept.is_reader(user_id):
+            moment = time.monotonic()
+            if moment < kept.retry_at:
+                kept.lose(user_id)
+                return
+            try:
+                run_write(lambda: _register(kept.process_id, [user_id]))
+            except Exception:
+                kept.lose(user_id)
+                kept.retry_at = moment + RETRY_SECONDS
+                raise
+            kept.registered([user_id], moment)
+        if kept.add(user_id, fresh):
+            return
+
+
+def _register(process_id: str, user_ids: Iterable[str]) -> None:
+    dialect = postgresql if is_postgresql() else sqlite
+    moment = database_ms()
+    for user_id in user_ids:
+        statement = dialect.insert(BotReader).values(
+            user_id=user_id, process_id=process_id, beat_at=moment
+        )
+        session.execute(
+            statement.on_conflict_do_update(
+                index_elements=["user_id", "process_id"], set_={"beat_at": moment}
+            )
+        )
+
+
+def store_notes() -> None:
+    """Store what was noted, and say that the process is alive; opens units of work."""
+    kept = notes()
+    with kept.turn:
+        while kept.pending or kept.lost:
+            reads, lost = kept.take()
+            try:
+                run_write(partial(_store, reads, lost), async_commit=True)
+            except BaseException:
+                kept.failed(lost)
+                raise
+            kept.done()
+        if time.monotonic() >= kept.beat_due:
+            _beat(kept)
+            _bury_dead()
+            kept.beat_due = time.monotonic() + BEAT_SECONDS
+
+
+def _store(reads: Reads, lost: Iterable[str]) -> None:
+    # In one order, so that processes do not wait for one another.
+    for (user_id, _), seen in sorted(reads.items(), key=itemgetter(0)):
+        bot_reads.store(user_id, seen)
+    bot_reads.store_gap(lost, now_ms())
+
+
+def _beat(kept: Notes) -> None:
+    idle = kept.idle()
+    bots = list(kept.bots)
+    if not idle and not bots:
+        return
+    moment = time.monotonic()
+    run_write(lambda: _prolong(kept.process_id, bots, idle))
+    kept.registered(bots, moment)
+
+
+def _prolong(process_id: str, bots: list[str], idle: list[str]) -> None:
+    now = database_ms()
+    own = BotReader.process_id == process_id
+    # One that came back meanwhile has a row of this moment.
+    is_old = BotReader.beat_at < now - BEAT_SECONDS * 1000 // 2
+    session.execute(delete(BotReader).where(own, BotReader.user_id.in_(idle), is_old))
+    found = session.scalars(
+        update(BotReader)
+        .where(own, BotReader.user_id.in_(bots))
+        .values(beat_at=now)
+        .returning(BotReader.user_id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    # Others took this process for dead: what it noted since may have been missed.
+    missing = set(bots) - set(found)
+    bot_reads.store_gap(missing, now_ms())
+    _register(process_id, missing)
+
+
+def _bury_dead() -> None:
+    """Give up what processes noted that ended without storing it."""
+    with reading():
+        is_dead = BotReader.beat_at < database_ms() - DEAD_MS
+        dead = session.scalars(select(BotReader.user_id).where(is_dead).limit(1)).first()
+    if dead is not None:
+        run_write(_bury)
+
+
+def _bury() -> None:
+    is_dead = BotReader.beat_at < database_ms() - DEAD_MS
+    gone = delete(BotReader).where(is_dead).returning(BotReader.user_id)
+    users = session.scalars(gone.execution_options(synchronize_session=False)).all()
+    bot_reads.store_gap(set(users), now_ms())
+
+
+def release() -> None:
+    """Store everything as the process ends, so that nothing of it is unknown."""
+    kept = notes()
+    store_notes()
+    with kept.guard:
+        bots = list(kept.bots)
+        kept.bots = {}
+    own = BotReader.process_id == kept.process_id
+    mine = delete(BotReader).where(own, BotReader.user_id.in_(bots))
+    if bots:
+        run_write(lambda: session.execute(mine.execution_options(synchronize_session=False)))

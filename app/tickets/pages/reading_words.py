@@ -1,0 +1,97 @@
+"""A receipt in words, for every page that shows what a bot did."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.audit.reading_status import ReadStatus, lacks_reading, receipt_json
+from app.audit.receipts import Receipt
+
+# More unread comments than this are counted instead of named.
+NAMED = 3
+_OF_PAGES = {
+    ReadStatus.READ: "Read revision {read} of the page",
+    ReadStatus.OUTDATED: "Read revision {read} of the page, not {latest}",
+    ReadStatus.NOT_READ: "Did not read the page",
+    ReadStatus.UNKNOWN: "May not have read the page",
+}
+_OF_TICKETS = {
+    ReadStatus.READ: "Read the ticket",
+    ReadStatus.OUTDATED: "Read an earlier version of the ticket",
+    ReadStatus.NOT_READ: "Did not read the ticket",
+    ReadStatus.UNKNOWN: "May not have read the ticket",
+}
+_OF_RULES = {
+    ReadStatus.OUTDATED: "read an earlier revision of the house rules",
+    ReadStatus.NOT_READ: "did not read the house rules",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CommentTime:
+    """A comment, which a sentence names by its time."""
+
+    id: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingWords:
+    """The pieces of a sentence, and whether the bot changed something without reading it."""
+
+    pieces: Sequence[str | CommentTime]
+    is_lacking: bool
+
+
+def what_was_read(stored: Receipt | None, ticket_id: str | None) -> ReadingWords | None:
+    """What the bot of an event had read; None without a receipt."""
+    receipt = receipt_json(stored, ticket_id)
+    if receipt is None:
+        return None
+    pieces: list[str | CommentTime] = []
+    if (page := receipt["page"]) is not None:
+        latest, read = page["revision_number"], page["read_revision_number"]
+        pieces.append(_OF_PAGES[page["status"]].format(latest=latest, read=read))
+    if (ticket := receipt["ticket"]) is not None:
+        pieces += _discussion(ticket, receipt["comments"])
+    rules = receipt["house_rules"]
+    if rules is not None and rules["status"] in _OF_RULES:
+        words = _OF_RULES[rules["status"]]
+        pieces.append(f"; {words}" if pieces else words.capitalize())
+    return ReadingWords(pieces, lacks_reading(receipt)) if pieces else None
+
+
+def _discussion(ticket: Mapping[str, Any], comments: Mapping[str, Any]) -> list[str | CommentTime]:
+    count, read = comments["count"], comments["read_count"]
+    words = _OF_TICKETS[ticket["status"]]
+    was_read = ticket["status"] in (ReadStatus.READ, ReadStatus.OUTDATED)
+    if count and read:
+        some = f"all {count} comments" if read == count > 1 else f"{read} of {count} comments"
+        some = "its comment" if read == count == 1 else some
+        words += f" and {some}" if was_read else f", but {some}"
+    elif count and was_read:
+        words += " and no comments" if count > 1 else ", not its comment"
+    return [words, *_unread(comments)]
+
+
+def _unread(comments: Mapping[str, Any]) -> list[str | CommentTime]:
+    """Which comments were not read."""
+    unread = comments["unread"]
+    if not unread:
+        return []
+    missing = comments["count"] - comments["read_count"]
+    is_unknown = comments["status"] == ReadStatus.UNKNOWN
+    end = " may not have been read" if is_unknown else " not read"
+    if missing > NAMED:
+        # Those that are named are the newest.
+        return [
+            f"; {missing} comments until ",
+            CommentTime(unread[-1]["id"], unread[-1]["created_at"]),
+            end,
+        ]
+    pieces: list[str | CommentTime] = ["; comment from " if missing == 1 else "; comments from "]
+    for place, one in enumerate(unread):
+        if place:
+            pieces.append(" and " if place == len(unread) - 1 else ", ")
+        pieces.append(CommentTime(one["id"], one["created_at"]))
+    return [*pieces, end]

@@ -1,0 +1,517 @@
+"""A change of a bot has a receipt: what the bot had read of what it changed."""
+
+import threading
+
+import pytest
+from sqlalchemy import delete, select
+
+from app.accounts import bot_reads, read_notes
+from app.accounts.models import BotRead, BotReader
+from app.activity import receipts
+from app.core.clock import now_ms
+from app.database.session import reading, run_write, session
+from tests.support.agent import Agent
+from tests.support.story import events, make_ticket, ok
+
+
+@pytest.fixture(name="smith")
+def _smith(cast):
+    return Agent(cast.smith)
+
+
+@pytest.fixture(name="ticket")
+def _ticket(cast):
+    return make_ticket(cast.ada, cast.open_project)
+
+
+@pytest.fixture(name="receipt")
+def _receipt(app, cast):
+    """The receipt of the newest event of a type, as the API shows it."""
+
+    def newest(event_type="ticket.updated"):
+        event = events(app, event_type=event_type)[-1]
+        return ok(cast.ada.get(f"/audit/{event.id}"))["receipt"]
+
+    return newest
+
+
+def comment(caller, text="Wait", ticket="OPEN-1"):
+    return ok(caller.post(f"/tickets/{ticket}/comments", {"body": text}), 201)
+
+
+def change(caller, priority, ticket="OPEN-1"):
+    return ok(caller.patch(f"/tickets/{ticket}", {"priority": priority}))
+
+
+def rules(cast, body, **fields):
+    fields = {"slug": "agents", "title": "House rules", "body": body, **fields}
+    return ok(cast.ada.post("/wiki/pages", fields), 201)
+
+
+@pytest.fixture(name="other")
+def _other(app, cast):
+    """Another process on this database: what it notes, this one does not know."""
+
+    def run(work):
+        own = app.extensions.pop(read_notes.EXTENSION, None)
+        try:
+            if "other" in kept:
+                app.extensions[read_notes.EXTENSION] = kept["other"]
+            found = work()
+            kept["other"] = app.extensions.pop(read_notes.EXTENSION, None)
+            return found
+        finally:
+            app.extensions.pop(read_notes.EXTENSION, None)
+            if own is not None:
+                app.extensions[read_notes.EXTENSION] = own
+
+    kept = {}
+    return run
+
+
+def test_a_ticket_that_was_not_read(cast, smith, ticket, receipt):
+    first = comment(cast.ada, "one")
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    found = receipt()
+    assert found["ticket"] == {
+        "status": "not_read",
+        "version": ticket["updated_at"],
+        "read_version": None,
+    }
+    assert found["comments"] == {
+        "status": "not_read",
+        "count": 1,
+        "read_count": 0,
+        "unread": [{"id": first["id"], "created_at": first["created_at"]}],
+    }
+    assert (found["page"], found["house_rules"]) == (None, None)
+
+
+@pytest.mark.parametrize("over", ["rest", "mcp"])
+def test_what_was_read_and_what_came_after(cast, smith, ticket, receipt, over):
+    comment(cast.ada, "one")
+    if over == "rest":
+        ok(cast.smith.get("/tickets/OPEN-1"))
+        ok(cast.smith.get("/tickets/OPEN-1/comments"))
+        change(cast.smith, "low")
+    else:
+        smith.lean("get_ticket", ticket="OPEN-1")
+        smith.lean("list_comments", ticket="OPEN-1")
+        smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    found = receipt()
+    assert found["ticket"]["status"] == "read"
+    assert found["ticket"]["read_version"] == found["ticket"]["version"] == ticket["updated_at"]
+    assert found["comments"] == {"status": "read", "count": 1, "read_count": 1, "unread": []}
+    # Its own change it knows, that of another it does not.
+    if over == "rest":
+        change(cast.smith, "high")
+    else:
+        smith.lean("update_ticket", ticket="OPEN-1", priority="high")
+    known = receipt()["ticket"]
+    assert known["status"] == "read"
+    now = change(cast.ada, "urgent")
+    second = comment(cast.bo, "two")
+    comment(cast.smith, "mine")
+    smith.lean("update_ticket", ticket="OPEN-1", priority="medium")
+    found = receipt()
+    assert found["ticket"]["status"] == "outdated"
+    assert found["ticket"]["version"] == now["updated_at"]
+    assert known["version"] < found["ticket"]["read_version"] < now["updated_at"]
+    assert found["comments"] == {
+        "status": "partly_read",
+        "count": 3,
+        "read_count": 2,
+        "unread": [{"id": second["id"], "created_at": second["created_at"]}],
+    }
+
+
+def test_a_lean_answer_of_a_change_is_no_reading(cast, smith, ticket, receipt):
+    for priority in ("low", "high"):
+        smith.lean("update_ticket", ticket="OPEN-1", priority=priority)
+        assert receipt()["ticket"]["status"] == "not_read"
+    smith.call("update_ticket", ticket="OPEN-1", priority="low")
+    assert receipt()["ticket"]["status"] == "not_read"
+    smith.lean("update_ticket", ticket="OPEN-1", priority="high")
+    assert receipt()["ticket"]["status"] == "read"
+
+
+READS = {
+    "get_ticket": ({"ticket": "OPEN-1"}, (True, 0)),
+    "list_comments": ({"ticket": "OPEN-1"}, (False, 2)),
+    "list_comments, a page": ({"ticket": "OPEN-1", "limit": 1}, (False, 1)),
+    "list_comments, no texts": ({"ticket": "OPEN-1", "include_body": False}, (False, 0)),
+    "list_tickets": ({}, (False, 0)),
+    "list_tickets, with texts": ({"include_body": True}, (True, 0)),
+    "get_ticket, with history": ({"ticket": "OPEN-1", "history": True}, (True, 2)),
+    # The second one is longer than an excerpt.
+    "get_self": ({}, (False, 1)),
+    "search": ({"q": "first"}, (False, 0)),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_a_tool_shows_whole_is_read(cast, smith, ticket, receipt, name):
+    arguments, expected = READS[name]
+    ok(cast.ada.post("/tickets/OPEN-1/watchers", {"user_id": cast.smith.user_id}), 201)
+    comment(cast.ada, "first")
+    comment(cast.ada, "second " * 60)
+    smith.lean(name.partition(",")[0], **arguments)
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    found = receipt()
+    assert (found["ticket"]["status"] == "read", found["comments"]["read_count"]) == expected
+
+
+def test_a_resource_and_the_ticket_next(cast, smith, ticket, receipt):
+    comment(cast.ada, "one")
+    smith.result("resources/read", {"uri": "ticket://OPEN-1"})
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    assert {receipt()[part]["status"] for part in ("ticket", "comments")} == {"read"}
+    make_ticket(cast.ada, cast.open_project)
+    for number in range(7):
+        comment(cast.ada, str(number), "OPEN-2")
+    smith.lean("update_ticket", ticket="next", label=None)
+    smith.lean("update_ticket", ticket="next")
+    smith.lean("transition_ticket", ticket="OPEN-2", state="In progress")
+    found = receipt("ticket.state_changed")
+    assert found["ticket"]["status"] == "read"
+    assert (found["comments"]["count"], found["comments"]["read_count"]) == (7, 5)
+
+
+def test_a_call_that_fails_showed_nothing(cast, smith, ticket, receipt):
+    smith.refused("get_ticket", ticket="OPEN-1", history=True, cursor="wrong")
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    assert receipt()["ticket"]["status"] == "not_read"
+
+
+PATHS = {
+    "/tickets": (True, 0),
+    "/projects/{project}/tickets": (True, 0),
+    "/tickets/OPEN-1": (True, 0),
+    "/tickets/OPEN-1/comments?limit=1": (False, 1),
+    "/tickets/OPEN-1/comments": (False, 2),
+    "/tickets/OPEN-1/activity": (False, 2),
+    "/projects/{project}/activity": (False, 2),
+    "/tickets/OPEN-1/watchers": (False, 0),
+    "/search?q=ticket": (False, 0),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_rest_answers_whole_is_read(cast, ticket, receipt, path):
+    comment(cast.ada, "one")
+    comment(cast.ada, "two")
+    ok(cast.smith.get(path.format(project=cast.open_project)))
+    ok(cast.smith.post("/tickets/OPEN-1/watchers", {}), 201)
+    found = receipt("ticket.watcher_added")
+    assert (found["ticket"]["status"] == "read", found["comments"]["read_count"]) == PATHS[path]
+
+
+def test_a_head_and_a_refusal_are_no_reading_and_not_modified_is(cast, ticket, receipt):
+    assert cast.smith.call("HEAD", "/tickets/OPEN-1").status_code == 200
+    assert cast.smith.get("/tickets/OPEN-1/comments?cursor=wrong").status_code == 400
+    comment(cast.smith, "mine")
+    assert receipt("comment.created")["ticket"]["status"] == "not_read"
+    make_ticket(cast.ada, cast.open_project)
+    tag = {"If-None-Match": cast.ada.get("/tickets/OPEN-2").headers["ETag"]}
+    assert cast.smith.get("/tickets/OPEN-2", headers=tag).status_code == 304
+    comment(cast.smith, "mine", "OPEN-2")
+    assert receipt("comment.created")["ticket"]["status"] == "read"
+
+
+def test_who_creates_a_ticket_knows_it(cast, smith, receipt, app):
+    smith.lean(
+        "create_ticket", project="OPEN", title="Mine", children=[{"title": "Child"}], type="epic"
+    )
+    assert [event.receipt for event in events(app, event_type="ticket.created")] == [None, None]
+    made = make_ticket(cast.smith, cast.open_project)
+    for ticket in ("OPEN-1", "OPEN-2", made["display_id"]):
+        smith.lean("update_ticket", ticket=ticket, priority="low")
+        found = receipt()
+        assert (found["ticket"]["status"], found["comments"]["count"]) == ("read", 0), ticket
+
+
+def test_one_request_has_one_receipt(cast, smith, ticket, receipt, app):
+    smith.lean("get_ticket", ticket="OPEN-1")
+    smith.lean("transition_ticket", ticket="OPEN-1", state="To do", comment="Done", assignee="me")
+    kinds = ("ticket.state_changed", "comment.created", "ticket.assigned")
+    found = [receipt(kind) for kind in kinds]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["comments"]["count"] == 0
+    # The call itself is no change.
+    assert receipt("bot.tool_invoked") is None
+
+
+def test_people_have_no_receipts(cast, ticket, receipt):
+    change(cast.ada, "low")
+    assert receipt() is None
+
+
+def test_house_rules_of_the_project_or_of_all(cast, smith, ticket, receipt):
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    assert receipt()["house_rules"] is None
+    shared = rules(cast, "Be kind.")
+    smith.lean("update_ticket", ticket="OPEN-1", priority="high")
+    expected = {
+        "page_id": shared["id"],
+        "status": "not_read",
+        "revision_number": 1,
+        "read_revision_number": None,
+    }
+    assert receipt()["house_rules"] == expected
+    smith.result("resources/read", {"uri": "wiki://page/agents"})
+    smith.lean("create_ticket", project="OPEN", title="New")
+    expected |= {"status": "read", "read_revision_number": 1}
+    assert receipt("ticket.created")["house_rules"] == expected
+    ok(cast.ada.patch(f"/wiki/pages/{shared['id']}", {"body": "Be kinder."}))
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    assert receipt()["house_rules"] == expected | {"status": "outdated", "revision_number": 2}
+    own = rules(cast, "Be brief.", project_id=cast.open_project)
+    ok(cast.smith.get(f"/wiki/pages/{own['id']}"))
+    smith.lean("create_sticky_note", project="OPEN", body="Note")
+    found = receipt("sticky_note.created")["house_rules"]
+    assert (found["page_id"], found["status"]) == (own["id"], "read")
+
+
+def test_a_page_that_is_changed(cast, smith, receipt):
+    page = {"title": "Plan", "body": "One", "project_id": cast.open_project}
+    page = ok(cast.ada.post("/wiki/pages", page), 201)
+    smith.lean("update_wiki_page", page="plan", append="Two")
+    found = receipt("wiki.updated")
+    assert found["page"] == {
+        "page_id": page["id"],
+        "status": "not_read",
+        "revision_number": 1,
+        "read_revision_number": None,
+    }
+    assert (found["ticket"], found["comments"]) == (None, None)
+    smith.lean("get_wiki_page", page="plan")
+    for number in (2, 3):
+        smith.lean("update_wiki_page", page="plan", append="Three")
+        found = receipt("wiki.updated")["page"]
+        assert (found["status"], found["read_revision_number"]) == ("read", number)
+    ok(cast.ada.patch(f"/wiki/pages/{page['id']}", {"body": "Four"}))
+    ok(cast.smith.patch(f"/wiki/pages/{page['id']}", {"body": "Five"}))
+    found = receipt("wiki.updated")["page"]
+    assert (found["status"], found["read_revision_number"]) == ("outdated", 4)
+    smith.lean("delete_wiki_page", page="plan")
+    assert receipt("wiki.deleted")["page"]["status"] == "read"
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([(50, 50)], "not_read"),
+        ([(0, 30)], "not_read"),
+        ([(0, 30), (60, 40)], "not_read"),
+        ([(0, 30), (60, 40), (30, 30), (60, 40)], "read"),
+        ([(0, 60), (40, 60)], "read"),
+        ([(0, 100)], "read"),
+    ],
+)
+def test_a_long_page_is_read_once_its_parts_are(cast, smith, receipt, parts, expected):
+    page = {"title": "Plan", "body": "x" * 100, "project_id": cast.open_project}
+    ok(cast.ada.post("/wiki/pages", page), 201)
+    for offset, length in parts:
+        smith.lean("get_wiki_page", page="plan", body_offset=offset, body_limit=length)
+    smith.lean("update_wiki_page", page="plan", append="y")
+    assert receipt("wiki.updated")["page"]["status"] == expected
+
+
+def test_notes_are_stored_in_batches(app, cast, ticket, receipt):
+    ok(cast.smith.get("/tickets/OPEN-1"))
+    with app.app_context():
+        assert read_notes.notes().pending
+        with reading():
+            assert session.scalars(select(BotRead)).all() == []
+        read_notes.store_notes()
+        assert not read_notes.notes().pending
+        with reading():
+            (row,) = session.scalars(select(BotRead)).all()
+        assert row.subject == f"ticket:{ticket['id']}"
+        # What is stored is not stored again.
+        ok(cast.smith.get("/tickets/OPEN-1"))
+        assert not read_notes.notes().pending
+    # It is in the table, whoever asks.
+    app.extensions.pop(read_notes.EXTENSION)
+    change(cast.smith, "low")
+    assert receipt()["ticket"]["status"] == "read"
+
+
+def test_what_another_process_may_know_is_unknown(app, cast, ticket, receipt, other):
+    other(lambda: ok(cast.smith.get("/tickets/OPEN-1")))
+    change(cast.smith, "low")
+    assert receipt()["ticket"]["status"] == "unknown"
+    # What this process showed is read all the same.
+    ok(cast.smith.get("/tickets/OPEN-1"))
+    change(cast.smith, "high")
+    assert receipt()["ticket"]["status"] == "read"
+
+
+def test_what_another_process_stored_is_read(app, cast, ticket, receipt, other):
+    other(lambda: ok(cast.smith.get("/tickets/OPEN-1")))
+    with app.app_context():
+        other(read_notes.store_notes)
+    change(cast.smith, "low")
+    assert receipt()["ticket"]["status"] == "read"
+
+
+def test_a_process_that_ends_well_leaves_nothing_unknown(app, cast, ticket, receipt, other):
+    other(lambda: ok(cast.smith.get("/tickets/OPEN-1")))
+    with app.app_context():
+        other(read_notes.release)
+    comment(cast.ada, "later")
+    change(cast.smith, "low")
+    found = receipt()
+    assert (found["ticket"]["status"], found["comments"]["status"]) == ("read", "not_read")
+
+
+def test_what_a_killed_process_noted_stays_unknown(app, cast, ticket, receipt, other, monkeypatch):
+    comment(cast.ada, "before")
+    other(lambda: ok(cast.smith.get("/tickets/OPEN-1")))
+    late = now_ms() + read_notes.DEAD_MS + 1
+    with app.app_context():
+        monkeypatch.setattr(read_notes, "database_ms", lambda: late)
+        read_notes.store_notes()
+        with reading():
+            assert session.scalars(select(BotReader)).all() == []
+    change(cast.smith, "low")
+    found = receipt()
+    assert (found["ticket"]["status"], found["comments"]["status"]) == ("unknown", "unknown")
+    # Of what is new, all is known.
+    make_ticket(cast.ada, cast.open_project)
+    comment(cast.ada, "after", "OPEN-2")
+    change(cast.smith, "low", "OPEN-2")
+    found = receipt()
+    assert (found["ticket"]["status"], found["comments"]["status"]) == ("not_read", "not_read")
+
+
+def test_an_alive_process_that_was_taken_for_dead_says_so(app, cast, ticket, receipt, monkeypatch):
+    ok(cast.smith.get("/tickets"))
+    with app.app_context():
+        read_notes.store_notes()
+        run_write(lambda: session.execute(delete(BotReader)))
+        read_notes.notes().beat_due = 0.0
+        read_notes.store_notes()
+        with reading():
+            (row,) = session.scalars(select(BotReader)).all()
+            gap = session.get_one(BotRead, (cast.smith.user_id, bot_reads.GAP))
+    assert (row.user_id, row.process_id) == (
+        cast.smith.user_id,
+        app.extensions[read_notes.EXTENSION].process_id,
+    )
+    assert now_ms() - gap.version < 60_000
+
+
+def test_an_idle_bot_is_let_go(app, cast, ticket, receipt, monkeypatch):
+    ok(cast.smith.get("/tickets"))
+    monkeypatch.setattr(read_notes, "IDLE_SECONDS", -1.0)
+    late = now_ms() + 60_000
+    monkeypatch.setattr(read_notes, "database_ms", lambda: late)
+    with app.app_context():
+        read_notes.store_notes()
+        with reading():
+            assert session.scalars(select(BotReader)).all() == []
+        assert not read_notes.notes().bots
+    monkeypatch.undo()
+    make_ticket(cast.ada, cast.open_project)
+    ok(cast.smith.get("/tickets"))
+    with app.app_context(), reading():
+        assert len(session.scalars(select(BotReader)).all()) == 1
+
+
+def test_notes_that_cannot_be_stored_wait_and_then_are_given_up(
+    app, cast, ticket, receipt, monkeypatch
+):
+    ok(cast.smith.get("/tickets/OPEN-1"))
+
+    def fail(*_, **__):
+        raise RuntimeError("no disk")
+
+    with app.app_context():
+        with monkeypatch.context() as broken:
+            broken.setattr(bot_reads, "store", fail)
+            with pytest.raises(RuntimeError):
+                read_notes.store_notes()
+        kept = read_notes.notes()
+        assert kept.pending
+        assert not kept.storing
+        monkeypatch.setattr(read_notes, "MOST_PENDING", 0)
+    make_ticket(cast.ada, cast.open_project)
+    ok(cast.smith.get("/tickets/OPEN-2"))
+    assert not kept.pending
+    change(cast.smith, "low")
+    assert receipt()["ticket"]["status"] == "unknown"
+    with app.app_context():
+        read_notes.store_notes()
+        with reading():
+            assert session.get(BotRead, (cast.smith.user_id, bot_reads.GAP)) is not None
+
+
+def test_an_answer_does_not_wait_for_what_cannot_be_stored(cast, ticket, receipt, monkeypatch):
+    tried = []
+
+    def fail(*_):
+        tried.append(1)
+        raise RuntimeError("no disk")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(read_notes, "_register", fail)
+        for _ in range(3):
+            ok(cast.smith.get("/tickets/OPEN-1"))
+    assert tried == [1]
+    change(cast.smith, "low")
+    assert receipt()["ticket"]["status"] == "unknown"
+
+
+def test_a_read_whose_log_is_not_written_is_unknown(app, cast, smith, ticket, receipt, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(bot_reads, "mark_of", None)
+        broken.setattr("app.inbox.unread.bot_reads.store", None)
+        smith.lean("get_ticket", ticket="OPEN-1")
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    assert receipt()["ticket"]["status"] == "unknown"
+
+
+def test_the_marks_of_many_comments_are_trimmed(app, cast, ticket, monkeypatch):
+    monkeypatch.setattr(bot_reads, "MARKS_KEPT", 3)
+    made = [comment(cast.ada, str(number))["id"] for number in range(9)]
+    with app.app_context():
+        for limit in (8, 9):
+            ok(cast.smith.get(f"/tickets/OPEN-1/comments?limit={limit}"))
+            read_notes.store_notes()
+        with reading():
+            row = session.get_one(BotRead, (cast.smith.user_id, f"comments:{ticket['id']}"))
+    assert row.seen == "".join(bot_reads.mark_of(one) for one in made[-3:])
+
+
+def test_only_the_newest_comments_are_looked_at(app, cast, smith, ticket, receipt, monkeypatch):
+    for number in range(receipts.NAMED + 3):
+        comment(cast.ada, str(number))
+    smith.lean("update_ticket", ticket="OPEN-1", priority="low")
+    found = receipt()["comments"]
+    assert (found["count"], found["read_count"]) == (receipts.NAMED + 3, 0)
+    assert len(found["unread"]) == receipts.NAMED
+    times = [one["created_at"] for one in found["unread"]]
+    assert times == sorted(times)
+
+
+def test_reads_at_once_are_all_kept(app, cast, ticket, receipt):
+    """Threads note, one stores: nothing gets lost between them."""
+    numbers = [make_ticket(cast.ada, cast.open_project)["id"] for _ in range(20)]
+    seen = [bot_reads.ticket_seen(one, 5) for one in numbers]
+
+    def noting(part):
+        with app.app_context():
+            for one in part:
+                read_notes.note(cast.smith.user_id, one)
+
+    threads = [threading.Thread(target=noting, args=(seen[at::4],)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    with app.app_context():
+        while any(thread.is_alive() for thread in threads):
+            read_notes.store_notes()
+        read_notes.store_notes()
+        with reading():
+            stored = session.scalars(select(BotRead.subject)).all()
+    assert sorted(stored) == sorted(f"ticket:{one}" for one in numbers)
