@@ -26,6 +26,7 @@ from app.commands.restore import restore
 from app.commands.secrets import rotate_secret_key
 from app.commands.users import login_limits, users
 from app.exporting.pages import pages as export_pages
+from app.feeds.pages import pages as feed_pages
 from app.help.pages import pages as help_pages
 from app.importing.commands import import_issues
 from app.importing.pages import pages as import_pages
@@ -107,6 +108,7 @@ def pages() -> list[Blueprint]:
         undo_pages,
         rewind_pages,
         help_pages,
+        feed_pages,
     ]
 
 

@@ -1,4 +1,4 @@
-"""Keeps secrets out of logs: bot tokens, MCP addresses, password links, cookies, passwords."""
+"""Keeps secrets out of logs: bot tokens, MCP addresses, links, cookies, passwords."""
 
 import re
 from typing import Any
@@ -9,8 +9,8 @@ REDACTED = "<redacted>"
 # Whatever a pattern matches contains one of its hints. Most texts contain none, so no pattern runs.
 _PATTERNS = (
     (
-        ("/mcp/bot/", "/password/"),
-        re.compile(r"(/mcp/bot/|/password/)[^/\s\"'?]+", re.IGNORECASE),
+        ("/mcp/bot/", "/password/", "/feed/"),
+        re.compile(r"(/mcp/bot/|/password/|/feed/)[^/\s\"'?]+", re.IGNORECASE),
         rf"\g<1>{REDACTED}",
     ),
     (("app_",), re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),

@@ -28,13 +28,14 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         accounts_pages.setup_page accounts_pages.set_up
         people_pages.choose_password people_pages.save_choice
         assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
-        openapi.openapi_json
+        openapi.openapi_json feeds_pages.calendar feeds_pages.activity
     """),
     "everything": (("own",), """
         people_pages.people people_pages.add_person accounts_pages.profile
         accounts_pages.save_name accounts_pages.save_password accounts_pages.save_preferences
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
         audit_pages.suggested_tickets
+        feeds_pages.show feeds_pages.make
         inbox_pages.all_seen bots_pages.index bots_pages.new bots_pages.create bots_pages.wording
         bots_pages.switch finding_pages.palette finding_pages.search
         projects_pages.index projects_pages.new projects_pages.create_project
@@ -104,7 +105,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         sticky_notes_pages.show
     """),
     "administered": (("own", "missing"), """
-        people_pages.set_active people_pages.issue_link
+        people_pages.set_active people_pages.issue_link feeds_pages.revoke
         audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
         undo_pages.undo_event undo_pages.undo_request bots_pages.change
@@ -133,6 +134,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST undo_pages.undo_request": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
+    "POST feeds_pages.revoke": LIKE_MISSING,
     # A form without a reaction names none.
     "POST tickets_pages.react": {"own": "404", "other": "404"},
     "POST tickets_pages.share_view": LIKE_MISSING,

@@ -115,6 +115,7 @@ PAGES = {
     "people": "/people",
     "profile": "/profile",
     "sessions": "/profile/sessions",
+    "feeds": "/profile/feeds",
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",
     "settings-labels": "/projects/DEMO/settings/labels",

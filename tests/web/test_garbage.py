@@ -25,6 +25,7 @@ GARBAGE = (
 )
 # What fields and query parameters are called, here and there.
 NAMES = [
+    "about",
     "action",
     "assignee_user_id",
     "at",
@@ -46,6 +47,7 @@ NAMES = [
     "event_id",
     "event_type",
     "event_types",
+    "form",
     "from",
     "from_state_id",
     "group",

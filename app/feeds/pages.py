@@ -1,0 +1,143 @@
+"""The page of one's own feeds, and the feeds themselves."""
+
+import hashlib
+from collections.abc import Callable
+
+from flask import Blueprint, Response, g, request
+
+from app.config import settings_at_hand
+from app.core.context import FAILED
+from app.core.errors import InvalidField, NotFound
+from app.core.etag import matches
+from app.database.session import reading
+from app.feeds import service, writing
+from app.feeds.models import FeedKind
+from app.feeds.service import OpenedFeed
+from app.http.current import current_request
+from app.http.flask_app import SEGMENT_KEY
+from app.projects.loaders import visible_by_key
+from app.projects.pages import offered_projects
+from app.web.guard import actor, public, write
+from app.web.render import go, page
+
+pages = Blueprint("feeds_pages", __name__)
+
+FEEDS = "/profile/feeds"
+NAMES = {FeedKind.CALENDAR: "calendar.ics", FeedKind.ACTIVITY: "activity.atom"}
+
+
+@pages.get(FEEDS)
+def show() -> Response:
+    return _show()
+
+
+def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
+    """One's feeds, and the form for another; the address of a new one is shown in this answer."""
+    if address:
+        g.shows_secret = True
+    with reading():
+        feeds = [
+            {"id": feed.id, "name": _name(feed.kind, key), "created_at": feed.created_at}
+            for feed, key in service.list_feeds(actor())
+        ]
+        projects = offered_projects()
+    options = [("calendar", _name(FeedKind.CALENDAR, None))]
+    for one in projects:
+        options += [(f"{kind}:{one['key']}", _name(kind, one["key"])) for kind in FeedKind]
+    asked = request.args.get("project", "")
+    return page(
+        "feeds/index.html",
+        feeds=feeds,
+        options=options,
+        chosen=f"calendar:{asked}" if asked else "calendar",
+        address=address,
+        refused=refused,
+        status=status,
+    )
+
+
+def _name(kind: str, key: str | None) -> str:
+    if key is None:
+        return "Due dates of my tickets (calendar)"
+    return f"{key}: due dates (calendar)" if kind == FeedKind.CALENDAR else f"{key}: activity"
+
+
+@pages.post(FEEDS)
+def make() -> Response:
+    """Make a feed and show its address, in this answer only."""
+    kind, _, key = request.form.get("about", "").partition(":")
+    if kind not in NAMES or (key and not key.isalnum()):
+        return _show(refused="Select a feed.", status=422)
+    made: list[str] = []
+
+    def work() -> None:
+        project_id = visible_by_key(actor(), key).id if key else None
+        _, token = service.create_feed(actor(), kind=kind, project_id=project_id)
+        made[:] = [token]
+
+    try:
+        write(lambda _: work())
+    except InvalidField as error:
+        return _show(refused=error.message, status=422)
+    name = NAMES[FeedKind(kind)]
+    return _show(f"{settings_at_hand().base_url}/feed/{made[0]}/{name}")
+
+
+@pages.post(f"{FEEDS}/<feed_id>/revoke")
+def revoke(feed_id: str) -> Response:
+    write(lambda person: service.revoke_feed(person, feed_id))
+    return go(FEEDS)
+
+
+@pages.get("/feed/<token>/calendar.ics")
+@public()
+def calendar(token: str) -> Response:
+    """The due dates of open tickets."""
+
+    def written(feed: OpenedFeed) -> bytes:
+        settings = settings_at_hand()
+        about = feed.project.key if feed.project else feed.owner.username
+        tickets = service.due_tickets(feed)
+        title = f"{settings.app_name}: {about}"
+        return writing.calendar(title, tickets, settings.base_url, settings.app_name)
+
+    return _answer(token, FeedKind.CALENDAR, written, "text/calendar; charset=utf-8")
+
+
+@pages.get("/feed/<token>/activity.atom")
+@public()
+def activity(token: str) -> Response:
+    """The newest events of a project."""
+
+    def written(feed: OpenedFeed) -> bytes:
+        if feed.project is None:
+            raise NotFound("feed", feed.id)
+        settings, project = settings_at_hand(), feed.project
+        events = service.newest_events(feed, project)
+        here = f"{settings.base_url}/projects/{project.key}/activity"
+        title = f"{settings.app_name}: {project.name}"
+        return writing.atom(feed.id, title, here, events, settings.base_url)
+
+    return _answer(token, FeedKind.ACTIVITY, written, "application/atom+xml; charset=utf-8")
+
+
+def _answer(
+    token: str, kind: FeedKind, written: Callable[[OpenedFeed], bytes], content_type: str
+) -> Response:
+    """The feed, or 304 if the client has it; a wrong token counts as a failed credential."""
+    asked = current_request()
+    presented = str(asked.environ.get(SEGMENT_KEY, token))
+    with reading():
+        try:
+            content = written(service.open_feed(actor(), presented, kind))
+        except NotFound:
+            asked.environ[FAILED] = True
+            raise
+    headers = {
+        "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+        "Cache-Control": "private, no-cache",
+        "X-Robots-Tag": "noindex",
+    }
+    if matches(asked.headers.get("If-None-Match", ""), headers["ETag"]):
+        return Response(status=304, headers=headers)
+    return Response(content, headers=headers, content_type=content_type)

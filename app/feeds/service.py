@@ -1,0 +1,159 @@
+"""The verbs of feeds: people make and revoke their own, and whoever has the token reads it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from app.accounts import credentials
+from app.accounts.login import human_actor
+from app.accounts.models import User
+from app.activity.sentences import in_words
+from app.activity.service import list_project_activity
+from app.audit.service import Target, record
+from app.core import ids
+from app.core.actor import Access, Actor, operation
+from app.core.errors import Gone, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.redaction import REDACTED
+from app.database.session import AnyRow, Prepared, session
+from app.feeds.models import Feed, FeedKind
+from app.projects import loaders
+from app.projects.loaders import SeenProject
+from app.projects.models import Project, StateCategory, WorkflowState
+from app.tickets.models import Ticket
+
+# The most entries of a feed: the tickets that are due first, the newest events.
+MOST_DUE = 500
+MOST_EVENTS = 50
+
+_BY_TOKEN = Prepared(
+    select(Feed.id, Feed.kind, Feed.project_id, Feed.user_id, User.username, User.is_active)
+    .join(User, User.id == Feed.user_id)
+    .where(Feed.token_hash == bindparam("token_hash"))
+)
+_DUE = (
+    select(
+        Ticket.id,
+        Ticket.display_id,
+        Ticket.title,
+        Ticket.due_date,
+        Ticket.priority,
+        Ticket.updated_at,
+        WorkflowState.name.label("state"),
+        Project.key,
+    )
+    .join(WorkflowState, WorkflowState.id == Ticket.state_id)
+    .join(Project, Project.id == Ticket.project_id)
+    .where(
+        Ticket.due_date.is_not(None),
+        Ticket.deleted_at.is_(None),
+        Project.deleted_at.is_(None),
+        WorkflowState.category != StateCategory.DONE.value,
+    )
+    .order_by(Ticket.due_date, Ticket.id)
+    .limit(MOST_DUE)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFeed:
+    """A feed that was asked for with its token, and its owner, as whom it is read."""
+
+    id: str
+    owner: Actor
+    # None in a calendar of all that is assigned to the owner.
+    project: SeenProject | None
+
+
+@operation(Access.HUMAN)
+def list_feeds(actor: Actor) -> Sequence[AnyRow]:
+    """One's own feeds with the keys of their projects, oldest first."""
+    statement = (
+        select(Feed, Project.key)
+        .outerjoin(Project, Project.id == Feed.project_id)
+        .where(Feed.user_id == actor.id)
+        .order_by(Feed.id)
+    )
+    return session.execute(statement).all()
+
+
+@operation(Access.HUMAN)
+def create_feed(actor: Actor, *, kind: str, project_id: str | None) -> tuple[Feed, str]:
+    """Make a feed; the token, which is stored nowhere, is shown once.
+
+    A feed of the same kind and project is replaced, so a person has few. Raises InvalidField,
+    NotFound or Gone.
+    """
+    if kind == FeedKind.ACTIVITY and project_id is None:
+        raise InvalidField("project_id", "blank", "An activity feed needs a project.")
+    project = loaders.visible(actor, project_id) if project_id is not None else None
+    credentials.lock_exclusive(actor.id)
+    same_project = Feed.project_id.is_(None) if project is None else Feed.project_id == project.id
+    of_same = select(Feed).where(Feed.user_id == actor.id, Feed.kind == kind, same_project)
+    for earlier in session.scalars(of_same):
+        _revoke(actor, earlier)
+    token, identifier = credentials.new_secret(), ids.new_id()
+    feed = Feed(
+        id=identifier,
+        user_id=actor.id,
+        kind=kind,
+        project_id=None if project is None else project.id,
+        token_hash=credentials.hashed(token),
+        created_at=ids.created_ms(identifier),
+    )
+    session.add(feed)
+    session.flush()
+    record(actor, "feed.created", _target(feed), kind=kind, project_id=feed.project_id)
+    return feed, token
+
+
+@operation(Access.HUMAN)
+def revoke_feed(actor: Actor, feed_id: str) -> None:
+    """End one of one's own feeds; its address is not found from then on. Raises NotFound."""
+    identifier = as_uuid(feed_id)
+    credentials.lock_exclusive(actor.id)
+    feed = session.get(Feed, identifier) if identifier else None
+    if feed is None or feed.user_id != actor.id:
+        raise NotFound("feed", feed_id)
+    _revoke(actor, feed)
+
+
+def _revoke(actor: Actor, feed: Feed) -> None:
+    session.delete(feed)
+    session.flush()
+    record(actor, "feed.revoked", _target(feed), kind=feed.kind, project_id=feed.project_id)
+
+
+def _target(feed: Feed) -> Target:
+    return Target("feed", feed.id, project_id=feed.project_id)
+
+
+@operation(Access.PUBLIC)
+def open_feed(actor: Actor, token: str, kind: FeedKind) -> OpenedFeed:
+    """The feed of this token, if its owner is active and sees its project; raises NotFound."""
+    row = _BY_TOKEN.first(token_hash=credentials.hashed(token))
+    missing = NotFound("feed", REDACTED)
+    if row is None or row.kind != kind or not row.is_active:
+        raise missing
+    owner = human_actor(User(id=row.user_id, username=row.username))
+    if row.project_id is None:
+        return OpenedFeed(row.id, owner, None)
+    try:
+        return OpenedFeed(row.id, owner, loaders.visible(owner, row.project_id))
+    except (NotFound, Gone):
+        raise missing from None
+
+
+def due_tickets(feed: OpenedFeed) -> Sequence[AnyRow]:
+    """The open tickets of a calendar, those that are due first."""
+    if feed.project is None:
+        return session.execute(_DUE.where(Ticket.assignee_user_id == feed.owner.id)).all()
+    return session.execute(_DUE.where(Ticket.project_id == feed.project.id)).all()
+
+
+def newest_events(feed: OpenedFeed, project: SeenProject) -> list[dict[str, Any]]:
+    """The newest events of a project with their sentences, as its owner sees them."""
+    listed = list_project_activity(feed.owner, project.id, limit=MOST_EVENTS, cursor=None)
+    return in_words(listed.data)
