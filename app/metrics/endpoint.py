@@ -38,6 +38,7 @@ def show() -> Response:
     _check(current_request().headers.get("Authorization"), settings.metrics_token)
     # Reading the files of all workers takes too long for the event loop.
     require(Lane.LONG)
+    recording.flush()
     collected = recording.registry(settings.metrics_folder)
     collected.register(_Gauges(settings))
     return Response(generate_latest(collected), content_type=CONTENT_TYPE_PLAIN_0_0_4)

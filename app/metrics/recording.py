@@ -1,16 +1,22 @@
 """Counters and histograms of all worker processes, in files that they share.
 
 Each worker has files of its own in a folder of INSTANCE_DIR, named after its number. A worker that
-dies leaves its files to its replacement, so no count is lost and the files stay few. The server
+dies leaves its files to its replacement, so counts go on and the files stay few. The server
 empties the folder when it starts. Labels have few values: routes are rules of the URL map, and what
 a client makes up is counted as ``other``.
 """
 
+import logging
 import os
 import shutil
-from collections.abc import Iterable
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -21,6 +27,11 @@ from app.core.measuring import UnitOfWork
 # Where the library looks for the folder.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 OTHER = "other"
+# Between two flushes of a worker, and the most measurements that wait for one.
+FLUSH_SECONDS = 0.5
+QUEUED = 100_000
+
+log = logging.getLogger(__name__)
 
 REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 DATABASE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10)
@@ -34,10 +45,14 @@ class _Worker:
 
 
 class Recorder:
-    """Takes measurements; safe in all threads. Create one after FOLDER is set."""
+    """Takes measurements; safe in all threads. Create one after FOLDER is set.
+
+    A request only queues them. ``flush`` counts them, which a thread of each worker calls.
+    """
 
     def __init__(self, tools: frozenset[str]) -> None:
         self._tools = tools
+        self._queue: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque(maxlen=QUEUED)
         self._requests = Counter(
             "docket_requests",
             "Requests, by method, route, status and kind of actor",
@@ -90,18 +105,35 @@ class Recorder:
         self._request_seconds_of = cache(self._request_seconds.labels)
         self._database_seconds_of = cache(self._database_seconds.labels)
 
+    def flush(self) -> None:
+        """Count what is queued."""
+        with suppress(IndexError):
+            while True:
+                count, measured = self._queue.popleft()
+                count(*measured)
+
+    def forget(self) -> None:
+        """Drop what is queued: a forked worker has what its parent counts."""
+        self._queue.clear()
+
     def request(self, method: str, route: str, status: int, actor: str, took: float) -> None:
+        self._queue.append((self._count_request, (method, route, status, actor, took)))
+
+    def _count_request(self, method: str, route: str, status: int, actor: str, took: float) -> None:
         self._requests_of(method, route, status, actor).inc()
         self._request_seconds_of(route).observe(took)
 
     def unit_of_work(self, kind: UnitOfWork, took: float) -> None:
+        self._queue.append((self._count_unit, (kind, took)))
+
+    def _count_unit(self, kind: UnitOfWork, took: float) -> None:
         self._database_seconds_of(kind).observe(took)
 
     def collision(self) -> None:
         self._collisions.inc()
 
     def writer_lock(self, waited: float) -> None:
-        self._lock_seconds.observe(waited)
+        self._queue.append((self._lock_seconds.observe, (waited,)))
 
     def delivery(self, status: str, took: float) -> None:
         self._delivery_seconds.labels(status).observe(took)
@@ -118,12 +150,31 @@ def start(folder: Path, tools: Iterable[str]) -> None:
     _measure(folder, tools)
 
 
+def flush() -> None:
+    """Count in this process what its requests have measured."""
+    if isinstance(measuring.measurements, Recorder):
+        measuring.measurements.flush()
+
+
 def enter_worker(number: int, folder: Path, tools: Iterable[str]) -> None:
     """In a worker, once: count in the files of its number from now on."""
     _Worker.name = f"worker{number}"
     if measuring.measurements is None:
         # The worker was spawned, not forked.
         _measure(folder, tools)
+    recorder = measuring.measurements
+    if isinstance(recorder, Recorder):
+        recorder.forget()
+    threading.Thread(target=_flush_often, name="metrics", daemon=True).start()
+
+
+def _flush_often() -> None:
+    while True:
+        time.sleep(FLUSH_SECONDS)
+        try:
+            flush()
+        except Exception:
+            log.exception("measurements were not counted")
 
 
 def _measure(folder: Path, tools: Iterable[str]) -> None:
