@@ -274,14 +274,18 @@ class Storm:
 
     def compare(self, part, truth, *, is_certain):
         self.seen[part["status"]] += 1
-        if part["status"] != "unknown":
+        if is_certain:
             assert part == truth
             return
-        assert not is_certain
-        # What is said to be known is true all the same.
-        assert part.get("read_count", 0) <= truth.get("read_count", 0)
-        for name in ("read_version", "read_revision_number"):
+        # What is said to be known is true all the same; of what was lost, an earlier read is known.
+        newest = ("read_version", "read_revision_number")
+        for name in newest:
             assert part.get(name) is None or part[name] <= truth[name]
+        if part["status"] == "unknown":
+            assert part.get("read_count", 0) <= truth.get("read_count", 0)
+            return
+        without = dict.fromkeys(newest)
+        assert part | without == truth | without
 
 
 WEIGHTS = {
