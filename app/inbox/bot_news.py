@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Table, bindparam, or_, select, union_all, update
+from sqlalchemy import Table, bindparam, literal, or_, select, tuple_, union_all, update
 
 from app.accounts.bot_reads import Shown, events_seen
 from app.accounts.models import User
@@ -20,7 +20,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.errors import InvalidField
-from app.database.columns import Id
+from app.database.columns import Id, Moment
 from app.database.session import AnySelect, Prepared, session
 from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
 from app.projects.models import Project
@@ -90,14 +90,15 @@ def _newest_of(event_type: str) -> AnySelect:
     found = (
         select(AuditEvent.id)
         .where(
-            AuditEvent.event_type == event_type,
-            AuditEvent.created_at >= bindparam("start"),
+            AuditEvent.event_type <= event_type,
+            tuple_(AuditEvent.event_type, AuditEvent.created_at)
+            >= tuple_(literal(event_type), bindparam("start", type_=Moment())),
             or_(
                 AuditEvent.actor_user_id.is_(None),
                 AuditEvent.actor_user_id != bindparam("user_id", type_=Id()),
             ),
         )
-        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .order_by(AuditEvent.event_type.desc(), AuditEvent.created_at.desc(), AuditEvent.id.desc())
         .limit(COMPARED)
         .subquery()
     )
