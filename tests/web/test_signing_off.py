@@ -114,7 +114,7 @@ def test_what_a_person_moved_there_does_not_wait(ada, cast, states):
     move(cast.bo, states[1])
     move(cast.bo, states[3])
     assert "Needs you" not in text_of(ada.get(HERE))
-    assert "A person was the last" in text_of(ada.get("/tickets/OPEN-1/sign-off"))
+    assert "since a person last did" in text_of(ada.get("/tickets/OPEN-1/sign-off"))
 
 
 @pytest.mark.usefixtures("waiting")
