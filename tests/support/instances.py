@@ -3,6 +3,7 @@
 import atexit
 import shutil
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.support.databases import settings_for
 def prepare(instance: Path, *, with_database: bool) -> None:
     """Make the directory of a server as its first start leaves it, before anyone set it up."""
     instance.mkdir(parents=True)
-    made = _made()
+    made = _shared_instance()
     shutil.copytree(made / "templates", instance / "templates")
     if with_database:
         copy_database(instance / "docket.db")
@@ -24,7 +25,16 @@ def prepare(instance: Path, *, with_database: bool) -> None:
 
 def copy_database(path: Path) -> None:
     """Put a migrated SQLite database there, in which there is nothing yet."""
-    shutil.copy(_made() / "docket.db", path)
+    shutil.copy(_shared_instance() / "docket.db", path)
+
+
+_guard = threading.Lock()
+
+
+def _shared_instance() -> Path:
+    """Tests start several servers at once, and alembic migrates in one thread at a time."""
+    with _guard:
+        return _made()
 
 
 @cache
