@@ -17,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install run test test-fast check torture soak fuzz bench screenshots format audit lock
+.PHONY: help setup install run demo test test-fast check torture soak fuzz bench screenshots format audit lock
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ install: $(V)/.stamp ## Install only what serving needs
 
 run: $(V)/.stamp ## Serve on HOST:PORT (127.0.0.1:8000), data in instance/
 	@exec $(BIN)/python -m flask --app wsgi serve
+
+demo: $(V)/.stamp ## Serve a sample project, data in demo/; it prints how to log in
+	@mkdir -p demo && INSTANCE_DIR=demo exec $(BIN)/python -m flask --app wsgi demo
 
 test: $(V)/.stamp-browser ## Run all tests on SQLite and PostgreSQL (T=path for some, ARGS=... for pytest)
 	@$(BIN)/python -m pytest --numprocesses 3 --dist worksteal $(T) $(ARGS)

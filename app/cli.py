@@ -18,11 +18,13 @@ from app.core import ids
 from app.core.context import request_id
 from app.core.errors import DomainError, Unavailable
 from app.database.failures import outage_in_words
+from app.serving.demo import demo_command
 from app.serving.parent import serve_command
 
 
 def install(app: Flask) -> None:
     app.cli.add_command(serve_command)
+    app.cli.add_command(demo_command)
     for command in registry.commands():
         _prepare(command)
         app.cli.add_command(command)

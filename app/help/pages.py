@@ -70,7 +70,7 @@ class ToolHelp:
 
 @pages.get("/help")
 def index() -> Response:
-    return page("help/index.html")
+    return page("help/index.html", version=settings_at_hand().version)
 
 
 @pages.get("/help/shortcuts")

@@ -6,6 +6,7 @@ import pytest
 from markupsafe import escape
 
 from app.bots.clients import CLIENTS
+from app.config import VERSION
 from app.web.assets import STATIC
 
 pytestmark = pytest.mark.one_database
@@ -23,6 +24,10 @@ PAGES = ("/help", "/help/shortcuts", "/help/agents")
 def test_help_is_for_those_who_are_logged_in(ada, stranger, path):
     assert ada.get(path).status_code == 200
     assert stranger.get(path).location == f"/login?next={path}"
+
+
+def test_the_help_names_the_version(ada):
+    assert f"Docket {VERSION}</p>" in ada.get("/help").text
 
 
 def test_every_page_of_the_help_is_found_from_the_menu(ada):

@@ -1,0 +1,49 @@
+"""``flask demo``: a sample project to look around in, from one command."""
+
+import secrets
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from app.accounts import setup
+from app.accounts.login import human_actor
+from app.config import settings_at_hand
+from app.core import ids
+from app.core.actor import SYSTEM
+from app.core.context import request_id
+from app.core.errors import DomainError
+from app.database.session import run_write
+from app.sample.sample import load_sample
+from app.serving.parent import prepare_database, serve
+
+USERNAME = "demo"
+PASSWORD_BYTES = 8
+
+
+@click.command("demo")
+@with_appcontext
+def demo_command() -> None:
+    """Serve the sample project, with a first admin whose password is printed.
+
+    An installation that has people is served as it is.
+    """
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # of Flask's proxies
+    if prepare_database(app):
+        _populate()
+    serve(app)
+
+
+def _populate() -> None:
+    request_id.set(ids.new_id())
+    settings = settings_at_hand()
+    password = secrets.token_hex(PASSWORD_BYTES)
+    try:
+        admin = setup.create_admin(
+            SYSTEM, username=USERNAME, password=password, display_name=None, settings=settings
+        )
+        actor = human_actor(admin)
+        run_write(lambda: load_sample(actor, settings=settings))
+    except DomainError as error:
+        raise click.ClickException(error.message) from error
+    click.echo(f"Log in as {USERNAME} with the password {password}")
