@@ -96,11 +96,11 @@ class _Coverage:
 
 
 def _stored_ids() -> Iterator[str]:
+    """All ids in their order; needs a unit of work at each step."""
     after = FIRST_ID
     while True:
         statement = select(AuditEvent.id).where(AuditEvent.id > after).order_by(AuditEvent.id)
-        with reading():
-            batch = session.scalars(statement.limit(IDS_READ)).all()
+        batch = session.scalars(statement.limit(IDS_READ)).all()
         yield from batch
         if len(batch) < IDS_READ:
             return
@@ -121,7 +121,8 @@ def verify(
     Opens its own units of work.
     """
     verdict = LogVerdict()
-    coverage = _Coverage(verdict)
+    with reading():
+        coverage = _Coverage(verdict)
     known = _in_file(file)
     hash_before, expected = checkpoints.NOTHING_BEFORE, 1
     while True:
@@ -148,7 +149,8 @@ def verify(
         done(len(batch))
         if len(batch) < BATCH:
             break
-    coverage.finish()
+    with reading():
+        coverage.finish()
     last = max(known, default=0)
     if last >= expected:
         verdict.add(

@@ -16,7 +16,7 @@ from app.audit import checkpoints, merkle
 from app.core import ids
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.database.session import reading, run_write
-from app.jobs import checkpointing
+from app.jobs import checkpointing, verifying
 from app.jobs.checkpointing import Checkpointer
 from app.jobs.verifying import LogVerdict
 from tests.audit.tampering import TAMPERING, Log, event_at, made_anew
@@ -62,6 +62,12 @@ def test_checkpoints_are_chained_and_cover_everything(log: Log):
     log.add(event_at(now_ms(), 1))
     assert log.make() == 1
     assert log.verdict().events == 67
+
+
+def test_ids_are_read_in_parts(log: Log, monkeypatch):
+    monkeypatch.setattr(verifying, "IDS_READ", 7)
+    found = log.verdict()
+    assert (found.wrong, found.events, found.uncovered) == ([], 60, 6)
 
 
 def test_each_is_told_by_an_event_and_in_the_file(log: Log, app):
