@@ -197,9 +197,10 @@ def create_user(call: Call) -> Answer:
     errors=(PasswordTooShort, PasswordTooCommon, InvalidField, NotFound, Conflict),
 )
 def update_user(call: Call) -> Answer:
-    """Change a human's display name, activity or password.
+    """Change a human's display name, email address, activity or password.
 
-    A new password, or a deactivation, ends all of that person's sessions.
+    A new email address is unconfirmed. A new password, or a deactivation, ends all of that person's
+    sessions.
     """
     user = users.update_user(
         call.actor, call.path["user_id"], **call.body, settings=settings_at_hand()

@@ -25,6 +25,8 @@ def human_json(user: User) -> dict[str, Any]:
         "type": user.type,
         "username": user.username,
         "display_name": user.display_name,
+        "email": user.email,
+        "email_confirmed": user.email_confirmed_at is not None,
         "is_active": user.is_active,
         "created_at": iso(user.created_at),
         "updated_at": iso(user.updated_at),

@@ -29,6 +29,7 @@ class User(Base):
         CheckConstraint("(type = 'bot') = (bot_mode IS NOT NULL)", name="bot_has_mode"),
         CheckConstraint("type = 'human' OR password_hash IS NULL", name="bot_has_no_password"),
         Index(None, "type", "created_at", "id"),
+        Index("uq_users_email", "email", unique=True),
         Index(
             "ix_users_paused",
             "id",
@@ -57,6 +58,9 @@ class User(Base):
     # Bots only: whether this one can only read until a person resumes it, and when one last did.
     is_paused: Mapped[bool] = mapped_column(default=False, server_default=false())
     resumed_at: Mapped[int | None] = mapped_column(Moment)
+    # Humans only: the address, casefolded, and when its owner proved that it is theirs.
+    email: Mapped[str | None] = mapped_column(short_text(254))
+    email_confirmed_at: Mapped[int | None] = mapped_column(Moment)
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}
 

@@ -142,7 +142,11 @@ def profile() -> Response:
 
 
 def _show_profile(
-    *, name_form: Form | None = None, password_form: Form | None = None, status: int = 200
+    *,
+    name_form: Form | None = None,
+    email_form: Form | None = None,
+    password_form: Form | None = None,
+    status: int = 200,
 ) -> Response:
     with reading():
         user, _ = users.current_user(actor())
@@ -155,6 +159,7 @@ def _show_profile(
         session_count=session_count,
         is_told=is_told,
         name_form=name_form,
+        email_form=email_form,
         password_form=password_form,
         saved=request.args.get("saved", ""),
         ended=int(ended) if ended.isascii() and ended.isdigit() and len(ended) < 5 else 0,
@@ -190,6 +195,17 @@ def save_name() -> Response:
         form, lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), **fields)
     )
     return go("/profile?saved=name") if is_done else _show_profile(name_form=form, status=422)
+
+
+@pages.post("/profile/email")
+def save_email() -> Response:
+    form = load_form(UserPatch, keep_empty=True)
+    email = form.data.get("email") or None
+    is_done = attempt(
+        form,
+        lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), email=email),
+    )
+    return go("/profile?saved=email") if is_done else _show_profile(email_form=form, status=422)
 
 
 @pages.get("/profile/password")

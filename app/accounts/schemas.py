@@ -9,6 +9,7 @@ from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, Stric
 
 USERNAME = like("ada", "The login name. It cannot change.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
 DISPLAY_NAME = like("Ada", "The display name. Default: the username.", maxLength=200)
+EMAIL = like("ada@example.org", "The email address. No two users share one.", maxLength=254)
 PASSWORD = like("correct horse battery", "12 characters or more.", minLength=12, maxLength=1024)
 
 
@@ -24,6 +25,8 @@ class UserSummaryOut(Schema):
 class HumanOut(UserSummaryOut):
     """A human user."""
 
+    email = Text(required=True, allow_none=True, metadata=like("ada@example.org"))
+    email_confirmed = Flag(required=True, metadata=like(True))
     is_active = Flag(required=True, metadata=like(True))
     created_at = Stamp(required=True)
     updated_at = Stamp(required=True)
@@ -124,6 +127,7 @@ class UserCreate(CreateSchema):
 
     username = Text(required=True, metadata=USERNAME)
     display_name = Text(metadata=DISPLAY_NAME)
+    email = Text(allow_none=True, metadata=EMAIL)
     password = Text(required=True, metadata=PASSWORD)
 
 
@@ -149,6 +153,7 @@ class UserPatch(StrictSchema):
     is_active = Flag(
         metadata={"description": "Whether they can log in. At least one human must stay active."}
     )
+    email = Text(allow_none=True, metadata=EMAIL)
     password = Text(
         metadata={"description": "12 characters or more.", "minLength": 12, "maxLength": 1024}
     )

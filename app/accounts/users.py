@@ -8,6 +8,7 @@ from sqlalchemy import exists, or_, select
 
 from app.accounts import (
     credentials,
+    emails,
     names,
     password_links,
     passwords,
@@ -70,10 +71,15 @@ class NewHuman:
     username: str
     display_name: str
     password_hash: str | None
+    email: str | None = None
 
 
 def prepare_human(
-    username: str, password: str, display_name: str | None, settings: Settings
+    username: str,
+    password: str,
+    display_name: str | None,
+    settings: Settings,
+    email: str | None = None,
 ) -> NewHuman:
     """Check and hash what a new human needs; runs outside every unit of work.
 
@@ -82,11 +88,13 @@ def prepare_human(
     """
     username = names.new_username(username)
     display_name = names.new_display_name(display_name, username)
+    email = emails.new_email(email) if email is not None else None
     passwords.check_new(password, username, settings.app_name)
     with reading():
         names.check_free(username)
+        emails.check_free(email)
     hashed = passwords.hash_new(password, passwords.cost_of(settings))
-    return NewHuman(username, display_name, hashed)
+    return NewHuman(username, display_name, hashed, email)
 
 
 def add_human(actor: Actor | None, new: NewHuman) -> User:
@@ -96,6 +104,7 @@ def add_human(actor: Actor | None, new: NewHuman) -> User:
         new.username,
         new.display_name,
         password_hash=new.password_hash,
+        email=new.email,
         created_by_user_id=actor.user_id if actor is not None else None,
     )
     record(
@@ -111,6 +120,7 @@ def add_human(actor: Actor | None, new: NewHuman) -> User:
 def insert_user(kind: UserType, username: str, display_name: str, **columns: Any) -> User:
     """Insert an active user of either kind; raises Conflict ``duplicate_key``."""
     names.check_free(username)
+    emails.check_free(columns.get("email"))
     user = add_versioned(
         User,
         type=kind.value,
@@ -131,10 +141,11 @@ def create_user(
     username: str,
     password: str,
     display_name: str | None = None,
+    email: str | None = None,
     settings: Settings,
 ) -> User:
     """Create a human; opens its own units of work and raises what ``prepare_human`` raises."""
-    new = prepare_human(username, password, display_name, settings)
+    new = prepare_human(username, password, display_name, settings, email)
 
     def work() -> User:
         sessions.confirm(actor)
@@ -145,15 +156,18 @@ def create_user(
 
 @operation(Access.HUMAN)
 def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: Any) -> User:
-    """Change a human's display name, password or activity; opens its own units of work.
+    """Change a human's display name, email, password or activity; opens its own units of work.
 
     A new password or a deactivation ends that person's sessions. Raises NotFound (bots too),
-    InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human.
+    InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human,
+    ``duplicate_key`` for an email address in use.
     """
     with reading():
         username = human(user_id).username
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
+    if fields.get("email") is not None:
+        fields["email"] = emails.new_email(fields["email"])
     password = fields.pop("password", None)
     hashed = None
     if password is not None:
@@ -173,14 +187,22 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     sessions.confirm(actor)
     if deactivates and not _another_is_active(actor, user.id):
         raise Conflict("invariant_violation", "At least one person must stay active.")
+    if "email" in fields and fields["email"] != user.email:
+        emails.check_free(fields["email"])
+        fields["email_confirmed_at"] = None
     changed = apply_changes(user, fields)
-    payload: dict[str, Any] = {"changes": changed} if changed else {}
+    # The log, which never forgets, has no addresses.
+    shown = {name: value for name, value in changed.items() if name not in emails.COLUMNS}
+    payload: dict[str, Any] = {"changes": shown} if shown else {}
+    if "email" in changed:
+        payload["email_changed"] = True
     if hashed is not None:
         set_password(user, hashed)
         payload["password_changed"] = True
     if not payload:
         return user
-    session.flush()
+    with duplicate_is_conflict("email", emails.IN_USE):
+        session.flush()
     deactivated = changed.get("is_active", {}).get("to") is False
     if deactivated:
         password_links.end(user.id)

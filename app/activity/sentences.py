@@ -208,4 +208,6 @@ def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "
         return "opened an invalid password link"
     if payload.get("password_link_issued"):
         return "created a link to choose a password"
+    if payload.get("email_confirmed"):
+        return "confirmed an email address"
     return SENTENCES[event_type].format_map(values)

@@ -49,7 +49,10 @@ EVENTS: dict[str, EventType] = (
         ("auth.bot.write_attempt_in_read_mode", "operation"),
         ("auth.bot.write_attempt_outside_allowlist", "operation project_id"),
         ("user.created", "username display_name"),
-        ("user.updated", "changes password_changed password_link_issued"),
+        (
+            "user.updated",
+            "changes password_changed password_link_issued email_changed email_confirmed",
+        ),
         ("bot.created", "username display_name mode project_ids can_edit_global_wiki"),
         ("bot.updated", "changes"),
         ("bot.enabled", "username"),

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from sqlalchemy import delete, select
 
-from app.accounts import names
+from app.accounts import emails, names
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
@@ -59,14 +59,16 @@ def list_users(as_json: bool) -> None:
 @users.command("create")
 @click.argument("username")
 @click.option("--display-name", help="The display name. Default: the username.")
+@click.option("--email", help="The email address.")
 @PASSWORD
-def create(username: str, display_name: str | None, password: str) -> None:
+def create(username: str, display_name: str | None, email: str | None, password: str) -> None:
     """Add a person."""
     user = verbs.create_user(
         SYSTEM,
         username=username,
         password=password,
         display_name=display_name,
+        email=email,
         settings=settings_at_hand(),
     )
     click.echo(f"Created {user.username}.")
@@ -79,6 +81,22 @@ def reset_password(username: str, password: str) -> None:
     """Set a new password and end all sessions of a person."""
     _update(username, password=password)
     click.echo(f"Set a new password for {username} and ended all sessions.")
+
+
+@users.command("set-email")
+@click.argument("username")
+@click.argument("email", required=False)
+@click.option("--confirmed", is_flag=True, help="You know that the address is this person's.")
+def set_email(username: str, email: str | None, confirmed: bool) -> None:
+    """Set the email address of a person, or remove it."""
+    if confirmed and not email:
+        raise click.UsageError("--confirmed needs an address.")
+    _update(username, email=email)
+    if confirmed:
+        user_id = _human_id(username)
+        run_write(lambda: emails.confirm(SYSTEM, verbs.human(user_id)))
+    done = "Set" if email else "Removed"
+    click.echo(f"{done} the email address of {username}.")
 
 
 @users.command("deactivate")

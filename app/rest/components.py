@@ -49,6 +49,8 @@ _PAYLOAD: dict[str, Json] = {
     "undo_of": {**_ID, "description": "The event that this one undoes, if it does."},
     "password_changed": _FLAG,
     "password_link_issued": _FLAG,
+    "email_changed": _FLAG,
+    "email_confirmed": _FLAG,
     "body_changed": _FLAG,
     "revision_number": _INTEGER,
     "fields": _TEXTS,

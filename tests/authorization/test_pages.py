@@ -32,7 +32,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     """),
     "everything": (("own",), """
         people_pages.people people_pages.add_person accounts_pages.profile
-        accounts_pages.save_name accounts_pages.save_password accounts_pages.save_preferences
+        accounts_pages.save_name accounts_pages.save_email accounts_pages.save_password
+        accounts_pages.save_preferences
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
         audit_pages.suggested_tickets
         feeds_pages.show feeds_pages.make

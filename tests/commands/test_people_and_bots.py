@@ -20,6 +20,11 @@ def test_users(app, cast, client, flask):
     ok(client.post("/api/v1/auth/login", json=login))
     flask("users", "reset-password", "cleo", "--password", "another calm sentence")
     assert client.get("/api/v1/auth/me").status_code == 401
+    flask("users", "set-email", "cleo", "Cleo@Example.org", "--confirmed")
+    shown = [json.loads(line) for line in flask("users", "list", "--json").splitlines()]
+    cleo = next(row for row in shown if row["username"] == "cleo")
+    assert (cleo["email"], cleo["email_confirmed"]) == ("cleo@example.org", True)
+    assert flask("users", "set-email", "cleo") == "Removed the email address of cleo.\n"
     flask("users", "deactivate", "cleo")
     login = {"username": "cleo", "password": "another calm sentence"}
     assert client.post("/api/v1/auth/login", json=login).status_code == 401
