@@ -126,7 +126,7 @@ def test_one_process_at_a_time(app, log: Log):
         assert checkpointing.make(log.settings, settled_ms=-HOUR_MS) is None
 
 
-COPIES = 1_000 if IS_LONG else 110
+COPIES = 1_000 if IS_LONG else 2 * len(TAMPERING)
 
 
 def test_every_kind_of_tampering_is_found_and_the_first_bad_event_named(log: Log):

@@ -28,7 +28,7 @@ from tests.support.story import make_label, make_ticket, ok, state_ids
 pytestmark = pytest.mark.slow
 
 OPERATIONS = sorted(registry.routes().routes)
-REQUESTS = int(os.environ.get("CASES", "400"))
+REQUESTS = int(os.environ.get("CASES", "250"))
 # The humans may do most, so most is asked by one; the others are five kinds of caller with them.
 CALLERS = ["ada"] * 6 + ["smith", "fenced", "scout", "nobody"]
 EACH = -(-REQUESTS // len(OPERATIONS))

@@ -94,7 +94,7 @@ def repeated(pattern, size):
     return (pattern * (size // len(pattern) + 1))[:size]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", every(2, PATTERNS))
 def test_a_comment_or_note_takes_under_a_second(pattern):
     for profile in Profile:
 

@@ -119,6 +119,7 @@ def test_a_token_that_was_revoked_gets_nothing(settings, tmp_path):
 
 
 @pytest.mark.quiet
+@pytest.mark.one_database
 def test_500_bots_wait_and_all_are_woken(settings, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, **settings) as served:
         office = Office(served)

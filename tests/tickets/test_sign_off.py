@@ -58,6 +58,7 @@ def _entries_into_done(world: World) -> list[Any]:
     ]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_leads_there_where_nobody_has_to_sign_off(world: World, way: str):
     assert WAYS[way](world) is None

@@ -1,5 +1,7 @@
 """The orders of ticket lists: every ticket once, in order, along an index, on pages of any size."""
 
+import itertools
+
 import pytest
 
 from app.core.actor import Actor, ActorKind
@@ -151,26 +153,29 @@ def plans(app, monkeypatch):
         yield seen
 
 
-@pytest.mark.parametrize("sort", SORTS)
-@pytest.mark.parametrize(
-    "filters", [{}, {"state_category": "open"}, {"state": True}, {"priority": ["high", "medium"]}]
-)
-def test_an_order_of_many_tickets_goes_along_its_index(cast, plans, monkeypatch, sort, filters):
+def test_orders_of_many_tickets_go_along_their_indexes(cast, plans, monkeypatch):
     ticket = make_ticket(cast.ada, cast.open_project)
     states = state_ids(cast.ada, cast.open_project)
     many_like(ticket, states)
     monkeypatch.setattr(listing, "is_common", lambda *_: True)
-    if "state" in filters:
-        filters = {"state_id": states[1]}
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
-    with reading():
-        for call in (listing.list_tickets, listing.list_project_tickets):
-            place = () if call is listing.list_tickets else (cast.open_project,)
-            page = call(ada, *place, limit=5, cursor=None, sort=sort, **filters)
-            call(ada, *place, limit=5, cursor=page.next_cursor, sort=sort, **filters)
-        is_sqlite = session.get_bind().dialect.name == "sqlite"
-    assert len(plans) == 4
-    for plan in plans:
-        # One state of a project has the manual order of its column.
-        assert f"_{sort}" in plan or "ix_tickets_board_order" in plan, plan
-        assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, plan
+    many = (
+        {},
+        {"state_category": "open"},
+        {"state_id": states[1]},
+        {"priority": ["high", "medium"]},
+    )
+    for sort, filters in itertools.product(SORTS, many):
+        plans.clear()
+        with reading():
+            for call in (listing.list_tickets, listing.list_project_tickets):
+                place = () if call is listing.list_tickets else (cast.open_project,)
+                page = call(ada, *place, limit=5, cursor=None, sort=sort, **filters)
+                call(ada, *place, limit=5, cursor=page.next_cursor, sort=sort, **filters)
+            is_sqlite = session.get_bind().dialect.name == "sqlite"
+        assert len(plans) == 4, (sort, filters)
+        for plan in plans:
+            # One state of a project has the manual order of its column.
+            expected = f"_{sort}" in plan or "ix_tickets_board_order" in plan
+            assert expected, (sort, filters, plan)
+            assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, (sort, filters, plan)

@@ -1,0 +1,17 @@
+"""One request walks through few files and calls: these are the most of three kinds."""
+
+import pytest
+
+from tests.house.walks import walks
+
+pytestmark = pytest.mark.slow
+MOST_FILES = {"REST get": 30, "REST create": 47, "MCP create_ticket": 59, "MCP get_self": 38}
+MOST_CALLS = {"REST search": 450}
+
+
+def test_a_request_walks_through_few_files_and_calls():
+    found = walks()
+    files = {name: len(found[name].files) for name in MOST_FILES}
+    assert all(files[name] <= most for name, most in MOST_FILES.items()), files
+    calls = {name: found[name].calls for name in MOST_CALLS}
+    assert all(calls[name] <= most for name, most in MOST_CALLS.items()), calls
