@@ -18,7 +18,7 @@ from app.environment import Environment, SettingsError
 from app.http.current import application
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 RENDERERS = ("flask_swagger_ui", "flask_openapi3_redoc")
 # Suffixes of the files of a SQLite database: its own, and those beside it while it is in use.
 DATABASE_FILES = ("", "-wal", "-shm", ".write", ".write-next", ".server")

@@ -43,13 +43,13 @@ def test_a_release_keeps_its_document():
 @pytest.mark.parametrize(
     ("version", "grew", "changelog", "above"),
     [
-        ("0.1.0", True, "## 0.1.0 (unreleased)\n", ""),
-        ("0.1.0", False, "## 0.1.0\n", ""),
-        ("0.1.0", True, "## 0.1.0\n", "0.1.0"),
-        ("0.1.1", True, "## 0.1.1 (unreleased)\n\n## 0.1.0\n", "0.1.0"),
-        ("0.1.1", False, "## 0.1.1 (unreleased)\n\n## 0.1.0 (2026-12-01)\n", ""),
-        ("0.2.0", True, "## 0.2.0 (unreleased)\n\n## 0.1.0 (2026-12-01)\n", ""),
-        ("1.0.0", True, "## 1.0.0\n\n## 0.1.0\n", ""),
+        ("0.1.0", True, "## [0.1.0] - Unreleased\n", ""),
+        ("0.1.0", False, "## [0.1.0] - 2026-12-01\n", ""),
+        ("0.1.0", True, "## [0.1.0] - 2026-12-01\n", "0.1.0"),
+        ("0.1.1", True, "## [0.1.1] - Unreleased\n\n## [0.1.0] - 2026-12-01\n", "0.1.0"),
+        ("0.1.1", False, "## [0.1.1] - Unreleased\n\n## [0.1.0] - 2026-12-01\n", ""),
+        ("0.2.0", True, "## [0.2.0] - Unreleased\n\n## [0.1.0] - 2026-12-01\n", ""),
+        ("1.0.0", True, "## [1.0.0] - 2026-12-01\n\n## [0.1.0] - 2026-12-01\n", ""),
     ],
 )
 def test_additions_raise_the_minor_version(version, grew, changelog, above):
