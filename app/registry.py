@@ -50,6 +50,7 @@ from app.tickets import searching as searching_tickets
 from app.tickets.api import api as tickets
 from app.tickets.api import discussion as comments
 from app.tickets.api import parts as ticket_parts
+from app.tickets.link_api import api as ticket_links
 from app.tickets.pages import pages as ticket_pages
 from app.undo.pages import pages as undo_pages
 from app.webhooks import chats
@@ -67,6 +68,7 @@ APIS = (
     projects,
     tickets,
     ticket_parts,
+    ticket_links,
     comments,
     wiki,
     sticky_notes,

@@ -139,6 +139,8 @@ MANY: dict[str, str] = {
     "ticket.watcher_removed": "removed {count} watchers",
     "ticket.relation_added": "added {count} relations",
     "ticket.relation_removed": "removed {count} relations",
+    "ticket.link_added": "added {count} links",
+    "ticket.link_removed": "removed {count} links",
     "comment.created": "wrote {count} comments",
     "comment.updated": "edited {count} comments",
     "comment.deleted": "deleted {count} comments",

@@ -27,6 +27,9 @@ UNDONE_AT_ONCE = 500
 # The payload keys of the events about relations.
 RELATION = "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id"
 
+# The payload keys of the events about links.
+LINK = "link_id url title kind"
+
 
 def _events(
     category: Category, *lines: tuple[str, str], is_reversible: bool = False
@@ -119,6 +122,8 @@ EVENTS: dict[str, EventType] = (
         ("ticket.watcher_removed", "user_id username"),
         ("ticket.relation_added", RELATION),
         ("ticket.relation_removed", RELATION),
+        ("ticket.link_added", LINK),
+        ("ticket.link_removed", LINK),
         ("comment.created", "comment_id body"),
         ("comment.updated", "comment_id body previous_body"),
         ("comment.deleted", "comment_id body edit_history author_user_id"),

@@ -15,6 +15,7 @@ from app.sticky_notes.models import StickyNote
 from app.tickets.models import (
     Comment,
     CommentReaction,
+    ExternalLink,
     Ticket,
     TicketLabel,
     TicketRelation,
@@ -161,6 +162,7 @@ def _tickets(connection: Connection, names: Names, tickets: list[Row]) -> list[F
     labels = _grouped(connection, TicketLabel, TicketLabel.ticket_id, ids)
     watchers = _grouped(connection, TicketWatcher, TicketWatcher.ticket_id, ids)
     relations = _grouped(connection, TicketRelation, TicketRelation.source_ticket_id, ids)
+    links = _grouped(connection, ExternalLink, ExternalLink.ticket_id, ids)
     live = Comment.deleted_at.is_(None)
     comments = _grouped(connection, Comment, Comment.ticket_id, ids, live)
     comment_ids = [row["id"] for rows in comments.values() for row in rows]
@@ -191,6 +193,7 @@ def _tickets(connection: Connection, names: Names, tickets: list[Row]) -> list[F
                 for row in relations.get(ticket_id, ())
                 if row["target_ticket_id"] in names.tickets
             ],
+            "links": [f"{row['title']} {row['url']}" for row in links.get(ticket_id, ())],
             "watchers": sorted(names.users[row["user_id"]] for row in watchers.get(ticket_id, ())),
             **_times(ticket),
         }

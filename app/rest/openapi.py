@@ -44,7 +44,7 @@ TAGS = {
     "users": "People and bots.",
     "bots": "Bots and their tokens.",
     "projects": "Projects with their workflow states and labels.",
-    "tickets": "Tickets, relations, watchers and activity.",
+    "tickets": "Tickets, relations, links, watchers and activity.",
     "comments": "Comments on tickets.",
     "wiki": "Wiki pages, revisions, backlinks and broken links.",
     "sticky-notes": "Personal notes and notes of a project.",

@@ -136,6 +136,8 @@ def _keys_of_ticket(ticket: Key, verb: str, payload: dict[str, Any]) -> Iterator
                 yield from ((*ticket, "label", label_id) for label_id in (*added, *removed))
     elif verb.startswith("watcher_"):
         yield (*ticket, "watcher", payload["user_id"])
+    elif verb.startswith("link_"):
+        yield (*ticket, "link", payload["url"])
     elif verb.startswith("relation_"):
         yield relation_key(payload)
         yield ("ticket", payload["source_ticket_id"], ANYTHING)

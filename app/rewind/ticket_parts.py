@@ -1,4 +1,4 @@
-"""Taking back what was done to tickets, their comments, relations and watchers."""
+"""Taking back what was done to tickets, their comments, relations, links and watchers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from app.rewind.others import (
     relation_key,
 )
 from app.rewind.parts import RewindPart, RewindView, Way, existing, gone
-from app.tickets import comments, reactions, relations, service, watchers
+from app.tickets import comments, links, reactions, relations, service, watchers
 from app.tickets.models import Comment, CommentReaction, Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
 from app.undo.tickets import FIELDS, LABELS, earlier_state_id
@@ -181,6 +181,29 @@ def _set_watching(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) 
         watchers.remove_watcher(actor, event.ticket_id or "", user_id)
 
 
+def _linked(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
+    found = _on_ticket(view, event)
+    if found is None:
+        return
+    ticket, obstacle = found
+    url = event.payload["url"]
+    key = (*_subject(ticket), "link", url)
+    now = view.now(key, links.find(ticket.id, url) is not None)
+    back = event.event_type == "ticket.link_removed"
+    yield RewindPart("link", key, back, now, obstacle)
+
+
+def _set_link(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> None:
+    ticket_id, payload = event.ticket_id or "", event.payload
+    if parts[0].back:
+        named = {name: payload[name] for name in ("url", "title", "kind")}
+        links.add_link(actor, ticket_id, **named)
+        return
+    link = links.find(ticket_id, payload["url"])
+    if link is not None:
+        links.remove_link(actor, ticket_id, link.id)
+
+
 def _relation(event: AuditEvent) -> TicketRelation | None:
     _, source_id, target_id, kind = relation_key(event.payload)
     return session.scalars(
@@ -309,6 +332,8 @@ WAYS = {
     "ticket.watcher_removed": Way(_watching, _set_watching),
     "ticket.relation_added": Way(_related, _set_relation),
     "ticket.relation_removed": Way(_related, _set_relation),
+    "ticket.link_added": Way(_linked, _set_link),
+    "ticket.link_removed": Way(_linked, _set_link),
     "comment.created": Way(_comment_stands, _set_comment),
     "comment.deleted": Way(_comment_stands, _set_comment),
     "comment.restored": Way(_comment_stands, _set_comment),

@@ -24,6 +24,7 @@ MOST_LISTED = 200
 _FIELDS = wording.LABELS | {
     EXISTS: "Existence",
     "relation": "Relation",
+    "link": "Link",
     "watcher": "Watcher",
     "reaction": "Reaction",
     CONVERTED: "Conversion",
@@ -40,6 +41,8 @@ _DEEDS = {
     "comment.reacted": "reactions put back",
     "ticket.relation_added": "relations removed",
     "ticket.relation_removed": "relations added",
+    "ticket.link_added": "links removed",
+    "ticket.link_removed": "links added",
     "ticket.watcher_added": "watchers removed",
     "ticket.watcher_removed": "watchers added",
     "ticket.state_changed": "moves put back",

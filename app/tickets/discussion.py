@@ -1,4 +1,4 @@
-"""When a ticket's comments and relations changed last, which leaves its version and ETag alone."""
+"""When a ticket's comments, relations and links changed last; its version and ETag stay."""
 
 from typing import Any, cast
 
@@ -18,5 +18,5 @@ LAST_ACTIVITY_AT: Any = literal_column(LAST_ACTIVE, BigInteger)
 
 
 def discussed(ticket_id: str, moment: int) -> None:
-    """Note that a comment or relation of the ticket changed at ``moment`` (ms)."""
+    """Note that a comment, relation or link of the ticket changed at ``moment`` (ms)."""
     _DISCUSSED.all(ticket_id=ticket_id, moment=moment)

@@ -1,4 +1,4 @@
-"""Tickets, their labels, relations, watchers and comments."""
+"""Tickets, their labels, relations, links, watchers and comments."""
 
 from enum import StrEnum
 from typing import Any
@@ -52,6 +52,28 @@ class RelationType(StrEnum):
     BLOCKS = "blocks"
     RELATES_TO = "relates_to"
     DUPLICATES = "duplicates"
+
+
+class LinkKind(StrEnum):
+    LINK = "link"
+    BRANCH = "branch"
+    COMMIT = "commit"
+    PULL_REQUEST = "pull_request"
+
+
+class LinkState(StrEnum):
+    """How far a pull request is; null for what has no state, or none that is known."""
+
+    OPEN = "open"
+    DRAFT = "draft"
+    MERGED = "merged"
+    CLOSED = "closed"
+
+
+class LinkChecks(StrEnum):
+    PENDING = "pending"
+    PASSING = "passing"
+    FAILING = "failing"
 
 
 _LIVE = "deleted_at IS NULL"
@@ -207,6 +229,36 @@ class TicketRelation(Base):
     target_ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"))
     created_by_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
     created_at: Mapped[int] = mapped_column(Moment)
+
+
+class ExternalLink(Base):
+    """An address where work on a ticket is; each once on a ticket."""
+
+    __tablename__ = "ticket_links"
+    __table_args__ = (
+        one_of("kind", LinkKind),
+        one_of("state", LinkState),
+        one_of("checks", LinkChecks),
+        Index(None, "ticket_id", "created_at", "id"),
+        _partial_index(
+            "ix_ticket_links_external_id", "external_id IS NOT NULL", "external_id", "ticket_id"
+        ),
+    )
+
+    id: Mapped[str] = id_key()
+    ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"))
+    url: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(short_text())
+    kind: Mapped[str] = mapped_column(short_text(16))
+    state: Mapped[str | None] = mapped_column(short_text(8))
+    checks: Mapped[str | None] = mapped_column(short_text(8))
+    # Who wrote it, by the name at the forge.
+    author: Mapped[str | None] = mapped_column(short_text())
+    # Which connection keeps it up to date, and what it is there.
+    external_id: Mapped[str | None] = mapped_column(short_text())
+    created_by_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    created_at: Mapped[int] = mapped_column(Moment)
+    updated_at: Mapped[int] = mapped_column(Moment)
 
 
 class TicketWatcher(Base):

@@ -31,7 +31,7 @@ from app.database.columns import Id, Moment
 from app.database.session import AnySelect, Prepared, session
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import read
-from app.tickets.models import Ticket, TicketMute, TicketWatcher
+from app.tickets.models import ExternalLink, Ticket, TicketMute, TicketWatcher
 from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
 from app.tickets.watchers import watcher_json
@@ -139,8 +139,18 @@ def _sources(rows: Iterable[Any]) -> list[Backlink]:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownLink:
+    id: str
+    url: str
+    title: str
+    kind: str
+    state: str
+    checks: str
+
+
+@dataclass(frozen=True, slots=True)
 class TicketPageData:
-    """A ticket with its project, all labels of the project by name, watchers and backlinks.
+    """A ticket with its project, all labels of the project by name, watchers, links, backlinks.
 
     Whether the reader muted it is theirs alone.
     """
@@ -149,6 +159,8 @@ class TicketPageData:
     project: dict[str, str]
     labels: list[dict[str, str]]
     watchers: list[dict[str, Any]]
+    # The oldest first.
+    links: list[ShownLink]
     sources: list[Backlink]
     is_muted: bool
 
@@ -180,13 +192,18 @@ def subject(actor: Actor, reference: str) -> TicketPageData:
             for user in related
             if user.kind == "watcher"
         ],
+        links=[
+            ShownLink(link.id, link.second, link.name, *link.type.split(" "))
+            for link in sorted(related, key=lambda row: (row.created_at, row.id))
+            if link.kind == "link"
+        ],
         sources=_sources(related),
         is_muted=any(row.kind == "mute" for row in related),
     )
 
 
 def _related() -> Prepared:
-    """The project's labels, the ticket's watchers and backlinks, and the reader's mute."""
+    """The project's labels, the ticket's watchers, links and backlinks, and the reader's mute."""
     labels = select(
         literal("label").label("kind"),
         Label.id,
@@ -209,6 +226,19 @@ def _related() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
     )
+    links = select(
+        literal("link"),
+        ExternalLink.id,
+        ExternalLink.title,
+        ExternalLink.url,
+        literal(""),
+        ExternalLink.created_at,
+        # Its kind, state and checks, which have no spaces.
+        ExternalLink.kind.concat(" ")
+        .concat(func.coalesce(ExternalLink.state, ""))
+        .concat(" ")
+        .concat(func.coalesce(ExternalLink.checks, "")),
+    ).where(ExternalLink.ticket_id == bindparam("ticket_id", type_=Id()))
     mute = select(
         literal("mute"),
         TicketMute.user_id,
@@ -221,7 +251,7 @@ def _related() -> Prepared:
         TicketMute.ticket_id == bindparam("ticket_id", type_=Id()),
         TicketMute.user_id == bindparam("user_id", type_=Id()),
     )
-    rows = union_all(labels, watchers, mute, *_backlinks())
+    rows = union_all(labels, watchers, links, mute, *_backlinks())
     columns = rows.selected_columns
     return Prepared(rows.order_by(columns.kind, columns.position, columns.id))
 

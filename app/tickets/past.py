@@ -36,7 +36,11 @@ _CHANGES = (
     "ticket.restored",
 )
 _COMMENTS = ("comment.created", "comment.updated", "comment.deleted", "comment.restored")
-_DISCUSSION = (*_COMMENTS, "ticket.relation_added", "ticket.relation_removed")
+_DISCUSSION = (
+    *_COMMENTS,
+    *("ticket.relation_added", "ticket.relation_removed"),
+    *("ticket.link_added", "ticket.link_removed"),
+)
 _LABEL_DELETED, _STATE_DELETED = "label.deleted", "workflow_state.deleted"
 # What changes, as columns of the ticket.
 _VALUES = (

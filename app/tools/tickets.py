@@ -35,6 +35,7 @@ from app.search import service as search
 from app.tickets import (
     counting,
     creating,
+    links,
     listing,
     loaders,
     read,
@@ -186,8 +187,8 @@ def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
     ),
 )
 def get_ticket(call: ToolCall) -> dict[str, Any]:
-    """One ticket with its body, relations, watchers, children and etag. Read it before you change
-    it; list_comments has the discussion.
+    """One ticket with its body, relations, links, watchers, children and etag. Read it before you
+    change it; list_comments has the discussion.
     """
     actor = call.actor
     if not call["history"]:
@@ -201,6 +202,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         **ticket.json(),
         "etag": ticket.etag,
         "relations": relations.of_ticket(actor, ticket.id),
+        "links": links.of_ticket(ticket.id),
         "watchers": watcher_page.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
         **sign_off.rule_of(
@@ -289,6 +291,7 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         texts("add_labels", "Added to the others.", alias="add_label_ids"),
         texts("remove_labels", "The others stay.", alias="remove_label_ids"),
         DUE_DATE,
+        texts("links", "Addresses to add, as of a pull request."),
         clear_fields("assignee", "parent", "due_date", "labels"),
         IF_MATCH,
         UNDO,
@@ -320,7 +323,11 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
     changed = service.update_ticket(
         actor, ticket, if_match=call["if_match"], **_expected_assignee(call), **fields
     )
-    return ticket_json(changed)
+    answer = ticket_json(changed)
+    if call["links"] is not None:
+        links.add_links(actor, ticket, call["links"])
+        answer["links"] = links.of_ticket(ticket.id)
+    return answer
 
 
 @toolbox.tool(

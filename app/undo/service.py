@@ -33,6 +33,8 @@ REVERSALS: dict[str, Reversal] = {
     "ticket.watcher_removed": tickets.watcher_removed,
     "ticket.relation_added": tickets.relation_added,
     "ticket.relation_removed": tickets.relation_removed,
+    "ticket.link_added": tickets.link_added,
+    "ticket.link_removed": tickets.link_removed,
     "comment.created": texts.comment_created,
     "comment.updated": texts.comment_updated,
     "comment.deleted": texts.comment_deleted,

@@ -12,7 +12,7 @@ from app.core.context import request_id
 from app.core.errors import NotFound
 from app.database.session import session
 from app.projects.models import Label, WorkflowState
-from app.tickets import loaders, relations, service, watchers
+from app.tickets import links, loaders, relations, service, watchers
 from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
@@ -162,6 +162,22 @@ def watcher_removed(actor: Actor, event: AuditEvent) -> Plan:
     if watchers.is_watching(user_id, ticket):
         return NOTHING_LEFT
     return Plan(lambda: watchers.add_watcher(actor, ticket.id, user_id=user_id))
+
+
+def link_added(actor: Actor, event: AuditEvent) -> Plan:
+    ticket = _live_ticket(event)
+    link = links.find(ticket.id, event.payload["url"])
+    if link is None:
+        return NOTHING_LEFT
+    return Plan(lambda: links.remove_link(actor, ticket.id, link.id))
+
+
+def link_removed(actor: Actor, event: AuditEvent) -> Plan:
+    ticket, payload = _live_ticket(event), event.payload
+    if links.find(ticket.id, payload["url"]) is not None:
+        return NOTHING_LEFT
+    named = {name: payload[name] for name in ("url", "title", "kind")}
+    return Plan(lambda: links.add_link(actor, ticket.id, **named))
 
 
 def _relation(event: AuditEvent) -> TicketRelation | None:

@@ -82,6 +82,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         inbox_pages.decide_sign_off audit_pages.of_ticket inbox_pages.read_ticket
         tickets_pages.add_child
         tickets_pages.add_comment tickets_pages.add_relation tickets_pages.choose
+        tickets_pages.add_link tickets_pages.remove_link
         tickets_pages.choose_state tickets_pages.choose_watcher tickets_pages.confirm_delete
         tickets_pages.parents tickets_pages.peek
         tickets_pages.delete tickets_pages.edit_field tickets_pages.live tickets_pages.move

@@ -51,7 +51,17 @@ class World:
     leaks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        names = ("ticket", "comment", "page", "note", "relation", "revision", "label", "state")
+        names = (
+            "ticket",
+            "comment",
+            "page",
+            "note",
+            "relation",
+            "link",
+            "revision",
+            "label",
+            "state",
+        )
         self.ids = {
             place: tuple(things[name] for name in names if name in things)
             for place, things in self.places.items()
@@ -96,6 +106,8 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
     ok(ada.post(f"{at}/watchers"), 201)
     edge = {"type": "blocks", "target_ticket_id": everyones}
     relation = ok(ada.post(f"{at}/relations", edge), 201)
+    address = {"url": f"https://example.org/{word}", "title": f"{word} link"}
+    link = ok(ada.post(f"{at}/links", address), 201)
     page = {"title": f"{word} page", "slug": f"{word}-page", "project_id": project}
     page = ok(ada.post("/wiki/pages", page | {"body": f"[[hub]] [[{word}-none]]"}), 201)
     revisions = ok(ada.get(f"/wiki/pages/{page['id']}/revisions"))["data"]
@@ -115,6 +127,7 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
         "comment": comment["id"],
         "user": ada.user_id or "",
         "relation": relation["id"],
+        "link": link["id"],
         "page": page["id"],
         "slug": page["slug"],
         "revision": revisions[0]["id"],
@@ -190,6 +203,7 @@ def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
         "comment": comment["id"],
         "user": ada.user_id or "",
         "relation": ids.new_id(),
+        "link": ids.new_id(),
         "page": page["id"],
         "slug": page["slug"],
         "revision": revisions[0]["id"],

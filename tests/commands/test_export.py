@@ -34,6 +34,7 @@ def filled(cast):
     ok(cast.smith.post("/tickets/OPEN-1/comments", {"body": ODD}), 201)
     ok(ada.post("/tickets/OPEN-1/watchers", {}), 201)
     ok(ada.post("/tickets/OPEN-1/relations", {"type": "blocks", "target_ticket_id": "OPEN-2"}), 201)
+    ok(ada.post("/tickets/OPEN-1/links", {"url": "https://github.com/a/b/pull/5"}), 201)
     make_ticket(ada, project, "Gone", state_id=state_ids(ada, project)[1])
     ok(ada.delete("/tickets/OPEN-3"), 204)
     page = ok(ada.post("/wiki/pages", {"title": "Lantern", "body": f"{ODD} [[x]]"}), 201)
@@ -154,6 +155,7 @@ def test_what_is_in_it(app, filled, flask, tmp_path):
     assert 'title: "Story \\"quoted\\""\n' in readable
     assert 'labels: ["b\u00fcg"]\n' in readable
     assert 'relations: ["blocks OPEN-2"]\n' in readable
+    assert 'links: ["a/b#5 https://github.com/a/b/pull/5"]\n' in readable
     assert f"---\n\n{ODD}\n\n## Comments\n\n### ada, " in readable
     assert "\n\nBetter\n\n\u2764\ufe0f smith\n\n### smith, " in readable
     assert (folder / "wiki/global/lantern.md").exists()

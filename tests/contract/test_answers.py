@@ -55,6 +55,11 @@ def tickets(ada, bo, project_id, label_id):
     relation = ok(ada.post(f"{path}/relations", body), 201)
     ok(ada.get(f"{path}/relations"))
     ok(ada.delete(f"{path}/relations/{relation['id']}"), 204)
+    address = {"url": "https://github.com/docket/app/pull/5"}
+    link = ok(ada.post(f"{path}/links", address), 201)
+    ok(ada.post(f"{path}/links", address))
+    ok(ada.get(f"{path}/links"))
+    ok(ada.delete(f"{path}/links/{link['id']}"), 204)
     ok(ada.post(f"{path}/watchers"), 201)
     ok(ada.post(f"{path}/watchers"))
     ok(ada.get(f"{path}/watchers"))

@@ -159,6 +159,7 @@ def start(ada, project):
     yield "projects.labels.create", below, {"name": "security"}
     yield "tickets.create", below, {"title": "One"}
     yield "tickets.relations.create", on, relation
+    yield "tickets.links.add", on, {"url": "https://example.org/1"}
     yield "tickets.watchers.add", on, {}
     yield "comments.create", on, {"body": "Done"}
     yield "wiki.pages.create", {}, {"title": "Certificates"}
@@ -171,7 +172,13 @@ def start(ada, project):
         yield f"{name}.list", {}, None
     for name in ("workflow_states", "labels", "tickets", "sticky_notes", "activity"):
         yield f"projects.{name}.list", below, None
-    for name in ("tickets.relations", "tickets.watchers", "tickets.activity", "comments"):
+    for name in (
+        "tickets.relations",
+        "tickets.links",
+        "tickets.watchers",
+        "tickets.activity",
+        "comments",
+    ):
         yield f"{name}.list", on, None
     yield "wiki.revisions.list", {"id": page["id"]}, None
     yield "wiki.backlinks.list", {"id": page["id"]}, None

@@ -72,6 +72,7 @@ def _known(cast):
         "state_id": state_ids(ada, project),
         "label_id": [make_label(ada, project, "odd")["id"]],
         "relation_id": [ok(ada.post(f"{path}/relations", relation), 201)["id"]],
+        "link_id": [ok(ada.post(f"{path}/links", {"url": "https://example.org"}), 201)["id"]],
         "user_id": people,
         "owner_user_id": people,
         "assignee_user_id": people,

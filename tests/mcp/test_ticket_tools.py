@@ -100,7 +100,7 @@ def test_get_ticket_has_everything_around_it(app, smith, cast, ada):
     relation = {"type": "blocks", "target_ticket_id": epic["display_id"]}
     ok(ada.post(f"/tickets/{story['id']}/relations", relation), 201)
     found = smith.call("get_ticket", ticket=epic["display_id"])
-    same_as_rest(app, found, "Ticket", "relations", "watchers", "children", "etag")
+    same_as_rest(app, found, "Ticket", "relations", "links", "watchers", "children", "etag")
     document = document_of(app)
     (child,) = found["children"]
     document.check_component("TicketSummary", child)
@@ -356,3 +356,35 @@ def test_a_ready_list_comes_in_the_order_in_which_next_picks(smith, cast, ada):
     listed = [row["display_id"] for row in smith.call("list_tickets", ready=True)["data"]]
     picked = [smith.call("update_ticket", ticket="next")["display_id"] for _ in range(len(listed))]
     assert listed == picked == ["OPEN-2", "OPEN-4", "FENCED-1", "OPEN-3", "OPEN-1"]
+
+
+def test_a_hand_over_links_too(smith, cast, ada):
+    make_ticket(ada, cast.open_project)
+    pull = "https://github.com/docket/app/pull/5"
+    handed = smith.call("update_ticket", ticket="OPEN-1", assignee="bo", links=[pull])
+    assert handed["assignee"]["username"] == "bo"
+    assert [link["title"] for link in handed["links"]] == ["docket/app#5"]
+    again = smith.lean("update_ticket", ticket="OPEN-1", links=[pull, "https://example.org/x"])
+    assert [link["url"] for link in again["links"]] == [pull, "https://example.org/x"]
+    assert set(again["links"][0]) == {
+        "id",
+        "url",
+        "title",
+        "kind",
+        "created_by",
+        "created_at",
+        "updated_at",
+    }
+    assert smith.lean("get_ticket", ticket="OPEN-1")["links"] == again["links"]
+
+
+def test_links_are_added_all_or_none(smith, cast, ada):
+    make_ticket(ada, cast.open_project)
+    wrong = ["https://example.org", "http://example.org"]
+    error = smith.refused("update_ticket", ticket="OPEN-1", title="New", links=wrong)
+    assert error["details"] == {"field": "links[1].url", "reason": "not_https"}
+    now = smith.call("get_ticket", ticket="OPEN-1")
+    assert (now["links"], now["title"]) == ([], "A ticket")
+    many = [f"https://example.org/{number}" for number in range(51)]
+    error = smith.refused("update_ticket", ticket="OPEN-1", links=many)
+    assert error["details"] == {"field": "links", "reason": "too_many"}

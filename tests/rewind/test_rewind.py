@@ -159,6 +159,16 @@ def test_a_reaction_and_a_watcher_go(world):
     )
 
 
+def test_links_go_and_come_back(world):
+    links = f"/tickets/{world.ticket}/links"
+    kept = world.bo("POST", links, url="https://example.org/kept", title="Kept")
+    world.smith("POST", links, url="https://example.org/added")
+    assert world.cast.smith.delete(f"{links}/{kept['id']}").status_code == 204
+    world.rewind()
+    (back,) = world.now(links)["data"]
+    assert (back["url"], back["title"]) == (kept["url"], "Kept")
+
+
 def test_what_a_verb_refuses_is_kept_with_its_reason(world):
     page = world.bo("POST", "/wiki/pages", title="Page", project_id=world.cast.open_project)
     assert world.cast.smith.delete(f"/wiki/pages/{page['id']}").status_code == 204

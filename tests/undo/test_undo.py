@@ -176,6 +176,19 @@ def test_watchers_and_relations(world):
     assert in_app(world.app, lambda: undo_event(world.ada, first["id"])).is_done
 
 
+def test_links(world):
+    address = {"url": "https://example.org/1", "title": "The build", "kind": "branch"}
+    path = f"/tickets/{world.ticket}/links"
+    world.smith("POST", "/tickets/{t}/links", address)
+    assert world.undo("ticket.link_added").is_done
+    assert world.undo("ticket.link_added").ending is Ending.NOTHING_LEFT
+    assert world.cast.ada.get(path).json["data"] == []
+    assert world.undo("ticket.link_removed").is_done
+    assert world.undo("ticket.link_removed").ending is Ending.NOTHING_LEFT
+    (back,) = world.cast.ada.get(path).json["data"]
+    assert {name: back[name] for name in address} == address
+
+
 def test_a_relation_that_would_make_a_circle_by_now_is_refused(world):
     other = world.make("Another")
     relation = {"type": "blocks", "target_ticket_id": other}

@@ -61,11 +61,14 @@ def test_relations_watchers_and_edited_comments_come_too(ada, cast, path):
     address = live(ada)
     other = cast.ada.post(f"/projects/{cast.open_project}/tickets", {"title": "Other"}).json
     cast.smith.post(f"{path}/relations", {"type": "duplicates", "target_ticket_id": other["id"]})
+    cast.smith.post(f"{path}/links", {"url": "https://github.com/a/b/pull/5"})
     cast.smith.post(f"{path}/watchers")
     cast.bo.patch(f"/comments/{made}", {"body": "After."})
     page = ada.get(address, htmx=True).text
     assert 'id="relations" hx-swap-oob="true"' in page
     assert 'id="watchers" hx-swap-oob="true"' in page
+    assert 'id="links" hx-swap-oob="true"' in page
+    assert "added the link a/b#5" in page
     assert re.search(rf'id="comment-{made}" data-again', page)
     assert "After." in page
 

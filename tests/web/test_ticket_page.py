@@ -235,3 +235,23 @@ def test_the_page_takes_few_statements_however_much_happened(ada, cast, path):
             cast.smith.patch(path, {"assignee_user_id": None})
             cast.bo.post(f"{path}/comments", {"body": f"No. {number}, OPEN-2."})
     assert counts[1] <= counts[0] + 2 <= 12
+
+
+def test_links_are_added_and_removed_on_the_page(ada, cast, path):
+    sent = {"url": "https://github.com/a/b/pull/5", "title": ""}
+    page = ada.post(f"{REF}/links", htmx=True, **sent)
+    assert page.status_code == 200
+    assert ">a/b#5</a>" in page.text
+    assert "added the link a/b#5" in page.text
+    (link,) = cast.ada.get(f"{path}/links").json["data"]
+    refused = ada.post(f"{REF}/links", htmx=True, url="ftp://x", title="My title")
+    assert refused.status_code == 422
+    assert 'value="My title"' in refused.text
+    assert "The address must start with https://." in refused.text
+    assert ada.post(f"{REF}/links/{link['id']}/delete").location == REF
+    assert cast.ada.get(f"{path}/links").json["data"] == []
+
+
+def test_a_hostile_title_is_text(ada, cast, path):
+    cast.smith.post(f"{path}/links", {"url": "https://example.org", "title": '<b>"x'})
+    assert ">&lt;b&gt;&#34;x</a>" in ada.get(REF).text

@@ -1,4 +1,4 @@
-"""Children, relations and watchers on the ticket page."""
+"""Children, relations, links and watchers on the ticket page."""
 
 from typing import Any
 
@@ -7,13 +7,14 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.database.session import reading
-from app.tickets import creating, loaders, page_queries, relations, watchers
+from app.tickets import creating, links, loaders, page_queries, relations, watchers
 from app.tickets.board_sidebar import all_users
+from app.tickets.link_schemas import LinkCreate
 from app.tickets.models import TicketType
 from app.tickets.pages import show
 from app.tickets.pages.blueprint import pages, ticket_page, user_options
 from app.tickets.pages.feed import RELATION_WORDS
-from app.web.forms import Form, create, submit
+from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor, write
 from app.web.render import go, html, is_htmx
 
@@ -113,6 +114,32 @@ def remove_relation(reference: str, relation_id: str) -> Response:
     form = Form(shown=FIELDS)
     submit(form, lambda present: relations.delete_relation(present, reference, relation_id))
     return _answer(reference, form)
+
+
+def _links(reference: str, form: Form | None) -> Response:
+    """The list of links, with the new entries of the stream."""
+    is_refused = form is not None and bool(form.errors)
+    if not is_htmx() and not is_refused:
+        return go(f"/tickets/{reference}")
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        context = show.links_of(subject, form if is_refused else None)
+        content = show.fragment("tickets/_links.html", subject, **context)
+        content += show.new_events(subject)
+    return html(content, 422 if is_refused else 200)
+
+
+@pages.post("/tickets/<reference>/links")
+def add_link(reference: str) -> Response:
+    form = load_form(LinkCreate)
+    submit(form, lambda present: links.add_link(present, reference, **form.data))
+    return _links(reference, form)
+
+
+@pages.post("/tickets/<reference>/links/<link_id>/delete")
+def remove_link(reference: str, link_id: str) -> Response:
+    write(lambda present: links.remove_link(present, reference, link_id))
+    return _links(reference, None)
 
 
 @pages.post("/tickets/<reference>/children")

@@ -19,11 +19,13 @@ RELATION_WORDS = {
     ("duplicates", True): "duplicates",
     ("duplicates", False): "is duplicated by",
 }
-# In braces: the ticket, and the words "on" and the ticket.
+# In braces: the ticket, and the ticket after a word such as "on".
 PLAIN = {
     "ticket.created": "created {ticket}",
     "ticket.deleted": "deleted {ticket}",
     "ticket.restored": "restored {ticket}",
+    "ticket.link_added": "added the link {title}{to}",
+    "ticket.link_removed": "removed the link {title}{of}",
     "comment.created": "commented{on}",
     "comment.updated": "edited a comment{on}",
     "comment.deleted": "deleted a comment{on}",
@@ -42,6 +44,8 @@ SHORT_TYPES = {
     "ticket.watcher_removed": "watchers",
     "ticket.relation_added": "relations",
     "ticket.relation_removed": "relations",
+    "ticket.link_added": "links",
+    "ticket.link_removed": "links",
 }
 # Fields whose values are ids of users or tickets.
 NAMED = tuple(field.name for field in UPDATED if field.is_reference)
@@ -80,7 +84,8 @@ def _plain(kind: str, payload: Mapping[str, Any], ticket: str) -> str:
     # In a list, what was made or deleted has its title too.
     titled = ticket and payload.get("title")
     subject = f"{ticket}, {payload['title']}" if titled else ticket or "this ticket"
-    return PLAIN[kind].format(**{**payload, "ticket": subject, "on": _after("on", ticket)})
+    after = {word: _after(word, ticket) for word in ("on", "to", "of")}
+    return PLAIN[kind].format(**{**payload, "ticket": subject, **after})
 
 
 def _it(ticket: str) -> str:

@@ -126,6 +126,9 @@ def _sides(subject: TicketPageData, types: set[str]) -> str:
     if types & {"ticket.relation_added", "ticket.relation_removed"}:
         context = show.relations_of(subject)
         content += show.fragment("tickets/_relations.html", subject, **context, out_of_band=True)
+    if types & {"ticket.link_added", "ticket.link_removed"}:
+        context = show.links_of(subject)
+        content += show.fragment("tickets/_links.html", subject, **context, out_of_band=True)
     if types & {"ticket.watcher_added", "ticket.watcher_removed"}:
         context = show.watchers_of(subject)
         content += show.fragment("tickets/_watchers.html", subject, **context, out_of_band=True)

@@ -142,6 +142,7 @@ def _context(
         **below(children),
         "linked": subject.sources,
         **related,
+        **links_of(subject),
         **watchers_of(subject),
         "stream": stream.render_rows(subject, rows),
         "filters": stream.FILTERS,
@@ -162,6 +163,11 @@ def relations_of(subject: TicketPageData, form: Form | None = None) -> dict[str,
         "relation_types": RELATION_TYPES,
         "relation_form": form,
     }
+
+
+def links_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:
+    """The context of ``_links.html``; ``form`` is a refused one."""
+    return {"links": subject.links, "link_form": form}
 
 
 def watchers_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""Addresses of pull requests, issues and commits at code forges, and their short names."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+_SCHEME = "https://"
+LONGEST = 300
+# Their names are short enough without the host.
+WELL_KNOWN = frozenset({"github.com", "gitlab.com", "codeberg.org"})
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?")
+_OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_SHOWN_OF_COMMIT = 7
+# The groups of GitLab may be nested.
+_MOST_GROUPS = 20
+
+
+class CodeKind(StrEnum):
+    ISSUE = "issue"
+    PULL_REQUEST = "pull_request"
+    COMMIT = "commit"
+
+
+# The part of an address before the number, the kind, and the mark in its name.
+_KINDS = {
+    "pull": (CodeKind.PULL_REQUEST, "#"),
+    "pulls": (CodeKind.PULL_REQUEST, "#"),
+    "merge_requests": (CodeKind.PULL_REQUEST, "!"),
+    "issues": (CodeKind.ISSUE, "#"),
+    "commit": (CodeKind.COMMIT, "@"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAddress:
+    """What an address leads to, and its name, such as ``docket/app#5``."""
+
+    kind: CodeKind
+    name: str
+
+
+def read(address: str) -> CodeAddress | None:
+    """What an https address of a forge leads to; None for any other address.
+
+    GitLab puts ``/-/`` behind the project. An address with a query or fragment has no short name,
+    as that leads to a part.
+    """
+    if not address.startswith(_SCHEME) or len(address) > LONGEST:
+        return None
+    host, *owner = address.removeprefix(_SCHEME).removesuffix("/").split("/")
+    if len(owner) < 4:
+        return None
+    *owner, what, which = owner
+    is_grouped = owner[-1] == "-"
+    if is_grouped:
+        del owner[-1]
+    kind, mark = _KINDS.get(what, (None, ""))
+    if (
+        kind is None
+        or not (2 <= len(owner) <= _MOST_GROUPS if is_grouped else len(owner) == 2)
+        or (mark == "!") > is_grouped
+        or not _HOST.fullmatch(host)
+        or not all(map(_OWNER.fullmatch, owner))
+        or not (_COMMIT if kind is CodeKind.COMMIT else _NUMBER).fullmatch(which)
+    ):
+        return None
+    shown = which[:_SHOWN_OF_COMMIT] if kind is CodeKind.COMMIT else which
+    where = "" if host in WELL_KNOWN else f"{host}/"
+    return CodeAddress(kind, f"{where}{'/'.join(owner)}{mark}{shown}")
