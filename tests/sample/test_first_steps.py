@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.support.serving import ROOT
 from tests.web.conftest import Reader
 
 PASSWORD = "a calm sentence"
@@ -32,15 +33,26 @@ def test_the_steps_follow_the_setup(newcomer):
     assert "cleo" in newcomer.get("/start/people").text
     last = newcomer.get("/start/bot").text
     assert "/projects/OURS/board" in last
-    # The one project is ticked already, and it may only read unless one says otherwise.
-    assert re.search(r'name="mode" value="read" checked', last)
-    assert not re.search(r'name="mode" value="write" checked', last)
+    # The one project is ticked already, and the bot may write: this is where one tries it.
+    assert re.search(r'name="mode" value="write" checked', last)
+    assert not re.search(r'name="mode" value="read" checked', last)
+    # Elsewhere a bot only reads unless one says otherwise.
+    assert re.search(r'name="mode" value="read" checked', newcomer.get("/new-bot").text)
     project_id = re.search(r'name="project_ids" value="([^"]+)" checked', last)[1]
     answer = newcomer.post("/start/bot", username="bot-1", mode="read", project_ids=project_id)
     assert answer.status_code == 200
     assert re.search(r"app_[a-z2-7]{32}", answer.text)
     assert "Waiting for the first call" in answer.text
     assert not re.search(r"app_[a-z2-7]{32}", newcomer.get("/start/bot").text)
+
+
+def test_the_bot_guide_names_the_steps_as_the_pages_do(ada):
+    guide = (ROOT / "docs" / "bot-guide.md").read_text().partition("## 2. ")[0]
+    for path in ("/start", "/start/people", "/start/bot"):
+        heading = re.search(r"<h1[^>]*>([^<]+)</h1>", ada.get(path).text)[1]
+        assert f"**{heading}**" in guide
+    assert "**Create bot and show token**" in guide
+    assert ">Create bot and show token</button>" in ada.get("/start/bot").text
 
 
 def test_what_is_wrong_is_said_and_kept(ada):
