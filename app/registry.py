@@ -30,6 +30,7 @@ from app.feeds.pages import pages as feed_pages
 from app.help.pages import pages as help_pages
 from app.importing.commands import import_issues
 from app.importing.pages import pages as import_pages
+from app.importing.trackers.commands import import_from
 from app.importing.wiki_folder import import_wiki
 from app.inbox import awaited_news
 from app.inbox.inbox_page import pages as inbox_pages
@@ -121,6 +122,7 @@ def commands() -> list[Command]:
         users,
         bot_commands,
         project_commands,
+        import_from,
         import_issues,
         import_wiki,
         restore,

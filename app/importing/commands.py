@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from app.core.context import telling_webhooks
 from app.database.session import reading
 from app.importing import dates, formats, table
+from app.importing.command_options import NAMED_USERS, json_pairs, named_users, pairs
 from app.importing.drafting import People
 from app.importing.issues import IssueSource
 from app.importing.planning import plan
@@ -51,13 +51,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=None,
     help="CSV: ask for the column of each field. On by default on a terminal without a mapping.",
 )
-@click.option(
-    "--user",
-    "known",
-    multiple=True,
-    metavar="NAME=USERNAME",
-    help="Username for a name in the file that is neither a username nor a display name.",
-)
+@NAMED_USERS
 @click.option(
     "--date-format",
     "date_formats",
@@ -98,12 +92,13 @@ def import_issues(
     with reading():
         actor = acting_human(username)
         project_id = live_project_id(key)
-        usernames = _pairs(known, "--user")
+        usernames = named_users(known, None)
         unknown = People(project_id, usernames).unknown
     if unknown:
         raise click.ClickException(f"No active user named {unknown[0]} has access to {key}.")
     report = ImportReport()
-    chosen = _mapping(mapped, mapping)
+    columns = json_pairs(mapping, "fields and columns") if mapping is not None else {}
+    chosen = {**columns, **pairs(mapped, "--map")}
     asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
 
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
@@ -135,32 +130,6 @@ def import_issues(
     if dry_run:
         click.echo(f"Preview of {format}: nothing was imported.")
     click.echo(report.as_text(verbose=verbose or dry_run))
-
-
-def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
-    """Values such as ``title=Summary`` as a dictionary; raises BadParameter."""
-    pairs = {}
-    for pair in values:
-        left, equals, right = pair.partition("=")
-        if not equals or not left.strip() or not right.strip():
-            raise click.BadParameter(f"{option} takes A=B, not {pair!r}.")
-        pairs[left.strip()] = right.strip()
-    return pairs
-
-
-def _mapping(pairs: tuple[str, ...], file: Path | None) -> dict[str, str]:
-    """The columns by field, from ``--mapping`` and ``--map``; raises BadParameter."""
-    columns: Any = {}
-    if file is not None:
-        try:
-            columns = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise click.BadParameter(f"{file} is not valid JSON.") from error
-        if not isinstance(columns, dict) or not all(
-            isinstance(column, str) for column in columns.values()
-        ):
-            raise click.BadParameter(f"{file} must contain an object of fields and columns.")
-    return {**columns, **_pairs(pairs, "--map")}
 
 
 def _ask_for_columns(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from app.importing.issues import Issue, IssueComment
 from app.importing.report import ImportReport
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
+from app.tickets.comments import ImportedComment
 from app.tickets.models import Priority
 
 
@@ -68,7 +69,7 @@ class DraftTicket:
     assignee_user_id: str | None
     reporter_user_id: str | None
     labels: tuple[str, ...]
-    comments: tuple[tuple[str, int | None], ...]
+    comments: tuple[ImportedComment, ...]
     written_at: tuple[int, int] | None
 
 
@@ -121,14 +122,16 @@ class Drafter:
         candidates = [state for state in self.states if state.category == category]
         return (candidates or list(self.states))[0]
 
-    def _comment(self, issue: Issue, comment: IssueComment) -> tuple[str, int | None]:
-        """The text with its author's name, as the importing user is the author here."""
+    def _comment(self, issue: Issue, comment: IssueComment) -> ImportedComment:
+        """The text, with its author's name if the importing user is the author here."""
+        author_id = self.people.find(comment.author)
         when = f" on {comment.when}" if comment.when else ""
-        head = f"**{comment.author}** wrote{when}:\n\n" if comment.author or when else ""
+        named = (comment.author and author_id is None) or when
+        head = f"**{comment.author}** wrote{when}:\n\n" if named else ""
         body = head + comment.text.replace("\x00", "")
         if len(body) > text.BODY_LENGTH:
             self.report.note(issue.id, "comment too long; truncated")
-        return body[: text.BODY_LENGTH], comment.written_at
+        return ImportedComment(body[: text.BODY_LENGTH], comment.written_at, author_id)
 
     def _body(self, issue: Issue, title: str, assignee: str | None) -> str:
         """The sections of the issue, then a line that says where it comes from."""
@@ -137,7 +140,8 @@ class Drafter:
             f"## {heading}\n\n{section}" if heading else section
             for heading, section in issue.sections
         ]
-        origin = [f"Imported from {issue.id}"]
+        name = f"[{issue.id}]({issue.address})" if issue.address else issue.id
+        origin = [f"Imported from {name}"]
         if issue.author and self.people.find(issue.author) is None:
             origin.append(f"created by {issue.author}")
         if issue.assignee and assignee is None:

@@ -76,10 +76,11 @@ def read(
                     mapper(sheet.header, table.guess(sheet.header)), sheet.header
                 )
                 issues += table.read(sheet, chosen, options, report)
-    return _unique(issues, report)
+    return unique(issues, report)
 
 
-def _unique(issues: list[Issue], report: ImportReport) -> list[Issue]:
+def unique(issues: list[Issue], report: ImportReport) -> list[Issue]:
+    """The issues, the first of each id."""
     by_id: dict[str, Issue] = {}
     for issue in issues:
         if len(issue.id) > text.NAME_LENGTH or "\x00" in issue.id:

@@ -7,7 +7,7 @@ requests are left out.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.core import json_parsing
@@ -31,15 +31,24 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
             if not isinstance(entry, dict):
                 report.refuse(where, "neither an issue nor a comment")
             elif "issue_url" in entry and "title" not in entry:
-                name = _name(str(entry["issue_url"]), None)
+                name = name_of(str(entry["issue_url"]))
                 try:
-                    comments.setdefault(name, []).append(_comment(entry))
+                    comments.setdefault(name, []).append(comment_of(entry))
                 except (ValueError, OverflowError) as error:
                     report.refuse(where, "not a comment", str(error))
             elif "pull_request" in entry:
                 report.note(where, "pull request; skipped")
             else:
                 entries.append((where, entry))
+    return assembled(entries, comments, report)
+
+
+def assembled(
+    entries: Iterable[tuple[str, dict[str, Any]]],
+    comments: Mapping[str, list[IssueComment]],
+    report: ImportReport,
+) -> list[Issue]:
+    """The issues of entries, each with its position; ``comments`` are by name of the issue."""
     milestones: dict[str, Issue] = {}
     issues = []
     for where, entry in entries:
@@ -75,7 +84,7 @@ def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
         position = end
 
 
-def _name(url: str, number: Any) -> str:
+def name_of(url: str, number: Any = None) -> str:
     """``owner/name#12``, or ``#12`` where the address names no repository."""
     match = _REPOSITORY.search(url)
     return f"{match.group(1)}#{match.group(2)}" if match else f"#{number}"
@@ -84,20 +93,20 @@ def _name(url: str, number: Any) -> str:
 def _issue(
     where: str,
     entry: dict[str, Any],
-    comments: dict[str, list[IssueComment]],
+    comments: Mapping[str, list[IssueComment]],
     milestones: dict[str, Issue],
 ) -> Issue:
     number, title = int(entry["number"]), str(entry["title"] or "").strip()
     if not title:
         raise ValueError("it has no title")
     url = str(entry.get("html_url") or entry.get("url") or "")
-    name = _name(url, number)
+    name = name_of(url, number)
     labels = [_label(label) for label in entry.get("labels") or ()]
     people = [_login(one) for one in entry.get("assignees") or ()]
     if not people and entry.get("assignee"):
         people = [_login(entry["assignee"])]
     inner = entry.get("comments")
-    own = [_comment(one) for one in inner] if isinstance(inner, list) else comments.get(name, [])
+    own = [comment_of(one) for one in inner] if isinstance(inner, list) else comments.get(name, [])
     reason = str(entry.get("state_reason") or entry.get("stateReason") or "").lower()
     kind = entry.get("type")
     return Issue(
@@ -126,7 +135,7 @@ def _links(
     """The parent: the issue above a sub-issue, else the epic of the milestone."""
     parent = str(entry.get("parent_issue_url") or "")
     if parent:
-        return (IssueLink(PARENT_LINK, _name(parent, "?")),)
+        return (IssueLink(PARENT_LINK, name_of(parent, "?")),)
     milestone = entry.get("milestone")
     if not isinstance(milestone, dict):
         return ()
@@ -154,7 +163,8 @@ def _sections(body: Any) -> tuple[tuple[str, str], ...]:
     return (("", str(body).replace("\r\n", "\n")),) if body and str(body).strip() else ()
 
 
-def _comment(entry: dict[str, Any]) -> IssueComment:
+def comment_of(entry: dict[str, Any]) -> IssueComment:
+    """Raises ValueError for a time that cannot be parsed."""
     return IssueComment(
         _login(entry.get("user") or entry.get("author")),
         str(entry.get("body") or ""),

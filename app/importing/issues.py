@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 # The kind of link by which an issue names its parent.
 PARENT_LINK = "parent-child"
+# The kind of link to an issue that the text mentions, whether it is imported or not.
+MENTION_LINK = "mentioned"
 MEDIUM = 2
 
 
@@ -30,6 +32,8 @@ class Issue:
 
     id: str
     title: str
+    # Where it can be read in the other tracker.
+    address: str = ""
     # (heading, text); a text without a heading comes first.
     sections: tuple[tuple[str, str], ...] = ()
     status: str = "open"

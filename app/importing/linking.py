@@ -7,7 +7,7 @@ from sqlalchemy import select
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError
 from app.database.session import savepoint, session
-from app.importing.issues import PARENT_LINK
+from app.importing.issues import MENTION_LINK, PARENT_LINK
 from app.importing.planning import Planned
 from app.importing.report import ImportReport
 from app.importing.words import RELATED_WORDS
@@ -25,7 +25,8 @@ class RelationLinker:
         self.actor = actor
         self.report = report
         self.ticket_ids = ticket_ids
-        self.edges: set[Edge] = set()
+        # In the order in which they were added; the values say nothing.
+        self.edges: dict[Edge, None] = {}
 
     def remember(self, project_id: str) -> None:
         """Load the relations that imported tickets have already."""
@@ -38,7 +39,14 @@ class RelationLinker:
             .join(ImportedIssue, ImportedIssue.ticket_id == TicketRelation.source_ticket_id)
             .where(ImportedIssue.project_id == project_id)
         )
-        self.edges = {(row[0], row[1], row[2]) for row in rows}
+        self.edges = {(row[0], row[1], row[2]): None for row in rows}
+
+    @staticmethod
+    def is_needed(entry: Planned) -> bool:
+        """Whether an issue has relations."""
+        return bool(entry.related_ids) or any(
+            link.kind != PARENT_LINK for link in entry.issue.links
+        )
 
     def link(self, entry: Planned) -> None:
         """Write the relations of an issue that do not exist yet."""
@@ -51,6 +59,8 @@ class RelationLinker:
             kind = RELATED_WORDS.get(link.kind)
             if kind is None:
                 self.report.note(issue_id, "unknown dependency type", link.kind)
+            elif link.kind == MENTION_LINK and link.other_id not in self.ticket_ids:
+                continue
             elif kind is RelationType.BLOCKS:
                 # The link is "depends on", seen from the blocked issue.
                 self._relate(link.other_id, issue_id, kind, noted=issue_id)
@@ -69,7 +79,7 @@ class RelationLinker:
         edges = {(source_id, target_id, str(kind))}
         if kind is RelationType.RELATES_TO:
             edges.add((target_id, source_id, str(kind)))
-        if edges & self.edges:
+        if any(edge in self.edges for edge in edges):
             return
         try:
             self.store(source_id, target_id, kind)
@@ -78,7 +88,7 @@ class RelationLinker:
                 reason = f"relation rejected: {error.message}"
                 self.report.note(about, reason, target)
             return
-        self.edges |= edges
+        self.edges.update(dict.fromkeys(edges))
         self.report.created[f"relations ({kind})"] += 1
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:

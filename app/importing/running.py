@@ -8,6 +8,7 @@ create nothing twice.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from sqlalchemy import insert, select
 
@@ -17,7 +18,7 @@ from app.core.errors import DomainError
 from app.database.session import reading, run_write, savepoint, session
 from app.importing.drafting import Drafter, DraftTicket
 from app.importing.issues import Issue
-from app.importing.linking import Edge, RelationLinker
+from app.importing.linking import RelationLinker
 from app.importing.planning import Planned
 from app.importing.report import ImportReport, ReportRow
 from app.projects import labels
@@ -43,13 +44,21 @@ Write = Callable[[Callable[[], int]], int]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The importer's state before a batch, restored when the unit of work runs again."""
+    """The importer's state before a batch, restored when the unit of work runs again.
 
-    ticket_ids: dict[str, str]
-    edges: set[Edge]
+    What only grows is restored by its length.
+    """
+
+    ticket_ids: int
+    edges: int
     created: dict[str, int]
     notes: int
     rows: int
+
+
+def _shorten(grown: dict[Any, Any], length: int) -> None:
+    while len(grown) > length:
+        grown.popitem()
 
 
 class Importer:
@@ -93,8 +102,9 @@ class Importer:
                 self._add_row(entry.issue, "pending")
                 self.left += 1
         if not self.left:
-            linked = self._in_batches(planned, self._links.link, lambda _: None)
-            self.unlinked = len(planned) - linked
+            related = [entry for entry in planned if self._links.is_needed(entry)]
+            linked = self._in_batches(related, self._links.link, lambda _: None)
+            self.unlinked = len(related) - linked
 
     def _in_batches(
         self, planned: Sequence[Planned], each: Callable[[Planned], None], progress: Progress
@@ -127,17 +137,16 @@ class Importer:
     def _snapshot(self) -> Snapshot:
         report = self.report
         return Snapshot(
-            dict(self.ticket_ids),
-            set(self._links.edges),
+            len(self.ticket_ids),
+            len(self._links.edges),
             dict(report.created),
             len(report.notes),
             len(report.rows),
         )
 
     def _restore(self, snapshot: Snapshot) -> None:
-        self.ticket_ids.clear()
-        self.ticket_ids.update(snapshot.ticket_ids)
-        self._links.edges = set(snapshot.edges)
+        _shorten(self.ticket_ids, snapshot.ticket_ids)
+        _shorten(self._links.edges, snapshot.edges)
         self.report.created.clear()
         self.report.created.update(snapshot.created)
         del self.report.notes[snapshot.notes :], self.report.rows[snapshot.rows :]
@@ -235,8 +244,8 @@ class Importer:
             due_date=draft.issue.due_date,
             written_at=draft.written_at,
         )
-        for body, written_at in draft.comments:
-            comments.create_comment(self.actor, ticket.id, body=body, written_at=written_at)
+        if draft.comments:
+            comments.import_comments(self.actor, ticket.id, draft.comments)
         session.execute(
             insert(ImportedIssue).values(
                 id=ids.new_id(),

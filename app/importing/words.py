@@ -1,6 +1,6 @@
 """The vocabulary of other trackers, mapped to priorities, states and relations."""
 
-from app.importing.issues import MEDIUM
+from app.importing.issues import MEDIUM, MENTION_LINK
 from app.projects.models import StateCategory
 from app.tickets.models import Priority, RelationType
 
@@ -48,6 +48,7 @@ STATE_NAMES = {
 PLAIN_KINDS = frozenset({"epic", "story", "task", "subtask", "sub-task"})
 
 RELATED_WORDS = {
+    MENTION_LINK: RelationType.RELATES_TO,
     "related": RelationType.RELATES_TO,
     "relates-to": RelationType.RELATES_TO,
     "relates_to": RelationType.RELATES_TO,

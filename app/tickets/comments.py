@@ -1,9 +1,10 @@
 """Comment verbs. Only the author edits; the author and any human may delete."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
-from sqlalchemy import select
+from sqlalchemy import Table, insert, select
 
 from app.accounts import user_refs
 from app.accounts.builders import UserSummary
@@ -13,7 +14,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none, next_version, now_ms
 from app.core.errors import Conflict, Forbidden
 from app.database.pagination import Page, page
-from app.database.session import session
+from app.database.session import Prepared, pipeline, session
 from app.database.versions import touch
 from app.tickets import loaders, reactions, runaway, searching
 from app.tickets.discussion import discussed
@@ -98,19 +99,58 @@ def _comments_json(rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 @operation(Access.WRITE)
-def create_comment(
-    actor: Actor, reference: str, *, body: str, written_at: int | None = None
-) -> Comment:
-    """Comment on a ticket; ``written_at`` (ms) is the original time of an imported comment."""
+def create_comment(actor: Actor, reference: str, *, body: str) -> Comment:
+    """Comment on a ticket."""
     ticket = loaders.writable(actor, reference)
     text.filled_body(body)
-    return add(actor, ticket, body, written_at)
+    return add(actor, ticket, body)
 
 
-def add(actor: Actor, ticket: Ticket, body: str, written_at: int | None = None) -> Comment:
+@dataclass(frozen=True, slots=True)
+class ImportedComment:
+    """A comment with its original time (ms) and, if that is a person here, its author."""
+
+    body: str
+    written_at: int | None = None
+    author_user_id: str | None = None
+
+
+_INSERT = Prepared(insert(cast("Table", Comment.__table__)))
+
+
+@operation(Access.HUMAN)
+def import_comments(actor: Actor, reference: str, imported: Sequence[ImportedComment]) -> None:
+    """Add comments that people wrote in another tracker, at once, with an event for each.
+
+    Their authors must be known to see the project.
+    """
+    ticket = loaders.writable(actor, reference)
+    target = loaders.target(ticket)
+    latest = 0
+    with pipeline():
+        for comment in imported:
+            identifier = ids.new_id()
+            created_at = comment.written_at or ids.created_ms(identifier)
+            latest = max(latest, created_at)
+            _INSERT.all(
+                id=identifier,
+                ticket_id=ticket.id,
+                author_user_id=comment.author_user_id or actor.id,
+                body=text.filled_body(comment.body),
+                edit_history=[],
+                created_at=created_at,
+                updated_at=created_at,
+                deleted_at=None,
+            )
+            record(actor, "comment.created", target, comment_id=identifier, body=comment.body)
+    searching.put(ticket)
+    discussed(ticket.id, latest)
+
+
+def add(actor: Actor, ticket: Ticket, body: str) -> Comment:
     """Add a comment whose body is valid to a ticket that is locked, and record it."""
     identifier = ids.new_id()
-    created_at = written_at or ids.created_ms(identifier)
+    created_at = ids.created_ms(identifier)
     comment = Comment(
         id=identifier,
         ticket_id=ticket.id,

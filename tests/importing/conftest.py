@@ -6,6 +6,7 @@ import pytest
 from werkzeug.datastructures import FileStorage
 from werkzeug.test import encode_multipart
 
+from app.importing.trackers import client
 from tests.support.story import walk
 
 PAGE = {"Accept": "text/html"}
@@ -69,3 +70,29 @@ def send(cast):
         return answer.text
 
     return sent
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The seconds that imports would have slept; they do not."""
+    slept: list[float] = []
+    monkeypatch.setattr(client.Waits, "sleep", staticmethod(slept.append))
+    return slept
+
+
+@pytest.fixture
+def move(app, cast, monkeypatch, waits):
+    """Import from a tracker into OPEN as ada; the report, or the output for another exit code."""
+    for name in ("GITHUB_TOKEN", "GITLAB_TOKEN", "JIRA_TOKEN", "LINEAR_API_KEY"):
+        monkeypatch.setenv(name, "")
+
+    def moving(*args: str, code=0, text=None, as_json=True) -> Any:
+        given = ["import", *args, "--project", "OPEN", "--as", "ada"]
+        wants = code == 0 and as_json
+        result = app.test_cli_runner().invoke(
+            args=[*given, *(["--json"] if wants else [])], input=text
+        )
+        assert result.exit_code == code, (result.output, result.exception)
+        return json.loads(result.stdout) if wants else result.output
+
+    return moving

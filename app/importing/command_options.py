@@ -1,0 +1,43 @@
+"""Options that the commands of imports share."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+NAMED_USERS = click.option(
+    "--user",
+    "known",
+    multiple=True,
+    metavar="NAME=USERNAME",
+    help="Username for a name in the file that is neither a username nor a display name.",
+)
+
+
+def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """Values such as ``title=Summary`` as a dictionary; raises BadParameter."""
+    found = {}
+    for pair in values:
+        left, equals, right = pair.partition("=")
+        if not equals or not left.strip() or not right.strip():
+            raise click.BadParameter(f"{option} takes A=B, not {pair!r}.")
+        found[left.strip()] = right.strip()
+    return found
+
+
+def json_pairs(file: Path, meaning: str) -> dict[str, str]:
+    """A JSON file with an object of texts; raises BadParameter."""
+    try:
+        found: Any = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise click.BadParameter(f"{file} is not valid JSON.") from error
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise click.BadParameter(f"{file} must contain an object of {meaning}.")
+    return found
+
+
+def named_users(given: tuple[str, ...], file: Path | None) -> dict[str, str]:
+    """Usernames by the names of another tracker, from ``--users`` and ``--user``."""
+    known = json_pairs(file, "names and usernames") if file is not None else {}
+    return {**known, **pairs(given, "--user")}

@@ -1,0 +1,1 @@
+"""Importing from the APIs of other trackers: downloading, and reading what was downloaded."""

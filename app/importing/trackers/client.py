@@ -1,0 +1,355 @@
+"""Requests to the API of another tracker: bounded, patient, and to one host alone.
+
+The token goes into the headers of this host's requests and nowhere else. An address of another host
+is refused, whether a redirect or a page names it.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import orjson
+from urllib3 import BaseHTTPResponse, PoolManager, Timeout
+from urllib3.exceptions import HTTPError, SSLError
+from urllib3.util import parse_url
+
+from app.webhooks.connecting import trusting
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 60.0
+# Of one answer.
+ANSWER_SECONDS = 300.0
+ANSWER_BYTES = 64 * 1024 * 1024
+CHUNK = 65_536
+# Attempts of one request that fail one after the other, and the wait after the first of them.
+ATTEMPTS = 6
+BACKOFF_SECONDS = 1.0
+# The limits of the large trackers are per hour.
+LONGEST_WAIT = 3_900.0
+# How often one request may be told to wait.
+MOST_WAITS = 10
+SHORTEST_LIMIT_WAIT = 1.0
+# Where an answer says that a limit is reached, but not until when.
+UNKNOWN_WAIT = 60.0
+MOST_REDIRECTS = 3
+PARALLEL = 4
+SHOWN = 200
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_PORTS = {"https": 443, "http": 80}
+_REDIRECTS = frozenset({301, 302, 307, 308})
+
+
+class TrackerError(Exception):
+    """The import cannot go on now; the message is a sentence for the operator."""
+
+
+class Refused(TrackerError):
+    """The tracker answered with an error that another attempt would not change."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAnswer:
+    """The parsed body of an answer, and its headers by lower-case name."""
+
+    body: Any
+    headers: Mapping[str, str]
+
+    @property
+    def next_address(self) -> str | None:
+        """The next page, as the ``Link`` header names it."""
+        for part in self.headers.get("link", "").split(","):
+            address, _, parameters = part.partition(";")
+            if 'rel="next"' in parameters.replace(" ", ""):
+                return address.strip().strip("<>")
+        return None
+
+
+class Waits:
+    """Sleeping, which tests replace."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def wait(self, seconds: float, reason: str) -> None:
+        if seconds >= SHORTEST_LIMIT_WAIT * 5:
+            self._tell(f"{reason}; waiting {round(seconds)} s")
+        self.sleep(seconds)
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        time.sleep(seconds)
+
+
+# The seconds to wait if an answer says that a limit is reached: status, headers, body.
+LimitRule = Callable[[int, Mapping[str, str], bytes], float | None]
+
+
+class ApiClient:
+    """Asks one host; ``headers`` hold the token."""
+
+    def __init__(
+        self,
+        tracker: str,
+        base: str,
+        headers: Mapping[str, str],
+        *,
+        tell: Callable[[str], None],
+        ca_bundle: str | None = None,
+        limit_rule: LimitRule | None = None,
+    ) -> None:
+        self.tracker = tracker
+        self.base = checked_base(base)
+        self._parts = urlsplit(self.base)
+        self._headers = {"Accept": "application/json", **headers}
+        self._limit_rule = limit_rule
+        self._waits = Waits(tell)
+        self._pool = PoolManager(
+            num_pools=1,
+            maxsize=PARALLEL,
+            block=True,
+            retries=False,
+            timeout=Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
+            ssl_context=trusting(ca_bundle) if self._parts.scheme == "https" else None,
+        )
+
+    def get(self, address: str) -> ApiAnswer:
+        """Get an address below ``base``, or an absolute one of the same host."""
+        return self._ask("GET", address, None)
+
+    def post(self, address: str, body: Any) -> ApiAnswer:
+        """Post JSON, which must be a question: it may be sent again."""
+        return self._ask("POST", address, orjson.dumps(body))
+
+    def _ask(self, method: str, address: str, body: bytes | None) -> ApiAnswer:
+        url = self._own(address if "://" in address else f"{self.base}{address}")
+        failures = waits = redirects = 0
+        while True:
+            try:
+                status, headers, content = self._exchange(method, url, body)
+            except SSLError as problem:
+                raise TrackerError(
+                    f"The certificate of {self.tracker} was rejected: {_in_words(problem)}. If it "
+                    "is of a private authority, name that with --ca-bundle."
+                ) from problem
+            except (HTTPError, OSError) as problem:
+                failures = self._failed(failures, _in_words(problem))
+                continue
+            wait = self._limit_wait(status, headers, content)
+            if wait is not None:
+                waits += 1
+                self._wait_for_limit(wait, waits)
+            elif status in _REDIRECTS and method == "GET":
+                redirects += 1
+                if redirects > MOST_REDIRECTS:
+                    raise TrackerError(f"{self.tracker} redirects again and again.")
+                url = self._own(urljoin(url, headers.get("location", "")))
+            elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                failures = self._failed(failures, f"HTTP {status}")
+            elif status >= HTTPStatus.MULTIPLE_CHOICES:
+                raise Refused(status, self._refusal(status, content))
+            else:
+                try:
+                    return ApiAnswer(parsed(content), headers)
+                except ValueError:
+                    failures = self._failed(failures, "the answer is not JSON")
+
+    def _own(self, url: str) -> str:
+        """The URL itself; raises TrackerError if it leads to another host."""
+        try:
+            parts = urlsplit(url)
+            same = _origin(parts) == _origin(self._parts) and not parts.username
+            # The library that connects must read the same host from it.
+            same = same and (parse_url(url).host or "").strip("[]") == (parts.hostname or "")
+        except (ValueError, HTTPError):
+            same = False
+        if not same:
+            raise TrackerError(
+                f"{self.tracker} sent an address of another host. It was not followed, as the "
+                "token would go there."
+            )
+        return url
+
+    def _exchange(
+        self, method: str, url: str, body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        headers = {**self._headers, "Accept-Encoding": "gzip"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        response = self._pool.request(
+            method, url, body=body, headers=headers, redirect=False, preload_content=False
+        )
+        try:
+            content = _read(response)
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return (
+            response.status,
+            {name.lower(): value for name, value in response.headers.items()},
+            content,
+        )
+
+    def _failed(self, failures: int, problem: str) -> int:
+        """Wait before another attempt; raises TrackerError after the last one."""
+        failures += 1
+        if failures >= ATTEMPTS:
+            raise TrackerError(
+                f"{self.tracker} did not answer {ATTEMPTS} times: {problem}. Run the same command "
+                "again to continue."
+            )
+        spread = random.uniform(0.75, 1.25)  # noqa: S311 - spreads attempts
+        self._waits.wait(BACKOFF_SECONDS * 2 ** (failures - 1) * spread, problem)
+        return failures
+
+    def _limit_wait(self, status: int, headers: Mapping[str, str], content: bytes) -> float | None:
+        if self._limit_rule is not None:
+            wait = self._limit_rule(status, headers, content)
+            if wait is not None:
+                return wait
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return limit_wait(headers)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE and "retry-after" in headers:
+            return limit_wait(headers)
+        return None
+
+    def _wait_for_limit(self, wait: float, waits: int) -> None:
+        if wait > LONGEST_WAIT or waits > MOST_WAITS:
+            minutes = max(1, round(wait / 60))
+            raise TrackerError(
+                f"The limit of requests to {self.tracker} is reached. Run the same command again "
+                f"in {minutes} minutes to continue."
+            )
+        self._waits.wait(
+            max(wait, SHORTEST_LIMIT_WAIT), f"The limit of requests to {self.tracker} is reached"
+        )
+
+    def _refusal(self, status: int, content: bytes) -> str:
+        if status == HTTPStatus.UNAUTHORIZED:
+            return f"{self.tracker} does not accept the token (HTTP 401)."
+        said = _message(content)
+        if status == HTTPStatus.FORBIDDEN:
+            return f"The token may not read this in {self.tracker} (HTTP 403){said}."
+        if status == HTTPStatus.NOT_FOUND:
+            return (
+                f"{self.tracker} has no such project, or the token may not see it (HTTP 404){said}."
+            )
+        return f"{self.tracker} answered HTTP {status}{said}."
+
+
+def checked_base(base: str) -> str:
+    """The address without a slash at its end; raises TrackerError unless it is https.
+
+    Plain http is accepted to this machine only, since the token would be readable on the way.
+    """
+    base = base.strip().rstrip("/")
+    try:
+        parts = urlsplit(base)
+        is_fine = bool(parts.hostname) and not (parts.username or parts.query or parts.fragment)
+        _origin(parts)
+    except ValueError:
+        is_fine = False
+    if not is_fine:
+        raise TrackerError("The address must be such as https://tracker.example.com.")
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
+        raise TrackerError("The address must begin with https://, as the token is sent there.")
+    return base
+
+
+def limit_wait(headers: Mapping[str, str]) -> float:
+    """The seconds to wait: ``Retry-After``, else when the limit is reset, else a minute."""
+    after = headers.get("retry-after", "")
+    if after:
+        seconds = _seconds_until(after, relative=True)
+        if seconds is not None:
+            return seconds
+    for name in ("x-ratelimit-reset", "ratelimit-reset"):
+        seconds = _seconds_until(headers.get(name, ""), relative=False)
+        if seconds is not None:
+            return seconds
+    return UNKNOWN_WAIT
+
+
+def _seconds_until(value: str, *, relative: bool) -> float | None:
+    """From seconds, an epoch in seconds or milliseconds, or a date; None for anything else."""
+    value = value.strip()
+    now = time.time()
+    if value.isascii() and value.replace(".", "", 1).isdigit() and len(value) < 20:
+        number = float(value)
+        if relative:
+            return number
+        return max(0.0, (number / 1000 if number > 1e11 else number) - now)
+    for parse in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            moment = parse(value)
+        except (ValueError, TypeError):
+            continue
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max(0.0, moment.timestamp() - now)
+    return None
+
+
+def parsed(content: bytes) -> Any:
+    """JSON as trackers send it; halves of characters are replaced. Raises ValueError."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        try:
+            lenient = json.loads(content)
+            text = json.dumps(lenient, ensure_ascii=False, allow_nan=False)
+            return orjson.loads(text.encode("utf-8", "replace"))
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+
+
+def _read(response: BaseHTTPResponse) -> bytes:
+    """The whole body; raises HTTPError for one that is cut off, too long or too slow."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    parts: list[bytes] = []
+    length = 0
+    for chunk in response.stream(CHUNK, decode_content=True):
+        parts.append(chunk)
+        length += len(chunk)
+        if length > ANSWER_BYTES:
+            raise HTTPError("the answer is too long")
+        if time.monotonic() > deadline:
+            raise HTTPError("the answer took too long")
+    return b"".join(parts)
+
+
+def _in_words(problem: Exception) -> str:
+    text = str(problem).rpartition(": ")[2] or type(problem).__name__
+    return text[:SHOWN]
+
+
+def _message(content: bytes) -> str:
+    """What the tracker says about an error, on one line."""
+    try:
+        body = parsed(content)
+    except ValueError:
+        return ""
+    if not isinstance(body, dict):
+        return ""
+    said: Any = body.get("message") or body.get("error") or body.get("errorMessages")
+    if isinstance(said, list):
+        said = said[0] if said else None
+    if not isinstance(said, str) or not said.strip():
+        return ""
+    line = "".join(letter if letter.isprintable() else " " for letter in said)
+    return f": {' '.join(line.split()).rstrip('.')[:SHOWN]}"

@@ -1,0 +1,84 @@
+"""Downloading all steps of a tracker into a file, from where an earlier run stopped."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from app.importing.issues import Issue
+from app.importing.report import ImportReport
+from app.importing.trackers.client import PARALLEL, Refused, TrackerError
+from app.importing.trackers.download_file import DownloadFile, FetchedPage
+
+# Issues whose parts are fetched before they are kept.
+PORTION = 40
+# Pages of the parts of one issue.
+MOST_PAGES = 200
+_MISSING = frozenset({403, 404, 410})
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadStep:
+    """One list to download; ``fetch`` gets the position of a page, None for the first."""
+
+    name: str
+    fetch: Callable[[str | None], FetchedPage]
+
+
+class Tracker(Protocol):
+    """Another tracker: what to download, and how to read it."""
+
+    title: str
+
+    def steps(self, file: DownloadFile) -> Sequence[DownloadStep]:
+        """In this order; a step may read from the file what those before it have downloaded."""
+
+    def issues(self, file: DownloadFile, report: ImportReport) -> list[Issue]:
+        """The issues of a complete download."""
+
+
+def download(tracker: Tracker, file: DownloadFile, tell: Callable[[str, int], None]) -> None:
+    """Download what is missing; ``tell`` gets the step and its number of items after each page."""
+    for step in tracker.steps(file):
+        while not file.is_done(step.name):
+            position = file.position(step.name)
+            page = step.fetch(position)
+            if page.next is not None and page.next == position:
+                raise TrackerError(f"{tracker.title} names the same page as the next one again.")
+            file.append(step.name, page)
+            tell(step.name, file.count(step.name))
+
+
+def of_each(
+    targets: Callable[[], Iterable[Any]], fetch: Callable[[Any], list[Any]]
+) -> Callable[[str | None], FetchedPage]:
+    """A step that asks for something of each target; its positions count targets."""
+    known: list[Any] | None = None
+
+    def portion(position: str | None) -> FetchedPage:
+        nonlocal known
+        if known is None:
+            known = list(targets())
+        start = int(position or 0)
+        chosen = known[start : start + PORTION]
+        with ThreadPoolExecutor(PARALLEL) as threads:
+            items = [item for found in threads.map(fetch, chosen) for item in found]
+        end = start + len(chosen)
+        return FetchedPage(items, str(end) if end < len(known) else None)
+
+    return portion
+
+
+def entries(body: Any) -> list[dict[str, Any]]:
+    """The objects of a list that a tracker answered; nothing for any other answer."""
+    return [one for one in body if isinstance(one, dict)] if isinstance(body, list) else []
+
+
+def or_nothing(ask: Callable[[], list[Any]]) -> list[Any]:
+    """What a tracker answers; nothing where it does not have or show such parts."""
+    try:
+        return ask()
+    except Refused as refused:
+        if refused.status in _MISSING:
+            return []
+        raise

@@ -1,0 +1,126 @@
+"""The download of one import: a file of pages, from which a later run goes on.
+
+Each line holds one page with the position of the next one, so a page and its position are kept
+together or not at all. A line that was cut off by a kill is removed.
+"""
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from app.importing.trackers.client import TrackerError
+
+FOLDER = "imports"
+MOST_BYTES = 8 * 1024**3
+HEADER = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """Items of a page, and the position of the next page; None after the last one."""
+
+    items: list[Any]
+    next: str | None
+
+
+class DownloadFile:
+    """The download file of a source; one run at a time has it open."""
+
+    def __init__(self, instance_dir: Path, source: dict[str, Any], *, fresh: bool = False) -> None:
+        """``source`` says what is downloaded; other sources have other files.
+
+        ``fresh`` discards what an earlier run downloaded. Raises TrackerError while another run
+        uses the file.
+        """
+        name = hashlib.sha256(orjson.dumps(source, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
+        folder = instance_dir / FOLDER
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = folder / f"{name}.jsonl"
+        self._file = _opened(self.path)
+        # By step: the position of the next page, and whether there is none.
+        self._next: dict[str, str | None] = {}
+        self._counts: dict[str, int] = {}
+        self.started_at = time.time()
+        self.has_earlier = False
+        if fresh:
+            self._file.truncate(0)
+        self._recover(source)
+
+    def _recover(self, source: dict[str, Any]) -> None:
+        self._file.seek(0)
+        whole = 0
+        for number, line in enumerate(self._file):
+            try:
+                entry: Any = orjson.loads(line) if line.endswith(b"\n") else {}
+                if number == 0:
+                    self.started_at = float(entry[HEADER])
+                else:
+                    self._note(entry["step"], entry["items"], entry["next"])
+                    self.has_earlier = True
+            except (ValueError, KeyError, TypeError):
+                break
+            whole += len(line)
+        self._file.truncate(whole)
+        self._file.seek(whole)
+        if whole == 0:
+            self._write({HEADER: self.started_at, "source": source})
+
+    def _note(self, step: str, items: list[Any], following: str | None) -> None:
+        self._next[step] = following
+        self._counts[step] = self._counts.get(step, 0) + len(items)
+
+    def is_done(self, step: str) -> bool:
+        return step in self._next and self._next[step] is None
+
+    def position(self, step: str) -> str | None:
+        """Where the step goes on; None at its beginning."""
+        return self._next.get(step)
+
+    def count(self, step: str) -> int:
+        """How many items of a step are downloaded."""
+        return self._counts.get(step, 0)
+
+    def append(self, step: str, page: FetchedPage) -> None:
+        """Keep a page; raises TrackerError if the download gets too large."""
+        self._write({"step": step, "items": page.items, "next": page.next})
+        self._note(step, page.items, page.next)
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        self._file.write(orjson.dumps(entry) + b"\n")
+        self._file.flush()
+        if self._file.tell() > MOST_BYTES:
+            raise TrackerError("The download is larger than 8 GiB. Use --since to import less.")
+
+    def items(self, step: str) -> Iterator[Any]:
+        """The items of a step that are downloaded, in order."""
+        with self.path.open("rb") as lines:
+            for line in lines:
+                entry = orjson.loads(line)
+                if entry.get("step") == step:
+                    yield from entry["items"]
+
+    def close(self, *, remove: bool) -> None:
+        """Let other runs open it; ``remove`` deletes it first."""
+        if remove:
+            self.path.unlink(missing_ok=True)
+        self._file.close()
+
+
+def _opened(path: Path) -> BinaryIO:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.fdopen(descriptor, "r+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise TrackerError(
+            "Another run is importing the same issues. Wait until it ends."
+        ) from error
+    return file

@@ -1,0 +1,287 @@
+"""GitHub, and GitHub Enterprise Server: issues over the REST API, version 2022-11-28."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from app.core.clock import iso
+from app.importing import dates, github
+from app.importing.issues import Issue, IssueComment, IssueLink
+from app.importing.report import ImportReport
+from app.importing.trackers.client import UNKNOWN_WAIT, ApiClient, TrackerError, limit_wait
+from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each, or_nothing
+from app.importing.trackers.download_file import DownloadFile, FetchedPage
+from app.importing.trackers.history import PastChange
+from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
+from app.importing.trackers.references import as_link_text
+
+TITLE = "GitHub"
+BASE = "https://api.github.com"
+PER_PAGE = 100
+# Who GitHub says wrote what a deleted account wrote.
+GHOST = "ghost"
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[\w.-]{1,100}")
+_DUPLICATE = re.compile(r"^\s*duplicate of #(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
+_CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
+_REFERENCE = re.compile(r"(?<![\w/#&])([A-Za-z0-9-]{1,100}/[\w.-]{1,100})?#(\d{1,9})\b")
+_ISSUE_FIELDS = (
+    *("number", "title", "body", "html_url", "state", "state_reason", "created_at", "updated_at"),
+    *("closed_at", "parent_issue_url"),
+)
+_MILESTONE_FIELDS = (
+    *("number", "title", "description", "state", "due_on", "created_at", "updated_at", "closed_at"),
+)
+
+
+def headers(token: str) -> dict[str, str]:
+    """Without a token only public repositories are seen, 60 requests an hour."""
+    named = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+    return named | ({"Authorization": f"Bearer {token}"} if token else {})
+
+
+def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float | None:
+    """GitHub answers 403 or 429 both at the hourly limit and at those of bursts."""
+    if status not in (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS):
+        return None
+    if "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0":
+        return limit_wait(headers)
+    return UNKNOWN_WAIT if b"rate limit" in content.lower() else None
+
+
+class GitHub:
+    """One repository; ``since`` (ms) leaves out issues that did not change since then."""
+
+    title = TITLE
+
+    def __init__(
+        self, client: ApiClient, repository: str, *, since: int | None, with_history: bool
+    ) -> None:
+        if not _REPOSITORY.fullmatch(repository):
+            raise TrackerError("Name the repository as owner/name.")
+        self._client = client
+        self._path = f"/repos/{repository}"
+        self._since = since
+        self._with_history = with_history
+
+    def steps(self, file: DownloadFile) -> Sequence[DownloadStep]:
+        ordered = {"per_page": PER_PAGE, "sort": "created", "direction": "asc"}
+        since = {"since": iso(self._since)} if self._since is not None else {}
+        issues = DownloadStep(
+            "issues", self._list("/issues", {**ordered, "state": "all", **since}, _slim_issue)
+        )
+        blockers = DownloadStep(
+            "blockers",
+            of_each(
+                lambda: [one["number"] for one in _issues(file) if one["blocked"]], self._blockers
+            ),
+        )
+        if self._since is None:
+            # Of all issues at once: a page holds a hundred comments of any of them.
+            comments = DownloadStep(
+                "comments", self._list("/issues/comments", ordered, _slim_comment)
+            )
+            past = self._list("/issues/events", {"per_page": PER_PAGE}, _slim_event)
+        else:
+            comments = DownloadStep(
+                "comments",
+                of_each(
+                    lambda: [one["number"] for one in _issues(file) if one["said"]], self._comments
+                ),
+            )
+            past = of_each(lambda: [one["number"] for one in _issues(file)], self._events)
+        return [
+            issues,
+            comments,
+            blockers,
+            *([DownloadStep("events", past)] if self._with_history else []),
+        ]
+
+    def _list(
+        self, path: str, query: dict[str, Any], slim: Callable[[dict[str, Any]], Any]
+    ) -> Callable[[str | None], FetchedPage]:
+        first = f"{self._path}{path}?{urlencode(query)}"
+
+        def page(position: str | None) -> FetchedPage:
+            answer = self._client.get(position or first)
+            return FetchedPage(_slimmed(answer.body, slim), answer.next_address)
+
+        return page
+
+    def _all(self, path: str, slim: Callable[[dict[str, Any]], Any]) -> list[Any]:
+        """A short list, such as the comments of one issue."""
+        found: list[Any] = []
+        address: str | None = f"{self._path}{path}?per_page={PER_PAGE}"
+        for _ in range(MOST_PAGES):
+            if address is None:
+                break
+            answer = self._client.get(address)
+            found += _slimmed(answer.body, slim)
+            address = answer.next_address
+        return found
+
+    def _comments(self, number: int) -> list[Any]:
+        return self._all(f"/issues/{number}/comments", _slim_comment)
+
+    def _events(self, number: int) -> list[Any]:
+        found = self._all(f"/issues/{number}/events", _slim_event)
+        return [one | {"number": number} for one in found]
+
+    def _blockers(self, number: int) -> list[Any]:
+        path = f"/issues/{number}/dependencies/blocked_by"
+        found = or_nothing(lambda: self._all(path, _slim_blocker))
+        return [one | {"number": number} for one in found]
+
+    def issues(self, file: DownloadFile, report: ImportReport) -> list[Issue]:
+        """All issues; the pull requests that close one are named in its text."""
+        issues: list[tuple[str, dict[str, Any]]] = []
+        parts: dict[int, IssueParts] = defaultdict(IssueParts)
+        for one in file.items("issues"):
+            number = int(one["number"])
+            parts[number].address = one["html_url"]
+            if one["is_pull"]:
+                report.note(f"#{number}", "pull request; skipped")
+                for closed in dict.fromkeys(_CLOSES.findall(one["body"])):
+                    title = as_link_text(str(one["title"] or ""))
+                    line = f"- [#{number} {title}]({one['html_url']})"
+                    parts[int(closed)].requests.append(line)
+            else:
+                issues.append((f"#{number}", one))
+        comments: dict[str, list[IssueComment]] = defaultdict(list)
+        for one in once(file.items("comments")):
+            name = github.name_of(one["issue_url"])
+            try:
+                comments[name].append(github.comment_of(one))
+            except (ValueError, OverflowError):
+                report.note(name, "comment with a time that cannot be read; skipped")
+        for one in file.items("blockers"):
+            parts[one["number"]].links.append(IssueLink("blocks", github.name_of(one["url"])))
+        for one in once(file.items("events")):
+            parts[one["number"]].changes.append(PastChange(one["at"], one["who"], one["what"]))
+        found = github.assembled(issues, comments, report)
+        return [_with_parts(issue, parts) for issue in found]
+
+
+def _with_parts(issue: Issue, parts: Mapping[int, IssueParts]) -> Issue:
+    """The issue with its parts; an epic that was a milestone has none."""
+    repository, _, number = issue.id.partition("#")
+    if not number:
+        return issue
+    own = parts[int(number)]
+    for comment in issue.comments:
+        for other in _DUPLICATE.findall(comment.text):
+            own.links.append(IssueLink("duplicates", f"{repository}#{other}"))
+
+    def reference(match: re.Match[str]) -> tuple[str, str] | None:
+        address = parts[int(match[2])].address if int(match[2]) in parts else ""
+        if not address or (match[1] or repository).casefold() != repository.casefold():
+            return None
+        return f"{repository}#{match[2]}", f"[{match[0]}]({address})"
+
+    references = IssueReferences(_REFERENCE, reference)
+    return completed(issue, own, references, tracker=TITLE, heading="Pull requests")
+
+
+def _slimmed(body: Any, slim: Callable[[dict[str, Any]], Any]) -> list[Any]:
+    """What is kept of the entries of a page."""
+    kept = (slim(one) for one in entries(body))
+    return [one for one in kept if one is not None]
+
+
+def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
+    if not isinstance(entry.get("number"), int):
+        return None
+    kind, milestone = entry.get("type"), entry.get("milestone")
+    blocked = entry.get("issue_dependencies_summary")
+    return {
+        **{name: entry.get(name) for name in _ISSUE_FIELDS},
+        "body": str(entry.get("body") or ""),
+        "html_url": str(entry.get("html_url") or ""),
+        "is_pull": "pull_request" in entry,
+        "user": _person(entry.get("user")),
+        "assignees": [_person(one) for one in entries(entry.get("assignees"))],
+        "labels": [_name(one) for one in entry.get("labels") or ()],
+        "type": {"name": _name(kind)} if isinstance(kind, dict) else None,
+        "milestone": _slim_milestone(milestone) if isinstance(milestone, dict) else None,
+        "said": entry.get("comments"),
+        "blocked": blocked.get("total_blocked_by") if isinstance(blocked, dict) else 0,
+    }
+
+
+def _slim_milestone(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: entry.get(name) for name in _MILESTONE_FIELDS} | {
+        "creator": _person(entry.get("creator"))
+    }
+
+
+def _slim_comment(entry: dict[str, Any]) -> dict[str, Any] | None:
+    if not isinstance(entry.get("issue_url"), str):
+        return None
+    return {name: entry.get(name) for name in ("id", "issue_url", "body", "created_at")} | {
+        "user": _person(entry.get("user"))
+    }
+
+
+def _slim_blocker(entry: dict[str, Any]) -> dict[str, Any]:
+    return {"url": str(entry.get("html_url") or "")}
+
+
+def _slim_event(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """An event that changed an issue; None for one that did not, or is of a pull request."""
+    issue = entry.get("issue")
+    if isinstance(issue, dict) and "pull_request" in issue:
+        return None
+    number = issue.get("number") if isinstance(issue, dict) else None
+    what = _change(entry)
+    try:
+        at = dates.moment(str(entry.get("created_at") or ""))
+    except (ValueError, OverflowError):
+        return None
+    if not what:
+        return None
+    who = _person(entry.get("actor"))["login"]
+    return {"id": entry.get("id"), "number": number, "at": at, "who": who, "what": what}
+
+
+def _change(entry: dict[str, Any]) -> str:
+    """What an event did, in words; nothing for one that changed no field."""
+    commit = str(entry.get("commit_id") or "")[:12]
+    reason = str(entry.get("state_reason") or "").replace("_", " ")
+    by = f" by commit {commit}" if commit else ""
+    rename, milestone = entry.get("rename"), entry.get("milestone")
+    old = rename.get("from") if isinstance(rename, dict) else ""
+    words = {
+        "labeled": f"added label {_name(entry.get('label'))}",
+        "unlabeled": f"removed label {_name(entry.get('label'))}",
+        "assigned": f"assigned {_person(entry.get('assignee'))['login']}",
+        "unassigned": f"unassigned {_person(entry.get('assignee'))['login']}",
+        "milestoned": f"added it to milestone {_title_of(milestone)}",
+        "demilestoned": f"removed it from milestone {_title_of(milestone)}",
+        "renamed": f"changed the title from “{old}”",
+        "closed": f"closed it{f' as {reason}' if reason else ''}{by}",
+        "reopened": "reopened it",
+        "referenced": f"mentioned it in commit {commit}" if commit else "",
+        "marked_as_duplicate": "marked it as a duplicate",
+        "transferred": "moved it here",
+    }
+    return words.get(str(entry.get("event")), "")
+
+
+def _title_of(milestone: Any) -> str:
+    return str(milestone.get("title") or "") if isinstance(milestone, dict) else ""
+
+
+def _person(person: Any) -> dict[str, str]:
+    login = person.get("login") if isinstance(person, dict) else None
+    return {"login": str(login or GHOST)}
+
+
+def _name(label: Any) -> str:
+    return str(label.get("name") or "") if isinstance(label, dict) else str(label)
+
+
+def _issues(file: DownloadFile) -> Iterator[dict[str, Any]]:
+    return (one for one in file.items("issues") if not one["is_pull"])

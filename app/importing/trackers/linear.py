@@ -1,0 +1,398 @@
+"""Linear: issues of a team over the GraphQL API.
+
+Comments are asked for as one list of the team, since a list inside of a list costs far more of the
+complexity that Linear allows in an hour.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from app.core.clock import iso
+from app.importing import dates
+from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
+from app.importing.report import ImportReport
+from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, parsed
+from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each
+from app.importing.trackers.download_file import DownloadFile, FetchedPage
+from app.importing.trackers.history import PastChange
+from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
+from app.importing.trackers.references import as_link_text
+
+TITLE = "Linear"
+BASE = "https://api.linear.app"
+# Of what one issue has: labels, relations, attachments.
+MOST_PARTS = 25
+NOBODY = "Former user"
+RATE_LIMITED = "RATELIMITED"
+
+_TEAM = re.compile(r"[A-Za-z0-9]{1,20}")
+# Linear's priorities are 1 (urgent) to 4 (low); 0 is none.
+_PRIORITIES = {1: 0, 2: 1, 3: 2, 4: 3}
+_MEANINGS = {
+    **dict.fromkeys(("triage", "backlog", "unstarted"), "backlog"),
+    "started": "in progress",
+    **dict.fromkeys(("completed", "canceled", "duplicate"), "done"),
+}
+
+_ISSUES = f"""
+query Issues($filter: IssueFilter, $after: String) {{
+  issues(first: 40, after: $after, filter: $filter, includeArchived: true, orderBy: createdAt) {{
+    nodes {{
+      id identifier title description url priority estimate dueDate createdAt updatedAt completedAt
+      canceledAt trashed
+      state {{ name type }}
+      assignee {{ name }}
+      creator {{ name }}
+      parent {{ identifier }}
+      project {{ id name description url targetDate }}
+      projectMilestone {{ name }}
+      cycle {{ number }}
+      labels(first: {MOST_PARTS}) {{ nodes {{ name }} pageInfo {{ hasNextPage }} }}
+      relations(first: {MOST_PARTS}) {{
+        nodes {{ type relatedIssue {{ identifier }} }} pageInfo {{ hasNextPage }}
+      }}
+      attachments(first: {MOST_PARTS}) {{ nodes {{ title url }} pageInfo {{ hasNextPage }} }}
+    }}
+    pageInfo {{ hasNextPage endCursor }}
+  }}
+}}"""
+_COMMENTS = """
+query Comments($filter: CommentFilter, $after: String) {
+  comments(first: 100, after: $after, filter: $filter, includeArchived: true, orderBy: createdAt) {
+    nodes { id body createdAt user { name } botActor { name } issue { identifier } }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+_HISTORY = """
+query History($id: String!, $after: String) {
+  issue(id: $id) {
+    history(first: 50, after: $after) {
+      nodes {
+        id createdAt actor { name }
+        fromState { name } toState { name }
+        fromAssignee { name } toAssignee { name }
+        addedLabels { name } removedLabels { name }
+        fromTitle toTitle fromPriority toPriority
+      }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}"""
+
+
+def headers(token: str) -> dict[str, str]:
+    """Keys of people are sent as they are; tokens of OAuth have a scheme."""
+    return {"Authorization": token if token.startswith("lin_api_") else f"Bearer {token}"}
+
+
+def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float | None:
+    """Linear answers 400 with an error code; the headers say when there is room again."""
+    is_told = RATE_LIMITED.encode() in content and RATE_LIMITED in _codes(content)
+    if status != HTTPStatus.TOO_MANY_REQUESTS and not is_told:
+        return None
+    for kind in ("requests", "complexity", "endpoint-requests"):
+        if headers.get(f"x-ratelimit-{kind}-remaining", "").startswith("0"):
+            return limit_wait({"x-ratelimit-reset": headers.get(f"x-ratelimit-{kind}-reset", "")})
+    return limit_wait(headers)
+
+
+def _codes(content: bytes) -> set[str]:
+    try:
+        body = parsed(content)
+    except ValueError:
+        return set()
+    found = entries(body.get("errors")) if isinstance(body, dict) else []
+    extensions = [one.get("extensions") for one in found]
+    return {str(one.get("code")) for one in extensions if isinstance(one, dict)}
+
+
+class Linear:
+    """One team; ``since`` (ms) leaves out issues that did not change since then."""
+
+    title = TITLE
+
+    def __init__(
+        self, client: ApiClient, team: str, *, since: int | None, with_history: bool
+    ) -> None:
+        if not _TEAM.fullmatch(team):
+            raise TrackerError("Name the team by its key, such as ENG.")
+        self._client = client
+        self._team = team.upper()
+        self._since = since
+        self._with_history = with_history
+        self._reference = re.compile(rf"(?<![\w/-])({re.escape(self._team)}-\d{{1,9}})\b")
+
+    def steps(self, file: DownloadFile) -> Sequence[DownloadStep]:
+        of_team: dict[str, Any] = {"team": {"key": {"eq": self._team}}}
+        if self._since is not None:
+            of_team["updatedAt"] = {"gte": iso(self._since)}
+        steps = [
+            DownloadStep("issues", lambda after: self._page("issues", _ISSUES, of_team, after)),
+            DownloadStep(
+                "comments",
+                lambda after: self._page("comments", _COMMENTS, {"issue": of_team}, after),
+            ),
+        ]
+        if self._with_history:
+            issues = of_each(
+                lambda: [(one["id"], one["name"]) for one in file.items("issues")], self._changes
+            )
+            steps.append(DownloadStep("changes", issues))
+        return steps
+
+    def _ask(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+        body = self._client.post("/graphql", {"query": query, "variables": variables}).body
+        errors = entries(body.get("errors")) if isinstance(body, dict) else []
+        if errors:
+            said = " ".join(str(errors[0].get("message") or "").split())[:200]
+            raise TrackerError(f"Linear refused a query: {said}.")
+        data = body.get("data") if isinstance(body, dict) else None
+        if not isinstance(data, dict):
+            raise TrackerError("Linear answered with something that is no answer to a query.")
+        return data
+
+    def _page(
+        self, name: str, query: str, wanted: dict[str, Any], after: str | None
+    ) -> FetchedPage:
+        found = _within(self._ask(query, {"filter": wanted, "after": after}), name)
+        slim = _slim_issue if name == "issues" else _slim_comment
+        items = [slim(one) for one in entries(found.get("nodes"))]
+        return FetchedPage([one for one in items if one is not None], _following(found))
+
+    def _changes(self, issue: tuple[str, str]) -> list[Any]:
+        identifier, name = issue
+        found: list[Any] = []
+        after: str | None = None
+        for _ in range(MOST_PAGES):
+            data = self._ask(_HISTORY, {"id": identifier, "after": after})
+            history = _within(_within(data, "issue"), "history")
+            found += [_slim_change(one, name) for one in entries(history.get("nodes"))]
+            after = _following(history)
+            if after is None:
+                break
+        return [one for one in found if one is not None]
+
+    def issues(self, file: DownloadFile, report: ImportReport) -> list[Issue]:
+        """All issues; projects become epics."""
+        issues = {one["name"]: one for one in file.items("issues")}
+        comments: dict[str, list[IssueComment]] = defaultdict(list)
+        for one in once(file.items("comments")):
+            comments[one["name"]].append(IssueComment(one["author"], one["body"], one["at"]))
+        parts: dict[str, IssueParts] = defaultdict(IssueParts)
+        for one in once(file.items("changes")):
+            parts[one["name"]].changes.append(PastChange(one["at"], one["who"], one["what"]))
+        epics: dict[str, Issue] = {}
+        found = []
+
+        def reference(match: re.Match[str]) -> tuple[str, str] | None:
+            other = issues.get(match[1])
+            return (match[1], f"[{match[1]}]({other['url']})") if other else None
+
+        references = IssueReferences(self._reference, reference)
+        for name, one in issues.items():
+            if one["is_cut"]:
+                report.note(name, f"more than {MOST_PARTS} labels, relations or attachments")
+            try:
+                issue = _issue(one, tuple(comments[name]), epics)
+            except (ValueError, OverflowError) as error:
+                report.refuse(name, "not an issue", str(error))
+                continue
+            own = parts[name]
+            own.address = one["url"]
+            own.requests = [
+                f"- [{as_link_text(title) or 'Attachment'}]({url})" for title, url in one["files"]
+            ]
+            # The issue that is blocked holds the link.
+            for kind, other in one["relations"]:
+                if kind == "blocks":
+                    parts[other].links.append(IssueLink("blocks", name))
+                else:
+                    own.links.append(IssueLink(kind, other))
+            found.append(issue)
+        return [
+            *epics.values(),
+            *(
+                completed(issue, parts[issue.id], references, tracker=TITLE, heading="Attachments")
+                for issue in found
+            ),
+        ]
+
+
+def _issue(
+    one: dict[str, Any], comments: tuple[IssueComment, ...], epics: dict[str, Issue]
+) -> Issue:
+    links = [IssueLink(PARENT_LINK, one["parent"])] if one["parent"] else []
+    origins = list(one["origins"])
+    project = one["project"]
+    if project is not None:
+        epics.setdefault(project["id"], _epic(project))
+        if links:
+            origins.append(f"project {project['name']}")
+        else:
+            links = [IssueLink(PARENT_LINK, project["id"])]
+    return Issue(
+        id=one["name"],
+        title=one["title"].strip() or one["name"],
+        sections=(("", one["body"]),) if one["body"].strip() else (),
+        status=one["status"].casefold(),
+        status_meaning=_MEANINGS.get(one["meaning"], ""),
+        priority=_PRIORITIES.get(one["priority"], 2),
+        assignee=one["assignee"],
+        author=one["author"],
+        labels=tuple(one["labels"]),
+        links=tuple(links),
+        comments=comments,
+        due_date=dates.day(one["due"]) if one["due"] else None,
+        created_at=_moment(one["created"]),
+        updated_at=_moment(one["updated"]),
+        closed_at=_moment(one["closed"]),
+        closing="canceled" if one["meaning"] == "canceled" else "",
+        origins=tuple(origins),
+        is_deleted=one["is_trashed"],
+        where=one["name"],
+    )
+
+
+def _epic(project: dict[str, Any]) -> Issue:
+    text = project["description"]
+    return Issue(
+        id=project["id"],
+        title=project["name"] or project["id"],
+        address=project["url"],
+        sections=(("", text),) if text.strip() else (),
+        kind="epic",
+        due_date=dates.day(project["due"]) if project["due"] else None,
+        where=project["id"],
+    )
+
+
+def _within(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _following(connection: Mapping[str, Any]) -> str | None:
+    info = _within(connection, "pageInfo")
+    cursor = info.get("endCursor")
+    return cursor if info.get("hasNextPage") and isinstance(cursor, str) else None
+
+
+def _name(value: Any, key: str = "name") -> str:
+    return str(value.get(key) or "") if isinstance(value, dict) else ""
+
+
+def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
+    name = entry.get("identifier")
+    if not isinstance(name, str):
+        return None
+    labels, relations = _within(entry, "labels"), _within(entry, "relations")
+    attachments = _within(entry, "attachments")
+    project, state = entry.get("project"), entry.get("state")
+    cycle = _within(entry, "cycle").get("number")
+    estimate, priority = entry.get("estimate"), entry.get("priority")
+    origins = [
+        f"estimate {estimate}" if estimate is not None else "",
+        f"cycle {cycle}" if cycle is not None else "",
+        f"milestone {_name(entry.get('projectMilestone'))}"
+        if entry.get("projectMilestone")
+        else "",
+    ]
+    related = [
+        (_KINDS.get(str(one.get("type")), "related"), _name(one.get("relatedIssue"), "identifier"))
+        for one in entries(relations.get("nodes"))
+    ]
+    files = entries(attachments.get("nodes"))
+    return {
+        "id": str(entry.get("id")),
+        "name": name,
+        "title": str(entry.get("title") or ""),
+        "body": str(entry.get("description") or ""),
+        "url": str(entry.get("url") or ""),
+        "status": _name(state) or "open",
+        "meaning": _name(state, "type"),
+        "priority": int(priority) if isinstance(priority, int | float) else 0,
+        "assignee": _name(entry.get("assignee")),
+        "author": _name(entry.get("creator")),
+        "labels": [_name(one) for one in entries(labels.get("nodes"))],
+        "parent": _name(entry.get("parent"), "identifier"),
+        "project": _slim_project(project) if isinstance(project, dict) else None,
+        "relations": [one for one in related if one[1]],
+        "files": [(str(one.get("title") or ""), str(one.get("url") or "")) for one in files],
+        "created": str(entry.get("createdAt") or ""),
+        "updated": str(entry.get("updatedAt") or ""),
+        "closed": str(entry.get("completedAt") or entry.get("canceledAt") or ""),
+        "due": str(entry.get("dueDate") or ""),
+        "origins": [one for one in origins if one],
+        "is_trashed": bool(entry.get("trashed")),
+        "is_cut": any(
+            _within(part, "pageInfo").get("hasNextPage")
+            for part in (labels, relations, attachments)
+        ),
+    }
+
+
+_KINDS = {"blocks": "blocks", "duplicate": "duplicates", "related": "related"}
+
+
+def _slim_project(project: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": f"Linear project {project.get('id')}",
+        "name": str(project.get("name") or ""),
+        "description": str(project.get("description") or ""),
+        "url": str(project.get("url") or ""),
+        "due": str(project.get("targetDate") or ""),
+    }
+
+
+def _slim_comment(entry: dict[str, Any]) -> dict[str, Any] | None:
+    name = _name(entry.get("issue"), "identifier")
+    at = _at(entry)
+    if not name or at is None:
+        return None
+    author = _name(entry.get("user")) or _name(entry.get("botActor")) or NOBODY
+    body = str(entry.get("body") or "")
+    return {"id": entry.get("id"), "name": name, "author": author, "body": body, "at": at}
+
+
+def _slim_change(entry: dict[str, Any], name: str) -> dict[str, Any] | None:
+    at = _at(entry)
+    what = ", ".join(_words(entry))
+    if at is None or not what:
+        return None
+    who = _name(entry.get("actor"))
+    return {"id": entry.get("id"), "name": name, "at": at, "who": who, "what": what}
+
+
+def _words(entry: dict[str, Any]) -> list[str]:
+    """What one entry of the history changed."""
+    found = []
+    for title, kind in (("state", "State"), ("assignee", "Assignee")):
+        old, new = _name(entry.get(f"from{kind}")), _name(entry.get(f"to{kind}"))
+        if old and new:
+            found.append(f"changed {title} from {old} to {new}")
+        elif old or new:
+            found.append(f"set {title} to {new}" if new else f"removed {title} {old}")
+    for verb in ("added", "removed"):
+        names = ", ".join(_name(one) for one in entries(entry.get(f"{verb}Labels")))
+        if names:
+            found.append(f"{verb} label {names}")
+    if entry.get("fromTitle") and entry.get("toTitle"):
+        found.append(f"changed the title from “{entry['fromTitle']}”")
+    before, after = entry.get("fromPriority"), entry.get("toPriority")
+    if before != after and after is not None:
+        found.append(f"changed priority from {before} to {after}")
+    return found
+
+
+def _at(entry: dict[str, Any]) -> int | None:
+    try:
+        return _moment(str(entry.get("createdAt") or ""))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _moment(value: str) -> int | None:
+    return dates.moment(value) if value else None

@@ -1,0 +1,68 @@
+"""Adding to an issue what a tracker keeps elsewhere: links, requests to merge, history."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.importing.issues import MENTION_LINK, Issue, IssueLink
+from app.importing.trackers.history import PastChange, with_history
+from app.importing.trackers.references import MOST, linked
+
+
+@dataclass(slots=True)
+class IssueParts:
+    """What belongs to one issue; ``requests`` are lines of Markdown."""
+
+    address: str = ""
+    links: list[IssueLink] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    changes: list[PastChange] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReferences:
+    """How texts of a tracker name other issues.
+
+    ``find`` gets a match of ``pattern`` and gives the id and the Markdown that replaces it, an
+    empty id for what is no issue, or None to leave it.
+    """
+
+    pattern: re.Pattern[str]
+    find: Callable[[re.Match[str]], tuple[str, str] | None]
+
+
+def completed(
+    issue: Issue, parts: IssueParts, references: IssueReferences, *, tracker: str, heading: str
+) -> Issue:
+    """The issue with its parts, and with links for the references in its texts."""
+    named: dict[str, None] = {}
+
+    def with_links(text: str) -> str:
+        found = linked(text, references.pattern, references.find)
+        named.update(dict.fromkeys(found.named))
+        return found.text
+
+    sections = [(title, with_links(text)) for title, text in issue.sections]
+    comments = [replace(one, text=with_links(one.text)) for one in issue.comments]
+    if parts.requests:
+        sections.append((heading, "\n".join(parts.requests[:MOST])))
+    links = list(dict.fromkeys([*issue.links, *parts.links]))
+    taken = {link.other_id for link in links} | {issue.id, ""}
+    mentioned = [name for name in named if name not in taken]
+    return replace(
+        issue,
+        address=parts.address,
+        sections=tuple(sections),
+        links=(*links, *(IssueLink(MENTION_LINK, other) for other in mentioned[:MOST])),
+        comments=with_history(comments, tracker, parts.changes),
+    )
+
+
+def once(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Each item once, by its id: a list that grew while it was read repeats some."""
+    seen: set[Any] = set()
+    for item in items:
+        if item["id"] not in seen:
+            seen.add(item["id"])
+            yield item
