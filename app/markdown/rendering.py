@@ -155,7 +155,7 @@ def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
 
 
 # Increase it whenever the HTML of some text changes.
-VERSION = b"3"
+VERSION = b"4"
 CAPACITY = 16 * 1024 * 1024
 
 _laid_out: Cache[Html] = Cache(CAPACITY)

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from app.core import code_addresses
 from app.core.ids import UUID_PATTERN
 from app.markdown import addresses
 from app.markdown.marks import (
@@ -215,7 +216,11 @@ def _read_mention(here: _Reader, found: re.Match[str]) -> None:
 def _read_url(here: _Reader, found: re.Match[str]) -> None:
     url = _trimmed(found.group())
     here.at = found.start() + len(url)
-    _put_link(here, url, "", url)
+    code = code_addresses.read(url)
+    if code is None:
+        _put_link(here, url, "", url)
+    else:
+        _put_link(here, url, url, code.name, typed=url)
 
 
 def _trimmed(url: str) -> str:

@@ -48,6 +48,50 @@ def test_spans(text, expected):
     assert html(text) == expected
 
 
+def _code(address, name):
+    return f'<a href="{address}" title="{address}" rel="nofollow noopener noreferrer">{name}</a>'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "see https://github.com/o/r/pull/5.",
+            f"see {_code('https://github.com/o/r/pull/5', 'o/r#5')}.",
+        ),
+        (
+            "(https://gitlab.com/a/b/c/-/merge_requests/7)",
+            f"({_code('https://gitlab.com/a/b/c/-/merge_requests/7', 'a/b/c!7')})",
+        ),
+        (
+            "**https://git.example.org/o/r/issues/1**",
+            "<strong>"
+            + _code("https://git.example.org/o/r/issues/1", "git.example.org/o/r#1")
+            + "</strong>",
+        ),
+        # As typed: with words of its own, in code, with more behind the number.
+        (
+            "[the fix](https://github.com/o/r/pull/5)",
+            '<a href="https://github.com/o/r/pull/5" rel="nofollow noopener noreferrer">'
+            "the fix</a>",
+        ),
+        ("`https://github.com/o/r/pull/5`", "<code>https://github.com/o/r/pull/5</code>"),
+        (
+            "https://github.com/o/r/pull/5/files",
+            '<a href="https://github.com/o/r/pull/5/files" rel="nofollow noopener noreferrer">'
+            "https://github.com/o/r/pull/5/files</a>",
+        ),
+    ],
+)
+def test_addresses_of_code_hosts_are_shown_by_their_names(text, expected):
+    assert html(text) == f"<p>{expected}</p>"
+
+
+def test_an_address_among_the_words_of_a_link_stays_as_typed():
+    shown = html("[see https://github.com/o/r/pull/5](/b)")
+    assert shown == '<p><a href="/b">see https://github.com/o/r/pull/5</a></p>'
+
+
 def test_lists_nest_and_count():
     shown = html("3. three\n4. four\n    - below\n    - more")
     assert '<ol start="3">' in shown
