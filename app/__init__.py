@@ -19,6 +19,7 @@ from app.database.connect import engine_options, prepare
 from app.database.session import db
 from app.http.current import current_g, current_request
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
+from app.integrations import endpoint
 from app.mcp import blueprint as mcp
 from app.mcp.registry import EndpointConfig
 from app.rest import errors, openapi
@@ -159,6 +160,7 @@ def _install_edges(app: Flask) -> None:
         from app.metrics.endpoint import metrics  # noqa: PLC0415
 
         app.register_blueprint(metrics)
+    app.register_blueprint(endpoint.events)
     tools = app.config["TOOLS"] = catalog(settings.app_name)
     server = {
         "name": settings.service_name,

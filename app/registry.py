@@ -34,6 +34,9 @@ from app.importing.trackers.commands import import_from
 from app.importing.wiki_folder import import_wiki
 from app.inbox import awaited_news
 from app.inbox.inbox_page import pages as inbox_pages
+from app.integrations.api import api as integrations
+from app.integrations.cli import integrations as integration_commands
+from app.integrations.pages import pages as integration_pages
 from app.jobs.sweeping import sweep_command
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
@@ -75,6 +78,7 @@ APIS = (
     sticky_notes,
     search,
     webhooks,
+    integrations,
     activity,
 )
 
@@ -102,6 +106,7 @@ def pages() -> list[Blueprint]:
         note_pages,
         bot_pages,
         webhook_pages,
+        integration_pages,
         finding_pages,
         audit_pages,
         welcome_pages,
@@ -128,6 +133,7 @@ def commands() -> list[Command]:
         restore,
         reindex,
         webhook_commands,
+        integration_commands,
         sweep_command,
         audit,
         tool_commands,

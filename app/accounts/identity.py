@@ -10,7 +10,7 @@ BOT_AUTH_AUDIT_MINUTES.
 import ipaddress
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Request, Response
@@ -43,6 +43,7 @@ PROXY_HEADERS = (
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
+_ACTING = select(User.id).where(User.id == bindparam("user_id"))
 _PAUSED_AT = select(Workspace.bots_paused_at).limit(1).scalar_subquery().label("paused_at")
 _BOT = select(
     BotToken.id.label("token_id"),
@@ -215,6 +216,20 @@ def bot_as_actor(user_id: str) -> tuple[Actor, bool]:
     """A bot as the actor of a request, and whether its newest token would be accepted."""
     (row,) = _NEWEST_TOKEN.all(user_id=user_id)
     return _bot(row), bool(row.token_active and row.user_active)
+
+
+def acting_bot(user_id: str) -> Actor:
+    """The bot by which an integration acts; raises Forbidden ``bot_inactive`` for an inactive one.
+
+    What ends or narrows its rights meanwhile waits for the current write.
+    """
+    credentials.lock_shared(_ACTING, user_id=user_id)
+    (row,) = _NEWEST_TOKEN.all(user_id=user_id)
+    actor = replace(_bot(row), token_id=None, has_receipts=False)
+    if not row.user_active:
+        current_g().actor = actor
+        raise Forbidden("bot_inactive")
+    return actor
 
 
 def _refusal(prefix: str | None, row: Any) -> InvalidCredentials:

@@ -76,6 +76,11 @@ EVENTS: dict[str, EventType] = (
         ("project.restored", "key name"),
         # ``user_id`` is whose reaction it is, where a rewind changes another's.
         ("comment.reacted", "comment_id reaction action user_id undo_of"),
+        ("ticket.link_changed", "link_id url changes"),
+        ("integration.created", "name forge bot_user_id project_ids on_merge"),
+        ("integration.updated", "changes"),
+        ("integration.secret_rotated", ""),
+        ("integration.deleted", "name"),
     )
     | _events(
         Category.AUDIT_ONLY,
@@ -167,6 +172,7 @@ SUBJECTS = {
     "user": "People",
     "auth": "Logins and tokens",
     "webhook": "Webhooks",
+    "integration": "Integrations",
     "feed": "Feeds",
     "workspace": "Workspace",
     "system": "Cleanup jobs",

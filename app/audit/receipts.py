@@ -53,7 +53,7 @@ def install(builder: Builder) -> None:
 
 def begin(actor: Actor, kind: VersionedKind, row: Any) -> None:
     """Note what a bot has read of a ticket or page that it is about to change."""
-    values = unit_values() if actor.is_bot else None
+    values = unit_values() if actor.is_bot and actor.has_receipts else None
     if values is None:
         return
     begun = _begun(values)
@@ -67,7 +67,8 @@ def of(actor: Actor, event_type: str, key: str | None, project_id: str | None) -
 
     None for what is no change of a bot, and where there was nothing to read.
     """
-    values = unit_values() if actor.is_bot and event_type in REVERSIBLE else None
+    has_one = actor.is_bot and actor.has_receipts and event_type in REVERSIBLE
+    values = unit_values() if has_one else None
     if values is None:
         return None
     begun = _begun(values)

@@ -23,6 +23,8 @@ from app.exporting import layout
 from app.exporting.copying import count, store_rows
 from app.exporting.layout import Export, Folder, opened, snapshot, write_data, write_manifest
 from app.exporting.markdown import ExportScope, files
+from app.integrations import service as integrations
+from app.integrations.models import CodeConnection
 from app.search import reindexing
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
@@ -83,10 +85,12 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     source = opened(folder, schema.newest_revision() or "")
     keep_secrets = source.secret_key_mark == layout.key_mark(settings.secret_key)
     hooks = source.rows.get(Webhook.__tablename__, 0)
-    if hooks and not keep_secrets and not reset_webhooks:
+    forges = source.rows.get(CodeConnection.__tablename__, 0)
+    if hooks + forges and not keep_secrets and not reset_webhooks:
         raise click.ClickException(
             "The export was made under a different SECRET_KEY, which its webhook secrets "
-            f"({hooks}) need. Set that key, or use --reset-webhooks to generate new secrets."
+            f"({hooks + forges}) need. Set that key, or use --reset-webhooks to generate new "
+            "secrets."
         )
     try:
         with transaction():
@@ -106,6 +110,8 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
     click.echo(f"Imported {sum(source.rows.values())} rows and indexed {documents} documents.")
     if hooks and not keep_secrets:
         click.echo(f"Disabled {hooks} webhooks. Rotate their secrets, then enable them.")
+    if forges and not keep_secrets:
+        click.echo(f"Rotate the secrets of {forges} integrations. Until then they accept nothing.")
 
 
 def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> None:
@@ -122,9 +128,16 @@ def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> Non
             rows = source.rows_of(table)
             if table.name == Webhook.__tablename__ and not keep_secrets:
                 rows = (_without_secret(row) for row in rows)
+            if table.name == CodeConnection.__tablename__ and not keep_secrets:
+                rows = (_without_forge_secret(row) for row in rows)
             stored = store_rows(connection, table, rows, bar.update)
             if not stored == source.rows.get(table.name, 0) == count(connection, table):
                 raise click.ClickException(f"The number of rows in {table.name} is wrong.")
+
+
+def _without_forge_secret(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of an integration, with a random secret in place of one of another key."""
+    return {**row, "sealed_secret": integrations.sealed(row["id"], os.urandom(32).hex())}
 
 
 def _without_secret(row: dict[str, Any]) -> dict[str, Any]:

@@ -17,18 +17,26 @@ from app.core.clock import iso
 from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.environment import replace_kept_secret
+from app.integrations import service as integrations
+from app.integrations.models import CodeConnection
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 
 
 def lost_secrets() -> int:
-    """How many webhooks have a secret that neither configured key opens."""
-    return sum(webhooks.opened(one) is None for one in session.scalars(select(Webhook)))
+    """How many webhooks and integrations have a secret that neither configured key opens."""
+    of_webhooks = [webhooks.opened(one) for one in session.scalars(select(Webhook))]
+    of_forges = [integrations.opened(one) for one in session.scalars(select(CodeConnection))]
+    return (of_webhooks + of_forges).count(None)
 
 
 def under_previous_key() -> int:
-    """How many webhooks have a secret that only SECRET_KEY_PREVIOUS opens."""
-    return sum(webhooks.under_previous_key(one) for one in session.scalars(select(Webhook)))
+    """How many of them have a secret that only SECRET_KEY_PREVIOUS opens."""
+    of_webhooks = session.scalars(select(Webhook))
+    of_forges = session.scalars(select(CodeConnection))
+    return sum(map(webhooks.under_previous_key, of_webhooks)) + sum(
+        map(integrations.under_previous_key, of_forges)
+    )
 
 
 @click.command("rotate-secret-key")
@@ -84,6 +92,7 @@ def _sign_anew() -> None:
 def _reencrypt_all() -> None:
     with reading():
         webhook_ids = list(session.scalars(select(Webhook.id).order_by(Webhook.id)))
+        connection_ids = list(session.scalars(select(CodeConnection.id)))
     lost = 0
     with click.progressbar(webhook_ids, label="Encrypting webhook secrets", file=sys.stderr) as bar:
         for webhook_id in bar:
@@ -91,6 +100,9 @@ def _reencrypt_all() -> None:
     click.echo(f"Webhook secrets under the new key: {len(webhook_ids) - lost}")
     if lost:
         click.echo(f"Decrypted by neither key: {lost}. Rotate the secrets of those webhooks.")
+    unread = sum(not run_write(partial(integrations.seal_anew, one)) for one in connection_ids)
+    if unread:
+        click.echo(f"Integrations whose secret neither key decrypts: {unread}. Rotate it.")
     _sign_anew()
     with reading():
         expiry = idempotency.last_expiry_under_other_keys()

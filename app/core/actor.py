@@ -34,6 +34,8 @@ class Actor:
     allowlist: frozenset[str] = frozenset()
     can_edit_global_wiki: bool = True
     token_id: str | None = None
+    # Bots only: whether it reads what it changes. An integration acts by what it is delivered.
+    has_receipts: bool = True
     # Whether a person paused all bots, so that none may write; people are told.
     is_paused: bool = False
     # Bots: whether this one is paused. Humans: the id and username of a bot that is.

@@ -71,6 +71,7 @@ FORBIDDEN_MESSAGES = {
         "Only people can move tickets to a done state in this project. Move it to the state in "
         "details.review_state, if there is one, and a person signs it off."
     ),
+    "bot_inactive": "The bot of this integration is deactivated. A person can activate it again.",
     "setup_code_required": "Send the setup code that the server printed when it started.",
 }
 

@@ -28,6 +28,7 @@ class Lock(IntEnum):
     SWEEPS = 7007
     INDEX = 7008
     REWIND = 7009
+    CODE = 7010
 
 
 def acquire(lock: Lock) -> None:

@@ -32,6 +32,7 @@ from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
 from app.exporting.copying import tables
+from app.integrations.models import CodeDelivery
 from app.jobs.sweeping import SweeperLease
 
 FORMAT = "docket-export"
@@ -50,6 +51,7 @@ TRANSIENT = frozenset(
         FailureWindow,
         IdempotencyRecord,
         SweeperLease,
+        CodeDelivery,
     )
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from sqlalchemy import ColumnElement, and_, delete, exists, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Text, and_, cast, delete, exists, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
 from app.accounts.models import BotRead, LoginBucket, PasswordLink, UserSession
@@ -23,11 +23,15 @@ from app.database.columns import Moment, short_text
 from app.database.idempotency import IdempotencyRecord
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
+from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500
 # Finished entries stay for a day, for people who investigate deliveries.
 OUTBOX_MS = DAY_MS
+# GitHub offers to send a delivery again for three days.
+DELIVERIES_MS = 7 * DAY_MS
+NEWS_MS = 30 * DAY_MS
 INTERVAL_MINUTES = 60
 # A run that does not prolong its lease for this long is dead.
 LEASE_MS = 5 * MINUTE_MS
@@ -138,6 +142,24 @@ def outbox(_: Settings) -> int:
     )
 
 
+def code_deliveries(_: Settings) -> int:
+    """What forges delivered a week ago."""
+    return _delete_due(CodeDelivery.id, CodeDelivery.created_at <= now_ms() - DELIVERIES_MS)
+
+
+def code_news(_: Settings) -> int:
+    """Checks, and what names no ticket, after a month; and what deleted integrations left."""
+    oldest = now_ms() - NEWS_MS
+    names_none = cast(CodeChange.ticket_ids, Text) == "[]"
+    return (
+        _delete_due(CodeCheck.id, CodeCheck.updated_at <= oldest)
+        or _delete_due(CodeChange.id, CodeChange.updated_at <= oldest, names_none)
+        or _delete_due(
+            CodeChange.id, ~exists().where(CodeConnection.id == CodeChange.connection_id)
+        )
+    )
+
+
 # Each deletes up to BATCH rows in a writing unit of work and returns their number.
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
@@ -147,6 +169,8 @@ SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "bot-reads": bot_reads,
     "login-windows": login_windows,
     "outbox": outbox,
+    "code-deliveries": code_deliveries,
+    "code-news": code_news,
 }
 
 

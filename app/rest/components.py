@@ -65,6 +65,11 @@ _PAYLOAD: dict[str, Json] = {
     "deleted": _INTEGER,
     "duration_ms": _INTEGER,
     "project_ids": _IDS,
+    "on_merge": {
+        "type": "object",
+        "additionalProperties": {"type": "string", "format": "uuid"},
+        "description": "The state by the id of its project.",
+    },
     "state_ids": _IDS,
     "label_ids": _IDS,
     "previous_state_ids": _IDS,

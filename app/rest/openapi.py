@@ -50,6 +50,7 @@ TAGS = {
     "sticky-notes": "Personal notes and notes of a project.",
     "search": "Search over tickets and wiki pages.",
     "audit": "The audit log.",
+    "integrations": "Connections to GitHub, GitLab, Gitea and Forgejo.",
     "webhooks": "Webhooks and their deliveries.",
 }
 

@@ -14,6 +14,7 @@ WORKSPACE = (
     ("My notes", "/sticky-notes", "note", "sticky wall"),
     ("Bots", "/bots", "bot", "tokens"),
     ("Webhooks", "/webhooks", "link", "deliveries hooks events"),
+    ("Integrations", "/integrations", "code", "github gitlab gitea forgejo code pull requests"),
     ("People", "/people", "people", "users"),
     ("Profile and appearance", "/profile", "person", "settings theme dark light password"),
     ("Help", "/help", "help", "manual guide how what where"),

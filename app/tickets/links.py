@@ -1,7 +1,7 @@
 """Links: where else the work on a ticket is, such as its pull requests."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from sqlalchemy import bindparam, func, select
@@ -16,6 +16,7 @@ from app.core.ids import as_uuid
 from app.database.columns import Id
 from app.database.pagination import Page, page
 from app.database.session import Prepared, session
+from app.database.versions import apply_changes
 from app.markdown.addresses import judged
 from app.tickets import loaders
 from app.tickets.creating import named
@@ -23,6 +24,9 @@ from app.tickets.discussion import discussed
 from app.tickets.models import ExternalLink, LinkKind, Ticket
 
 MOST_LINKS = 50
+# Links to branches and commits leave room for pull requests.
+MOST_OF_PUSHES = 30
+LINK_CHANGED = "ticket.link_changed"
 URL_LENGTH = 2048
 _KINDS = {CodeKind.PULL_REQUEST: LinkKind.PULL_REQUEST, CodeKind.COMMIT: LinkKind.COMMIT}
 
@@ -154,10 +158,7 @@ def add_links(actor: Actor, reference: str | Ticket, urls: Sequence[str]) -> Non
 
 def insert(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
     """Insert a link of a locked ticket that has none to this address, and record it."""
-    count = (
-        select(func.count()).select_from(ExternalLink).where(ExternalLink.ticket_id == ticket.id)
-    )
-    if (session.scalar(count) or 0) >= MOST_LINKS:
+    if _count(ticket.id) >= MOST_LINKS:
         message = f"A ticket can have at most {MOST_LINKS} links. Remove one first."
         raise Conflict("invariant_violation", message)
     identifier = ids.new_id()
@@ -175,6 +176,54 @@ def insert(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
     discussed(ticket.id, moment)
     _record(actor, "ticket.link_added", ticket, link)
     return link
+
+
+@operation(Access.WRITE)
+def keep_link(
+    actor: Actor,
+    /,
+    ticket_id: str,
+    *,
+    external_id: str,
+    is_new: bool,
+    url: str,
+    title: str,
+    kind: str,
+    **fields: str | None,
+) -> Literal["linked", "updated", "not linked"] | None:
+    """Bring the link of what an integration knows by ``external_id`` up to date; what was done.
+
+    It is added only if ``is_new``, and beyond a limit not at all. A link that someone added by its
+    address is taken over.
+    """
+    ticket = loaders.writable(actor, ticket_id)
+    own = select(ExternalLink).where(
+        ExternalLink.ticket_id == ticket.id, ExternalLink.external_id == external_id
+    )
+    link = session.scalars(own).first() or find(ticket.id, url)
+    if link is None:
+        if not is_new:
+            return None
+        if _count(ticket.id) >= (MOST_LINKS if kind == LinkKind.PULL_REQUEST else MOST_OF_PUSHES):
+            return "not linked"
+        insert(actor, ticket, external_id=external_id, url=url, title=title, kind=kind, **fields)
+        return "linked"
+    values: dict[str, Any] = {"title": title, "kind": kind, **fields}
+    if link.url == url or find(ticket.id, url) is None:
+        values["url"] = url
+    link.external_id = external_id
+    changed = apply_changes(link, values)
+    session.flush()
+    if not changed:
+        return None
+    target = loaders.target(ticket)
+    record(actor, LINK_CHANGED, target, link_id=link.id, url=link.url, changes=changed)
+    return "updated"
+
+
+def _count(ticket_id: str) -> int:
+    count = select(func.count()).select_from(ExternalLink)
+    return session.scalar(count.where(ExternalLink.ticket_id == ticket_id)) or 0
 
 
 @operation(Access.WRITE)

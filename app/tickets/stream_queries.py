@@ -12,15 +12,16 @@ from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.database.session import Prepared
 from app.projects.models import Label
-from app.tickets import reactions
+from app.tickets import links, reactions
 from app.tickets.comments import comment_json
 from app.tickets.models import Comment, Ticket
 
 EVENTS_SHOWN = 200
 COMMENTS_SHOWN = 200
-# What the stream is made of: the activity of the ticket, and reactions, which no feed shows.
+# What changes the page: the activity of the ticket, and what no feed shows.
 SHOWN = or_(
-    AuditEvent.category == Category.ACTIVITY.value, AuditEvent.event_type == reactions.REACTED
+    AuditEvent.category == Category.ACTIVITY.value,
+    AuditEvent.event_type.in_((reactions.REACTED, links.LINK_CHANGED)),
 )
 
 

@@ -28,7 +28,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         accounts_pages.setup_page accounts_pages.set_up
         people_pages.choose_password people_pages.save_choice
         assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
-        openapi.openapi_json feeds_pages.calendar feeds_pages.activity
+        openapi.openapi_json integration_events.receive feeds_pages.calendar feeds_pages.activity
     """),
     "everything": (("own",), """
         people_pages.people people_pages.add_person accounts_pages.profile
@@ -48,6 +48,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.save_view tickets_pages.tickets_of_all tickets_pages.understood
         tickets_pages.due
         webhooks_pages.create webhooks_pages.index webhooks_pages.new
+        integrations_pages.create integrations_pages.index integrations_pages.new
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
         wiki_pages.new wiki_pages.preview inbox_pages.inbox inbox_pages.read_all
         inbox_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
@@ -107,6 +108,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         sticky_notes_pages.show
     """),
     "administered": (("own", "missing"), """
+        integrations_pages.show integrations_pages.change integrations_pages.ask_to_delete
+        integrations_pages.delete
         people_pages.set_active people_pages.issue_link feeds_pages.revoke
         audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event

@@ -73,6 +73,12 @@ def conversion(world: World, place: str) -> Any:
     return {"project_id": world.places["own"]["project"]} if place == "personal" else {}
 
 
+def connected(world: World, place: str) -> Any:
+    """An integration with a project that is there."""
+    project = world.places["own"]["project"]
+    return {"name": "GitHub", "forge": "github", "project_ids": [project]}
+
+
 HOOK = {"url": "https://example.org/h", "secret": "x" * 16, "event_types": ["*"]}
 PASSWORD = "wrong wrong wrong"
 
@@ -160,6 +166,12 @@ ROWS: dict[str, Row] = {
     "audit.list": Row(HERE),
     "audit.get": Row(ADMINISTERED),
     "audit.tools.list": Row(HERE),
+    "integrations.list": Row(HERE),
+    "integrations.create": Row(HERE, connected),
+    "integrations.get": Row(ADMINISTERED),
+    "integrations.update": Row(ADMINISTERED, {"name": "New"}),
+    "integrations.rotate_secret": Row(ADMINISTERED, {}),
+    "integrations.delete": Row(ADMINISTERED),
     "webhooks.list": Row(HERE),
     "webhooks.create": Row(HERE, HOOK),
     "webhooks.get": Row(ADMINISTERED),

@@ -172,7 +172,10 @@ def build(app: Flask) -> World:
     ok(ada.patch(f"/sticky-notes/{note['id']}", {"body": f"{WORDS['personal']} changed"}))
     places["personal"] = {"note": note["id"]}
     places["missing"] = (
-        {name: ids.new_id() for name in {*places["own"], "bot", "webhook", "delivery", "event"}}
+        {
+            name: ids.new_id()
+            for name in {*places["own"], "bot", "webhook", "integration", "delivery", "event"}
+        }
         | {"display_id": "FENCED-999", "slug": "no-such-page", "key": "NOPE"}
         | {"reaction": "thumbs_up"}
     )
@@ -225,9 +228,11 @@ def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str,
     in_app(app, lambda: [outbox.complete(one, lost) for one in claimed])
     (row,) = ok(ada.get(f"/webhooks/{hook}/deliveries"))["data"]
     event = ok(ada.get("/audit?event_type=comment.created&limit=1"))["data"][0]["id"]
+    forge = {"name": "Forge", "forge": "github", "project_ids": [cast.fenced_project]}
     return {
         "bot": cast.smith.user_id or "",
         "webhook": hook,
+        "integration": ok(ada.post("/integrations", forge), 201)["id"],
         "delivery": row["id"],
         "event": event,
         "username": "smith",

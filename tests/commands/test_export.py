@@ -45,6 +45,8 @@ def filled(cast):
     ok(cast.smith.post(f"/projects/{project}/sticky-notes", {"body": "Ours"}), 201)
     hook = {"url": "https://10.0.0.1/", "secret": "x" * 16, "event_types": ["wiki.*"]}
     ok(ada.post("/webhooks", hook), 201)
+    forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
+    ok(ada.post("/integrations", forge), 201)
     usage = {"input_tokens": 900_000_000, "cost_usd": 0.25}
     call = {"name": "get_ticket", "arguments": {"ticket": "OPEN-1"}, "_meta": {"usage": usage}}
     Agent(cast.smith).result("tools/call", call)
@@ -195,9 +197,13 @@ def test_another_secret_key_is_told(filled, flask, tmp_path):
     assert rows_in(app) == 0
     done = runner.invoke(args=["import-export", str(tmp_path / "out"), "--reset-webhooks"])
     assert "Disabled 1 webhooks" in done.output
+    assert "Rotate the secrets of 1 integrations." in done.output
     runner.invoke(args=["export", str(tmp_path / "again")])
     with app.app_context():
         db.engine.dispose()
+    (before,) = lines_of(tmp_path / "out", "code_connections")
+    (after,) = lines_of(tmp_path / "again", "code_connections")
+    assert {name for name in before if before[name] != after[name]} == {"sealed_secret"}
     (before,) = lines_of(tmp_path / "out", "webhooks")
     (after,) = lines_of(tmp_path / "again", "webhooks")
     assert {name for name in before if before[name] != after[name]} == {

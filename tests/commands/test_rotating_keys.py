@@ -12,6 +12,8 @@ from app.config import Settings, SettingsError
 from app.database import encryption
 from app.database.locks import sole_use_of
 from app.database.session import reading, run_write, session
+from app.integrations import service as integrations
+from app.integrations.models import CodeConnection
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 from tests.support.story import ok, refused
@@ -48,6 +50,22 @@ def opened(app):
         return {
             row.id: (webhooks.opened(row) or b"").decode() for row in session.query(Webhook).all()
         }
+
+
+def test_secrets_of_integrations_are_sealed_anew_too(app, cast, as_if_replaced, flask):
+    body = {"name": "GitHub", "forge": "github", "project_ids": [cast.open_project]}
+    app.config["SECRET_KEY"], app.config["SECRET_KEY_FALLBACKS"] = (
+        app.config["SECRET_KEY_FALLBACKS"][0],
+        [],
+    )
+    secret = ok(cast.ada.post("/integrations", body), 201)["secret"]
+    app.config["SECRET_KEY"], app.config["SECRET_KEY_FALLBACKS"] = NEW, [app.config["SECRET_KEY"]]
+    assert "encrypted under the previous key: 1" in flask("doctor")
+    flask("rotate-secret-key")
+    app.config["SECRET_KEY_FALLBACKS"] = []
+    with app.app_context(), reading():
+        (row,) = session.query(CodeConnection).all()
+        assert (integrations.opened(row) or b"").decode() == secret
 
 
 def test_what_was_sealed_before_opens_and_is_sealed_anew(app, hooks, as_if_replaced, flask):

@@ -150,6 +150,17 @@ def webhooks(app, ada, project_id):
     ok(ada.delete(path), 204)
 
 
+def integrations(ada, project_id):
+    move = {"project_id": project_id, "state_id": state_ids(ada, project_id)[-1]}
+    given = {"name": "GitHub", "forge": "github", "project_ids": [project_id], "on_merge": [move]}
+    path = f"/integrations/{ok(ada.post('/integrations', given), 201)['id']}"
+    ok(ada.get("/integrations"))
+    ok(ada.get(path))
+    ok(ada.patch(path, {"name": "Code"}))
+    ok(ada.post(f"{path}/secret", {}))
+    ok(ada.delete(path), 204)
+
+
 def test_every_success_in_the_document_is_met(app, client, database, cast):
     document = document_of(app)
     document.seen.clear()
@@ -160,6 +171,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     people(cast)
     bots(cast.ada, project_id)
     webhooks(app, cast.ada, project_id)
+    integrations(cast.ada, project_id)
     ok(cast.ada.get("/audit/tools"))
     ok(cast.ada.get("/search?q=words"))
     event = ok(cast.ada.get("/audit?limit=200"))["data"][0]

@@ -168,7 +168,18 @@ def start(ada, project):
     yield "bots.create", {}, bot
     yield "users.create", {}, person
     yield "webhooks.create", {}, hook
-    for name in ("projects", "tickets", "bots", "webhooks", "sticky_notes", "wiki.pages", "audit"):
+    forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
+    yield "integrations.create", {}, forge
+    for name in (
+        "projects",
+        "tickets",
+        "bots",
+        "webhooks",
+        "integrations",
+        "sticky_notes",
+        "wiki.pages",
+        "audit",
+    ):
         yield f"{name}.list", {}, None
     for name in ("workflow_states", "labels", "tickets", "sticky_notes", "activity"):
         yield f"projects.{name}.list", below, None

@@ -91,6 +91,8 @@ def fill(served: Served, instance: Path) -> Seeded:
     # Last, so that what it fails to send does not crowd the audit log.
     hook = {"url": "https://hooks.example.org/docket", "event_types": ["ticket.*"]}
     made.ids["webhook"] = made.call("POST", "/webhooks", {**hook, "secret": "s" * 32})["id"]
+    forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
+    made.ids["integration"] = made.call("POST", "/integrations", forge)["id"]
     _details(made, project)
     return made
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-ADMINISTRATION = ["/bots", "/people", "/webhooks", "/audit", "/import", "/export"]
+ADMINISTRATION = ["/bots", "/people", "/webhooks", "/integrations", "/audit", "/import", "/export"]
 
 
 def within(page, start, end):

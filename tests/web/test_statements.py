@@ -31,6 +31,8 @@ PAGES = (
     "/bots",
     "/webhooks",
     "/webhooks/new",
+    "/integrations",
+    "/integrations/new",
 )
 
 

@@ -26,6 +26,7 @@ PLAIN = {
     "ticket.restored": "restored {ticket}",
     "ticket.link_added": "added the link {title}{to}",
     "ticket.link_removed": "removed the link {title}{of}",
+    "ticket.link_changed": "updated the link {url}{of}",
     "comment.created": "commented{on}",
     "comment.updated": "edited a comment{on}",
     "comment.deleted": "deleted a comment{on}",

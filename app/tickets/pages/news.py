@@ -17,6 +17,7 @@ from app.core.ids import as_uuid
 from app.database.session import reading, session
 from app.tickets import page_queries, stream_queries
 from app.tickets.fields import UPDATED
+from app.tickets.links import LINK_CHANGED
 from app.tickets.models import Ticket
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
@@ -126,7 +127,7 @@ def _sides(subject: TicketPageData, types: set[str]) -> str:
     if types & {"ticket.relation_added", "ticket.relation_removed"}:
         context = show.relations_of(subject)
         content += show.fragment("tickets/_relations.html", subject, **context, out_of_band=True)
-    if types & {"ticket.link_added", "ticket.link_removed"}:
+    if types & {"ticket.link_added", "ticket.link_removed", LINK_CHANGED}:
         context = show.links_of(subject)
         content += show.fragment("tickets/_links.html", subject, **context, out_of_band=True)
     if types & {"ticket.watcher_added", "ticket.watcher_removed"}:

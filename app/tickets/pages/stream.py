@@ -17,6 +17,7 @@ from app.database.session import by_id, reading
 from app.markdown import Targets
 from app.text.diff import compare
 from app.tickets import page_queries, stream_queries
+from app.tickets.links import LINK_CHANGED
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import feed
 from app.tickets.pages.blueprint import pages, ticket_page
@@ -249,7 +250,7 @@ def lines(
             reading=readings.get(event["id"]),
         )
         for event in events
-        if not event["event_type"].startswith(COMMENT)
+        if not event["event_type"].startswith((COMMENT, LINK_CHANGED))
     ]
 
 

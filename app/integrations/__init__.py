@@ -1,0 +1,1 @@
+"""Connections to code forges: what they deliver becomes links of tickets, and moves them."""

@@ -1,0 +1,122 @@
+"""REST endpoints of integrations; humans only."""
+
+from typing import Any
+
+from app.config import settings_at_hand
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.integrations import service
+from app.integrations.models import CodeConnection
+from app.integrations.schemas import (
+    IntegrationCreate,
+    IntegrationOut,
+    IntegrationPatch,
+    IntegrationWithSecretOut,
+    SecretRotation,
+)
+from app.integrations.service import OpenedConnection
+from app.rest.answers import NO_CONTENT, Answer, created
+from app.rest.fields import PageQuery
+from app.rest.routing import Api, Call
+
+api = Api("integrations")
+
+INTEGRATION = "/integrations/<integration_id>"
+
+
+def _shown(connection: CodeConnection) -> dict[str, Any]:
+    return service.described(connection, settings_at_hand().base_url)
+
+
+def _opened(opened: OpenedConnection) -> dict[str, Any]:
+    return {**_shown(opened.connection), "secret": opened.secret}
+
+
+@api.route(
+    "GET",
+    "/integrations",
+    "integrations.list",
+    calls=service.list_connections,
+    query=PageQuery,
+    returns=IntegrationOut,
+    paginated=True,
+    leads_to=("integrations.get",),
+)
+def list_integrations(call: Call) -> Answer:
+    """List all integrations, newest first; secrets are never shown."""
+    base_url = settings_at_hand().base_url
+    return Answer(service.list_connections(call.actor, base_url=base_url, **call.query).envelope)
+
+
+@api.route(
+    "POST",
+    "/integrations",
+    "integrations.create",
+    calls=service.create_connection,
+    body=IntegrationCreate,
+    returns=IntegrationWithSecretOut,
+    status=201,
+    idempotent=True,
+    leads_to=("integrations.get", "integrations.update", "integrations.rotate_secret"),
+    errors=(InvalidField, Conflict),
+)
+def create_integration(call: Call) -> Answer:
+    """Connect a code forge, with a bot of its own; the secret is shown in this response only."""
+    opened = service.create_connection(call.actor, **call.body, settings=settings_at_hand())
+    return created(_opened(opened), f"/integrations/{opened.connection.id}")
+
+
+@api.route(
+    "GET",
+    INTEGRATION,
+    "integrations.get",
+    calls=service.get_connection,
+    returns=IntegrationOut,
+    errors=(NotFound,),
+)
+def get_integration(call: Call) -> Answer:
+    """Fetch one integration, without its secret."""
+    return Answer(_shown(service.get_connection(call.actor, call.path["integration_id"])))
+
+
+@api.route(
+    "PATCH",
+    INTEGRATION,
+    "integrations.update",
+    calls=service.update_connection,
+    body=IntegrationPatch,
+    returns=IntegrationOut,
+    errors=(InvalidField, NotFound),
+)
+def update_integration(call: Call) -> Answer:
+    """Change an integration, and the projects that its bot may change."""
+    path = call.path["integration_id"]
+    return Answer(_shown(service.update_connection(call.actor, path, **call.body)))
+
+
+@api.route(
+    "POST",
+    f"{INTEGRATION}/secret",
+    "integrations.rotate_secret",
+    calls=service.rotate_secret,
+    body=SecretRotation,
+    returns=IntegrationWithSecretOut,
+    errors=(InvalidField, NotFound),
+)
+def rotate_secret(call: Call) -> Answer:
+    """Replace the secret at once; the new one is shown in this response only."""
+    path = call.path["integration_id"]
+    return Answer(_opened(service.rotate_secret(call.actor, path, **call.body)))
+
+
+@api.route(
+    "DELETE",
+    INTEGRATION,
+    "integrations.delete",
+    calls=service.delete_connection,
+    status=204,
+    errors=(NotFound,),
+)
+def delete_integration(call: Call) -> Answer:
+    """Delete an integration and deactivate its bot; links stay."""
+    service.delete_connection(call.actor, call.path["integration_id"])
+    return NO_CONTENT

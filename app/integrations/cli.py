@@ -1,0 +1,34 @@
+"""``flask integrations``: listing integrations."""
+
+import json
+
+import click
+
+from app.config import settings_at_hand
+from app.core import text
+from app.database.session import reading, session
+from app.integrations.models import CodeConnection
+from app.integrations.service import SHOWN, connection_json
+
+
+@click.group("integrations")
+def integrations() -> None:
+    """Show connections to code forges."""
+
+
+@integrations.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per integration.")
+def list_command(as_json: bool) -> None:
+    """List all integrations with the times of their last deliveries."""
+    base_url = settings_at_hand().base_url
+    with reading():
+        rows = session.execute(SHOWN.order_by(CodeConnection.created_at)).all()
+        listed = [connection_json(row, base_url) for row in rows]
+    for one in listed:
+        if as_json:
+            click.echo(json.dumps(one))
+        else:
+            last = one["last_delivery_at"] or "no deliveries"
+            click.echo(f"{one['id']}  {one['forge']:8}  {last:24}  {one['name']}")
+    if not as_json:
+        click.echo(f"{len(listed)} {text.named(len(listed), 'integrations')}.")

@@ -1,0 +1,107 @@
+"""``POST /integrations/<id>/events``: where forges deliver, without a credential but signed.
+
+A wrong signature and an integration that does not exist are answered alike, and count as failed
+credentials.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+from flask import Blueprint, Request, Response
+
+from app.accounts import failure_windows, identity, throttle
+from app.audit.service import record_refusal
+from app.config import settings_at_hand
+from app.core.actor import ANONYMOUS
+from app.core.context import FAILED
+from app.core.errors import DomainError, NotFound, one_error
+from app.core.ids import as_uuid
+from app.database.session import reading, run_write, session
+from app.http.current import current_g, current_request, read_body
+from app.integrations import receiving, service, signatures
+from app.integrations.models import CodeConnection, Forge
+from app.rest.answers import Rendered, as_json, respond
+
+events = Blueprint("integration_events", __name__)
+
+MOST_BYTES = 1024 * 1024
+OPERATION = "integrations.receive"
+_EVENT_LENGTH = 64
+_EVENT_HEADERS = {
+    Forge.GITHUB: ("X-GitHub-Event",),
+    Forge.GITLAB: ("X-Gitlab-Event",),
+    Forge.GITEA: ("X-Gitea-Event",),
+    Forge.FORGEJO: ("X-Forgejo-Event", "X-Gitea-Event"),
+}
+
+
+@events.post("/integrations/<connection_id>/events", provide_automatic_options=False)
+def receive(connection_id: str) -> Response:
+    """Take a delivery, and answer what it did."""
+    state, request = current_g(), current_request()
+    state.operation_id = OPERATION
+    body = read_body(request, min(MOST_BYTES, settings_at_hand().max_request_bytes))
+    try:
+        with reading():
+            forge = Forge(_signed(connection_id, request, body).forge)
+        event, content = _event(forge, request), _content(request, body)
+
+        def work() -> str:
+            # Again, as the secret, the bot or its projects may have changed.
+            connection = _signed(connection_id, request, body)
+            state.actor = identity.acting_bot(connection.bot_user_id)
+            return receiving.receive(state.actor, connection, event, body, content)
+
+        outcome = run_write(work)
+    except DomainError as error:
+        record_refusal(state.actor, error, OPERATION)
+        raise
+    return respond(Rendered(200, as_json({"outcome": outcome})))
+
+
+def _signed(connection_id: str, request: Request, body: bytes) -> CodeConnection:
+    """The connection, if the delivery is signed with its secret; raises NotFound."""
+    canonical = as_uuid(connection_id)
+    connection = session.get(CodeConnection, canonical) if canonical else None
+    secret = service.opened(connection) if connection else None
+    # What is not there takes as long as what is.
+    forge = Forge(connection.forge) if connection else Forge.GITHUB
+    is_signed = signatures.is_signed(forge, secret or signatures.NO_SECRET, request.headers, body)
+    if connection is None or secret is None or not is_signed:
+        raise _refusal(connection_id)
+    return connection
+
+
+def _refusal(connection_id: str) -> NotFound:
+    error = NotFound("integration", connection_id)
+    request = current_request()
+    request.environ[FAILED] = True
+    current_g().actor = ANONYMOUS
+    network = throttle.network_of(identity.client(request).address)
+    error.audit_if = failure_windows.claim_of(network, None)
+    if error.audit_if is not None:
+        error.audit_event = failure_windows.EVENT
+        error.audit_payload = {"token_prefix": None}
+    return error
+
+
+def _event(forge: Forge, request: Request) -> str:
+    found = (request.headers.get(name) for name in _EVENT_HEADERS[forge])
+    name = next(filter(None, found), "")
+    return "".join(one for one in name if one.isprintable())[:_EVENT_LENGTH]
+
+
+def _content(request: Request, body: bytes) -> Mapping[str, Any]:
+    """The payload: JSON, or JSON in the field ``payload`` of a form; raises RequestInvalid."""
+    raw: str | bytes = body
+    try:
+        if request.mimetype == "application/x-www-form-urlencoded":
+            raw = parse_qs(body.decode(), max_num_fields=10).get("payload", [""])[0]
+        content = orjson.loads(raw)
+    except ValueError as error:
+        raise one_error(["body"], "The body is not valid JSON.", "json_invalid") from error
+    if not isinstance(content, dict):
+        raise one_error(["body"], "The body must be a JSON object.", "json_invalid")
+    return content

@@ -1,0 +1,36 @@
+"""Which tickets a text of a forge names, and which of them it says that it fixes."""
+
+import re
+from collections.abc import Iterable
+
+MOST_TICKETS = 20
+_NAME = r"[A-Z][A-Z0-9]{1,9}-[1-9][0-9]{0,8}"
+_NAMED = re.compile(rf"(?<![A-Za-z0-9_-])({_NAME})(?![A-Za-z0-9_]|-[0-9])")
+_IN_BRANCH = re.compile(r"(?<![A-Z0-9])([A-Z][A-Z0-9]{1,9}-[1-9][0-9]{0,8})(?![0-9])")
+_VERB = r"(?i:fix(?:e[sd])?|close[sd]?|resolve[sd]?)"
+_SEPARATOR = r"(?:,? and |, ?)"
+_FIXED = re.compile(
+    rf"(?<![A-Za-z0-9_]){_VERB}(?::| |: )({_NAME}(?:{_SEPARATOR}{_NAME}){{0,19}})(?![A-Za-z0-9_])"
+)
+_ONE = re.compile(_NAME)
+
+
+def named(texts: Iterable[str], branch: str = "") -> list[str]:
+    """The display ids in texts and in the name of a branch, each once, 20 at most.
+
+    In the name of a branch, the case does not matter.
+    """
+    found = dict.fromkeys(_IN_BRANCH.findall(branch.upper()))
+    for text in texts:
+        for match in _NAMED.finditer(text):
+            found.setdefault(match[1])
+            if len(found) >= MOST_TICKETS:
+                break
+    return list(found)[:MOST_TICKETS]
+
+
+def fixed(texts: Iterable[str]) -> set[str]:
+    """The display ids behind ``fixes``, ``closes`` or ``resolves``, also several in a row."""
+    return {
+        name for text in texts for match in _FIXED.finditer(text) for name in _ONE.findall(match[1])
+    }

@@ -1,0 +1,160 @@
+"""The pages of integrations: the list, a new one, one with its deliveries."""
+
+from typing import Any
+
+from flask import Blueprint, Response, g, request
+from sqlalchemy import select
+
+from app.config import settings_at_hand
+from app.core.actor import Actor
+from app.core.ids import as_uuid
+from app.database.session import reading, session
+from app.integrations import service
+from app.integrations.models import Forge
+from app.integrations.schemas import IntegrationCreate, IntegrationPatch
+from app.integrations.service import FORGE_NAMES, OpenedConnection
+from app.projects.models import WorkflowState
+from app.projects.pages import offered_projects
+from app.web.forms import Form, load_form, submit
+from app.web.guard import actor, write
+from app.web.render import go, page
+
+pages = Blueprint("integrations_pages", __name__)
+
+INTEGRATION = "/integrations/<integration_id>"
+DELIVERIES_SHOWN = 50
+# A field of the form for each project.
+MOVE = "on_merge:"
+
+
+@pages.get("/integrations")
+def index() -> Response:
+    with reading():
+        found = service.list_connections(
+            actor(),
+            base_url=settings_at_hand().base_url,
+            limit=service.MOST_CONNECTIONS,
+            cursor=None,
+        ).data
+    listed = [{**one, "forge_name": FORGE_NAMES[Forge(one["forge"])]} for one in found]
+    return page("integrations/index.html", integrations=listed)
+
+
+def _choices() -> dict[str, Any]:
+    """The projects that a form offers, with their states. Needs a unit of work."""
+    projects = offered_projects()
+    rows = session.execute(
+        select(WorkflowState.project_id, WorkflowState.id, WorkflowState.name)
+        .where(WorkflowState.project_id.in_([one["id"] for one in projects]))
+        .order_by(WorkflowState.position)
+    ).all()
+    states: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        states.setdefault(row.project_id, []).append((row.id, row.name))
+    return {"projects": projects, "states": states, "forges": FORGE_NAMES.items()}
+
+
+@pages.get("/integrations/new")
+def new() -> Response:
+    service.create_connection.admit(actor())
+    return _new_page(Form())
+
+
+def _new_page(form: Form, status: int = 200) -> Response:
+    with reading():
+        choices = _choices()
+    return page("integrations/new.html", form=form, integration=None, status=status, **choices)
+
+
+def _moves(project_ids: list[str]) -> list[dict[str, str]]:
+    """The states that were selected, of the projects that were."""
+    chosen = ((one, request.form.get(f"{MOVE}{one}", "")) for one in project_ids)
+    return [
+        {"project_id": project_id, "state_id": state_id}
+        for project_id, state_id in chosen
+        if as_uuid(state_id)
+    ]
+
+
+@pages.post("/integrations")
+def create() -> Response:
+    """Connect a forge and show the secret, in this answer only."""
+    form = load_form(IntegrationCreate)
+    if not request.form.getlist("project_ids"):
+        form.errors.pop("project_ids", None)
+        form.refuse("project_ids", "Select at least one project.")
+    made: list[OpenedConnection] = []
+
+    def work(present: Actor) -> None:
+        fields = {name: form.data[name] for name in ("name", "forge", "project_ids")}
+        if form.data.get("secret"):
+            fields["secret"] = form.data["secret"]
+        moves = _moves(fields["project_ids"])
+        settings = settings_at_hand()
+        made[:] = [service.create_connection(present, **fields, on_merge=moves, settings=settings)]
+
+    if not submit(form, work):
+        return _new_page(form, 422)
+    return _show(made[0].connection.id, secret=made[0].secret)
+
+
+@pages.get(INTEGRATION)
+def show(integration_id: str) -> Response:
+    return _show(integration_id)
+
+
+def _show(
+    integration_id: str, *, secret: str = "", form: Form | None = None, status: int = 200
+) -> Response:
+    if secret:
+        g.shows_secret = True
+    with reading():
+        connection = service.get_connection(actor(), integration_id)
+        shown = service.described(connection, settings_at_hand().base_url)
+        deliveries = service.newest_deliveries(actor(), connection.id, DELIVERIES_SHOWN)
+        choices = _choices()
+    return page(
+        "integrations/show.html",
+        integration=shown,
+        forge_name=FORGE_NAMES[Forge(connection.forge)],
+        moves=connection.on_merge,
+        deliveries=deliveries,
+        secret=secret,
+        form=form,
+        status=status,
+        **choices,
+    )
+
+
+@pages.post(INTEGRATION)
+def change(integration_id: str) -> Response:
+    """Change the name, the projects and the moves; or give it a new secret."""
+    if request.form.get("action") == "rotate":
+        opened = write(lambda present: service.rotate_secret(present, integration_id))
+        return _show(integration_id, secret=opened.secret)
+    form = load_form(IntegrationPatch)
+    # Browsers do not send unticked boxes.
+    projects = form.data.setdefault("project_ids", [])
+
+    def work(present: Actor) -> None:
+        fields = {"project_ids": projects, "on_merge": _moves(projects)}
+        if "name" in form.data:
+            fields["name"] = form.data["name"]
+        service.update_connection(present, integration_id, **fields)
+
+    if submit(form, work):
+        return go(f"/integrations/{integration_id}")
+    return _show(integration_id, form=form, status=422)
+
+
+@pages.get(f"{INTEGRATION}/delete")
+def ask_to_delete(integration_id: str) -> Response:
+    with reading():
+        connection = service.get_connection(actor(), integration_id)
+    return page("integrations/delete.html", block="sheet", integration=connection)
+
+
+@pages.post(f"{INTEGRATION}/delete")
+def delete(integration_id: str) -> Response:
+    write(lambda present: service.delete_connection(present, integration_id))
+    return go("/integrations")

@@ -1,0 +1,175 @@
+"""What forges deliver, as values: pull requests, branches, commits and results of checks.
+
+A payload comes from outside: each value is read with its type, and one that is missing or of
+another type is left out.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from app.core.text import BODY_LENGTH, NAME_LENGTH
+from app.tickets.models import LinkChecks, LinkKind, LinkState
+
+LARGEST = 2**53
+URL_LENGTH = 2048
+MOST_COMMITS = 100
+HEADS = "refs/heads/"
+_HASH = re.compile(r"[0-9a-f]{7,64}")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_OFFSET = re.compile(r" (?=[+-][0-9]{2}:?[0-9]{2}$)")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNews:
+    """A pull request, branch or commit as one delivery has it."""
+
+    # What it is at the forge.
+    key: str
+    kind: LinkKind
+    url: str
+    title: str
+    author: str | None = None
+    state: LinkState | None = None
+    head: str | None = None
+    at: int = 0
+    # Where tickets may be named; names of branches in any case.
+    texts: tuple[str, ...] = ()
+    branch: str = ""
+    # Whether this delivery says that it was merged, into the default branch.
+    merges: bool = False
+
+    @property
+    def version(self) -> str:
+        """Sorts after that of each older delivery, the same in every order of arrival.
+
+        Times have seconds only, so what follows breaks ties. Nothing follows a merge.
+        """
+        is_merged = self.state is LinkState.MERGED
+        rank = _RANKS[self.state]
+        words = "\x01".join((self.title, self.url, self.author or "", self.head or ""))
+        return f"{is_merged:d}{self.at:016d}{rank}{words}"
+
+
+_RANKS = {None: 0, LinkState.DRAFT: 1, LinkState.OPEN: 2, LinkState.CLOSED: 3, LinkState.MERGED: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNews:
+    """The result of one check of a commit; a later run replaces an earlier one."""
+
+    repository: str
+    commit: str
+    context: str
+    checks: LinkChecks
+    at: int
+    run: int = 0
+
+
+News = ChangeNews | CheckNews
+
+
+class Payload:
+    """JSON of a forge, whose values are read by their path."""
+
+    def __init__(self, content: Any) -> None:
+        self._content = content
+
+    def _at(self, path: str) -> Any:
+        found = self._content
+        for name in path.split("."):
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    def body(self, *paths: str) -> str:
+        """The first of these texts that is there, at most as long as that of a ticket."""
+        found = (self._at(path) for path in paths)
+        return next((one[:BODY_LENGTH] for one in found if isinstance(one, str) and one), "")
+
+    def line(self, *paths: str) -> str:
+        """The first of these texts that is there, as one line of a title's length."""
+        for path in paths:
+            value = self._at(path)
+            cut = value[: NAME_LENGTH * 2].strip() if isinstance(value, str) else ""
+            line = _UNSEEN.sub(" ", cut.partition("\n")[0]).strip()[:NAME_LENGTH].strip()
+            if line:
+                return line
+        return ""
+
+    def address(self, *paths: str) -> str:
+        """The first of these texts, whole; it is judged where it becomes a link."""
+        found = (self._at(path) for path in paths)
+        return next((one for one in found if isinstance(one, str) and len(one) <= URL_LENGTH), "")
+
+    def number(self, *paths: str) -> int | None:
+        """The first of these whole numbers."""
+        for path in paths:
+            value = self._at(path)
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST:
+                return value
+        return None
+
+    def commit(self, *paths: str) -> str | None:
+        """The first of these hashes."""
+        for path in paths:
+            value = self._at(path)
+            if isinstance(value, str) and _HASH.fullmatch(value):
+                return value
+        return None
+
+    def flag(self, path: str) -> bool:
+        return self._at(path) is True
+
+    def moment(self, *paths: str) -> int:
+        """The first of these times, in milliseconds; 0 without one."""
+        return next((one for one in (moment(self._at(path)) for path in paths) if one), 0)
+
+    def each(self, path: str) -> "Iterator[Payload]":
+        """The parts of a list, some at most."""
+        found = self._at(path)
+        for part in found[:MOST_COMMITS] if isinstance(found, list) else ():
+            yield Payload(part)
+
+
+def moment(value: Any) -> int:
+    """``2013-12-03T17:23:34Z``, ``2017-09-15 16:50:55 UTC`` or the like in milliseconds, or 0."""
+    if not isinstance(value, str) or len(value) > 40:
+        return 0
+    try:
+        parsed = datetime.fromisoformat(_OFFSET.sub("", value.replace(" UTC", "+00:00")))
+        since = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        return max(0, int(since.timestamp() * 1000))
+    except (ValueError, OverflowError):
+        return 0
+
+
+def pushed(content: Payload, repository: str, branches: str, author: str) -> Iterator[ChangeNews]:
+    """The branch, below the address ``branches``, and the commits of a push."""
+    ref = content.line("ref")
+    branch = ref.removeprefix(HEADS) if ref.startswith(HEADS) else ""
+    is_deleted = not (content.commit("after") or "").strip("0")
+    if branch and not is_deleted:
+        yield ChangeNews(
+            key=f"{repository}/branch/{hashlib.sha256(branch.encode()).hexdigest()[:32]}",
+            kind=LinkKind.BRANCH,
+            url=f"{branches}{quote(branch)}",
+            title=branch,
+            author=author or None,
+            branch=branch,
+        )
+    for one in content.each("commits"):
+        commit = one.commit("id")
+        if commit is not None:
+            yield ChangeNews(
+                key=f"{repository}/commit/{commit}",
+                kind=LinkKind.COMMIT,
+                url=one.address("url"),
+                title=one.line("message") or commit[:7],
+                author=one.line("author.username", "author.name") or None,
+                head=commit,
+                texts=(one.body("message"),),
+            )

@@ -1,0 +1,245 @@
+"""What a delivery changes: links of tickets, and the states of those that a merge fixes.
+
+Deliveries arrive late, twice and in any order. So the newest that is known of each pull request is
+kept apart from the tickets, and a delivery that is older adds what it names and changes nothing.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sqlalchemy import select
+
+from app.core import ids
+from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.errors import DomainError, InvalidField
+from app.database.locks import Lock, acquire
+from app.database.session import AnyRow, savepoint, session
+from app.integrations import github, gitlab, naming
+from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery, Forge
+from app.integrations.payloads import ChangeNews, CheckNews, News, Payload
+from app.projects.models import Project
+from app.tickets import links, service
+from app.tickets.models import LinkChecks, LinkKind, Ticket
+
+# Tickets of one delivery, and of one pull request in all.
+MOST_TICKETS = naming.MOST_TICKETS
+# Checks that are kept of one commit.
+MOST_CHECKS = 50
+DUPLICATE = "Received before"
+NOTHING = "Nothing to do"
+
+READERS: dict[Forge, Callable[[str, Payload], Iterator[News]]] = {
+    Forge.GITHUB: github.read,
+    Forge.GITLAB: gitlab.read,
+    Forge.GITEA: partial(github.read, branches="/src/branch/"),
+    Forge.FORGEJO: partial(github.read, branches="/src/branch/"),
+}
+
+
+@operation(Access.WRITE)
+def receive(
+    actor: Actor, connection: CodeConnection, event: str, body: bytes, content: Mapping[str, Any]
+) -> str:
+    """Apply a delivery whose signature was checked, as the bot of its connection.
+
+    Returns what it did, in words. A delivery that was received before does nothing, unless the
+    connection was changed since.
+    """
+    # Two deliveries about one pull request wait for each other.
+    acquire(Lock.CODE)
+    seen = f"{connection.updated_at}\n{event}\n".encode() + body
+    fingerprint = hashlib.sha256(seen).hexdigest()
+    known = select(CodeDelivery.id).filter_by(connection_id=connection.id, fingerprint=fingerprint)
+    if session.scalar(known) is not None:
+        return DUPLICATE
+    work = _Receiving(actor, connection)
+    for news in READERS[Forge(connection.forge)](event, Payload(content)):
+        if isinstance(news, CheckNews):
+            work.check(news)
+        else:
+            work.change(news)
+    identifier = ids.new_id()
+    session.add(
+        CodeDelivery(
+            id=identifier,
+            connection_id=connection.id,
+            fingerprint=fingerprint,
+            event=event,
+            outcome=work.outcome(),
+            created_at=ids.created_ms(identifier),
+        )
+    )
+    session.flush()
+    return work.outcome()
+
+
+class _Receiving:
+    """One delivery while it is applied."""
+
+    def __init__(self, actor: Actor, connection: CodeConnection) -> None:
+        self._actor = actor
+        self._connection = connection
+        self._done: Counter[str] = Counter()
+        self._tickets: set[str] = set()
+
+    def outcome(self) -> str:
+        return ", ".join(f"{count} {what}" for what, count in self._done.items()) or NOTHING
+
+    def change(self, news: ChangeNews) -> None:
+        """Keep the newest of a pull request, branch or commit, and link the tickets it names."""
+        named = self._within_limit(self._seen(naming.named(news.texts, news.branch)))
+        if not named and news.kind is not LinkKind.PULL_REQUEST:
+            return
+        try:
+            links.checked_url(news.url)
+        except InvalidField:
+            if named:
+                self._done["without an https address"] += 1
+            return
+        change = self._kept(news)
+        known = set(change.ticket_ids)
+        room = MOST_TICKETS - len(known)
+        added = [row.id for row in named if row.id not in known][:room]
+        change.ticket_ids = [*change.ticket_ids, *added]
+        session.flush()
+        self._show(change, frozenset(added))
+        if news.merges:
+            self._move(change, news, named)
+
+    def _kept(self, news: ChangeNews) -> CodeChange:
+        external_id = f"{self._connection.id}/{news.key}"
+        statement = select(CodeChange).where(CodeChange.external_id == external_id)
+        change = session.scalars(statement).first()
+        if change is None:
+            change = CodeChange(
+                id=ids.new_id(),
+                connection_id=self._connection.id,
+                external_id=external_id,
+                kind=news.kind.value,
+                version="",
+                ticket_ids=[],
+                moved_ticket_ids=[],
+            )
+            session.add(change)
+        change.updated_at = now_ms()
+        if news.version > change.version:
+            change.version = news.version
+            change.url, change.title, change.author = news.url, news.title, news.author
+            change.state, change.head = news.state and news.state.value, news.head
+        return change
+
+    def _seen(self, names: Sequence[str]) -> Sequence[AnyRow]:
+        """The live tickets of these display ids that the bot may change, in the order of ids."""
+        return self._live(Ticket.display_id.in_(names)) if names else []
+
+    def _live(self, condition: Any) -> Sequence[AnyRow]:
+        statement = (
+            select(Ticket.id, Ticket.display_id, Ticket.project_id)
+            .join(Project, Project.id == Ticket.project_id)
+            .where(condition, Ticket.deleted_at.is_(None), Project.deleted_at.is_(None))
+            .order_by(Ticket.id)
+        )
+        if self._actor.allowlist:
+            statement = statement.where(Ticket.project_id.in_(self._actor.allowlist))
+        return session.execute(statement).all()
+
+    def _within_limit(self, rows: Iterable[AnyRow]) -> list[AnyRow]:
+        kept = []
+        for row in rows:
+            if row.id in self._tickets or len(self._tickets) < MOST_TICKETS:
+                self._tickets.add(row.id)
+                kept.append(row)
+        return kept
+
+    def _show(self, change: CodeChange, added: frozenset[str]) -> None:
+        """Bring the links of a change up to date; links that people removed stay away."""
+        checks = self._checks_of(change)
+        for row in self._live(Ticket.id.in_(change.ticket_ids)) if change.ticket_ids else ():
+            done = links.keep_link(
+                self._actor,
+                row.id,
+                external_id=change.external_id,
+                is_new=row.id in added,
+                url=change.url,
+                title=change.title,
+                kind=change.kind,
+                state=change.state,
+                checks=checks,
+                author=change.author,
+            )
+            if done:
+                self._done[done] += 1
+
+    def _move(self, change: CodeChange, news: ChangeNews, named: Iterable[AnyRow]) -> None:
+        """Move the tickets that a merge fixes, each once, into the states of their projects."""
+        fixed = naming.fixed(news.texts)
+        for row in named:
+            state_id = self._connection.on_merge.get(row.project_id)
+            is_moved = row.id in change.moved_ticket_ids
+            if state_id is None or is_moved or row.display_id not in fixed:
+                continue
+            try:
+                with savepoint():
+                    service.transition_ticket(self._actor, row.id, state_id=state_id)
+            except DomainError:
+                self._done["not moved"] += 1
+                continue
+            self._done["moved"] += 1
+            change.moved_ticket_ids = [*change.moved_ticket_ids, row.id]
+        session.flush()
+
+    def check(self, news: CheckNews) -> None:
+        """Keep the newest result of a check, and show it at what has this commit."""
+        commit = f"{news.repository}/{news.commit}"
+        of_commit = select(CodeCheck).filter_by(connection_id=self._connection.id, commit=commit)
+        known = {row.context: row for row in session.scalars(of_commit.limit(MOST_CHECKS))}
+        row = known.get(news.context)
+        if row is None:
+            if len(known) >= MOST_CHECKS:
+                return
+            row = CodeCheck(
+                id=ids.new_id(),
+                connection_id=self._connection.id,
+                commit=commit,
+                context=news.context,
+                checks=news.checks.value,
+                run=news.run,
+                at=news.at,
+            )
+            session.add(row)
+        elif (news.run, news.at, _RANKS[news.checks]) > (
+            row.run,
+            row.at,
+            _RANKS[LinkChecks(row.checks)],
+        ):
+            row.checks, row.run, row.at = news.checks.value, news.run, news.at
+        row.updated_at = now_ms()
+        session.flush()
+        prefix = f"{self._connection.id}/{news.repository}/"
+        heads = select(CodeChange).where(
+            CodeChange.connection_id == self._connection.id,
+            CodeChange.head == news.commit,
+            CodeChange.external_id.startswith(prefix, autoescape=True),
+        )
+        for change in session.scalars(heads.order_by(CodeChange.id).limit(MOST_TICKETS)).all():
+            self._show(change, frozenset())
+
+    def _checks_of(self, change: CodeChange) -> str | None:
+        """Failing if one check fails, else pending if one is, else passing; None without any."""
+        if change.head is None:
+            return None
+        _, repository, _ = change.external_id.split("/", 2)
+        found = session.scalars(
+            select(CodeCheck.checks).filter_by(
+                connection_id=self._connection.id, commit=f"{repository}/{change.head}"
+            )
+        ).all()
+        return next((word for word in _WORST_FIRST if word in found), None)
+
+
+_RANKS = {LinkChecks.PENDING: 0, LinkChecks.PASSING: 1, LinkChecks.FAILING: 2}
+_WORST_FIRST = (LinkChecks.FAILING.value, LinkChecks.PENDING.value, LinkChecks.PASSING.value)

@@ -1,0 +1,66 @@
+"""Deliveries in any order, some of them twice, end in the same links and states."""
+
+import json
+import random
+
+import pytest
+
+from tests.integrations.deliveries import FORGES, Connected, checked, pull_request
+from tests.support.sizes import every
+from tests.support.story import make_ticket, ok
+
+STORY = (
+    {"second": 1, "body": "OPEN-1", "draft": True},
+    {"second": 2, "body": "OPEN-1", "action": "ready_for_review"},
+    # Within the second of the one before.
+    {"second": 2, "body": "OPEN-1 and OPEN-2", "action": "edited", "title": "Mend both"},
+    {"second": 3, "body": "Nothing", "action": "closed", "state": "closed"},
+    {"second": 4, "body": "fixes OPEN-3", "action": "reopened"},
+    {"second": 5, "body": "fixes OPEN-1, OPEN-2", "action": "closed", "state": "merged"},
+    {"second": 6, "body": "fixes OPEN-3", "action": "edited", "state": "merged", "title": "Mended"},
+)
+CHECKS = (
+    (1, "pending", 1),
+    (2, "failure", 1),
+    (2, "pending", 2),
+    (4, "success", 1),
+    (5, "success", 2),
+)
+
+
+def told(forge):
+    return [pull_request(forge, **one) for one in STORY] + [checked(forge, *one) for one in CHECKS]
+
+
+def result(cast, forge, order, number):
+    """The links and states after these deliveries, on tickets of their own."""
+    key = f"P{number}"
+    project = ok(cast.ada.post("/projects", {"key": key, "name": key}), 201)["id"]
+    at = Connected(cast, forge, project_ids=[project])
+    for _ in range(3):
+        make_ticket(cast.ada, project)
+    for event, payload in order:
+        at.deliver((event, json.loads(json.dumps(payload).replace("OPEN-", f"{key}-"))))
+    return {
+        number: (
+            at.state(f"{key}-{number}"),
+            [
+                (link["title"], link["state"], link["checks"])
+                for link in at.links(f"{key}-{number}")
+            ],
+        )
+        for number in (1, 2, 3)
+    }
+
+
+@pytest.mark.parametrize("forge", FORGES)
+def test_any_order_ends_the_same(cast, forge):
+    straight = told(forge)
+    expected = result(cast, forge, straight, 1)
+    last = [("Mended", "merged", "passing")]
+    assert expected == {1: ("Done", last), 2: ("Done", last), 3: ("Backlog", last)}
+    for seed in every(20, range(40)):
+        dice = random.Random(seed)
+        order = straight + dice.sample(straight, 4)
+        dice.shuffle(order)
+        assert result(cast, forge, order, seed + 2) == expected, seed
