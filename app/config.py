@@ -93,6 +93,11 @@ class Settings:
     # METRICS_TOKEN: serves /metrics to whoever sends this token as Authorization: Bearer; at least
     # 16 characters. Default: there is no /metrics, and nothing is measured.
     metrics_token: str = field(default="", repr=False)
+    # SMTP_URL: the server that takes mail, smtp://user:password@host:587 (STARTTLS, unless
+    # ?starttls=off) or smtps://user:password@host:465. Default: no mail is sent.
+    smtp_url: str = field(default="", repr=False)
+    # MAIL_FROM: the sender of mail, such as Docket <docket@example.org>. Required with SMTP_URL.
+    mail_from: str = ""
     # DOCS_ENABLED: whether /api/v1/docs and /api/v1/redoc are served.
     docs_enabled: bool = False
     # LOG_LEVEL: DEBUG, INFO, WARNING or ERROR.
@@ -158,6 +163,10 @@ class Settings:
             webhook_allowed_networks=read.networks(environ, "WEBHOOK_ALLOWED_NETWORKS"),
             webhook_ca_bundle=read.pem_file(environ, "WEBHOOK_CA_BUNDLE"),
             metrics_token=read.token(environ, "METRICS_TOKEN"),
+            smtp_url=read.smtp_url(environ, "SMTP_URL"),
+            mail_from=read.sender(
+                environ, "MAIL_FROM", is_needed=bool(read.text(environ, "SMTP_URL"))
+            ),
             docs_enabled=read.flag(environ, "DOCS_ENABLED", default=False),
             log_level=read.one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
             workers=read.whole(environ, "WORKERS", _cores(), 1, 64),

@@ -12,8 +12,11 @@ import ssl
 import stat
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import getaddresses
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from typing import Literal
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import click
 from sqlalchemy import URL, make_url
@@ -30,6 +33,12 @@ _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 _TOKEN = re.compile(r"[!-~]{16,200}")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.\-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
+_STARTTLS: dict[str, Literal["starttls", "none"]] = {
+    "": "starttls",
+    "starttls=on": "starttls",
+    "starttls=off": "none",
+}
+_SENDER = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,180}")
 
 
 class SettingsError(click.ClickException):
@@ -161,6 +170,68 @@ def _split(value: str) -> SplitResult | None:
         return parts if parts.port != 0 else None
     except ValueError:  # a port out of range, an unclosed bracket
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """The server that takes mail, and how it is spoken to."""
+
+    host: str
+    port: int
+    username: str
+    password: str
+    tls: Literal["starttls", "implicit", "none"]
+
+
+def mail_server(value: str) -> MailServer | None:
+    """The server of an address such as ``smtp://user:password@host:587``; None if it is wrong."""
+    parts = _split(value)
+    if (
+        parts is None
+        or parts.scheme not in ("smtp", "smtps")
+        or not parts.hostname
+        or not _HOST.fullmatch(parts.hostname)
+        or parts.path not in ("", "/")
+        or "#" in value
+        or parts.netloc.count("@") > 1
+        or bool(parts.username) != bool(parts.password)
+        or parts.query not in _STARTTLS
+        or (parts.query and parts.scheme == "smtps")
+    ):
+        return None
+    tls: Literal["starttls", "implicit", "none"] = _STARTTLS[parts.query]
+    if parts.scheme == "smtps":
+        tls = "implicit"
+    return MailServer(
+        parts.hostname,
+        parts.port or (465 if tls == "implicit" else 587),
+        unquote(parts.username or ""),
+        unquote(parts.password or ""),
+        tls,
+    )
+
+
+def smtp_url(environ: Environment, name: str) -> str:
+    """The address of a mail server, or "" if it is absent; no message shows its password."""
+    value = text(environ, name)
+    if value and (mail_server(value) is None or not value.isprintable()):
+        raise SettingsError(
+            f"{name} must be smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST:465, with "
+            "special characters of the password as %XX, or smtp://HOST?starttls=off without TLS."
+        )
+    return value
+
+
+def sender(environ: Environment, name: str, *, is_needed: bool) -> str:
+    """The sender of mail, such as ``Docket <docket@example.org>``."""
+    value = text(environ, name)
+    if not value and not is_needed:
+        return ""
+    found = getaddresses([value])
+    is_one = len(found) == 1 and _SENDER.fullmatch(found[0][1]) is not None
+    if not is_one or not value.isprintable() or len(value) > 320:
+        raise SettingsError(f"{name} must be a sender such as Docket <docket@example.org>.")
+    return value
 
 
 def database_url(environ: Environment, name: str, default: Path) -> str:

@@ -3,8 +3,10 @@
 from click import Command
 from flask import Blueprint
 
+from app.accounts import mailing
 from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin, setup_code
+from app.accounts.mail_pages import pages as account_mail_pages
 from app.accounts.pages import pages as account_pages
 from app.accounts.people_pages import pages as people_pages
 from app.activity import chat_messages, receipts
@@ -38,6 +40,8 @@ from app.integrations.api import api as integrations
 from app.integrations.cli import integrations as integration_commands
 from app.integrations.pages import pages as integration_pages
 from app.jobs.sweeping import sweep_command
+from app.mail.cli import mail
+from app.mail.pages import pages as mail_pages
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
@@ -86,6 +90,7 @@ on_record(listen)
 on_record(awaited_news.listen)
 chats.install(chat_messages.messages_about)
 install_receipts(receipts.build)
+mailing.install()
 sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 
@@ -117,6 +122,8 @@ def pages() -> list[Blueprint]:
         rewind_pages,
         help_pages,
         feed_pages,
+        mail_pages,
+        account_mail_pages,
     ]
 
 
@@ -135,6 +142,7 @@ def commands() -> list[Command]:
         webhook_commands,
         integration_commands,
         sweep_command,
+        mail,
         audit,
         tool_commands,
         openapi_command,

@@ -12,6 +12,7 @@ import pytest
 
 from app import config
 from app.config import ROOT, VERSION, Settings, SettingsError
+from app.environment import mail_server
 
 SECRET = "thirty-two characters, at least!!"
 
@@ -127,6 +128,20 @@ def test_user_agent_is_one_token(read):
             "DATABASE_URL names a file in a directory",
         ),
         ({"DATABASE_URL": "postgresql://u@h/d"}, "SECRET_KEY must be set with PostgreSQL"),
+        ({"SMTP_URL": "mail.example.org", "MAIL_FROM": "d@x.org"}, "SMTP_URL must be smtp://"),
+        ({"SMTP_URL": "smtp://u:p@ss@host", "MAIL_FROM": "d@x.org"}, "SMTP_URL must be smtp://"),
+        ({"SMTP_URL": "smtp://user@host", "MAIL_FROM": "d@x.org"}, "SMTP_URL must be smtp://"),
+        ({"SMTP_URL": "smtp://host:0", "MAIL_FROM": "d@x.org"}, "SMTP_URL must be smtp://"),
+        ({"SMTP_URL": "smtp://host/x", "MAIL_FROM": "d@x.org"}, "SMTP_URL must be smtp://"),
+        ({"SMTP_URL": "smtp://host?tls=no", "MAIL_FROM": "d@x.org"}, "SMTP_URL must be smtp://"),
+        (
+            {"SMTP_URL": "smtps://host?starttls=off", "MAIL_FROM": "d@x.org"},
+            "SMTP_URL must be smtp://",
+        ),
+        ({"SMTP_URL": "smtp://host"}, "MAIL_FROM must be a sender"),
+        ({"SMTP_URL": "smtp://host", "MAIL_FROM": "Docket"}, "MAIL_FROM must be a sender"),
+        ({"MAIL_FROM": "d@x.org, e@x.org"}, "MAIL_FROM must be a sender"),
+        ({"MAIL_FROM": "d@x.org\nBcc: e@x.org"}, "MAIL_FROM must be a sender"),
         ({"METRICS_TOKEN": "fifteen-letters"}, "METRICS_TOKEN must be 16 to 200 printable ASCII"),
         ({"METRICS_TOKEN": "sixteen and a bit"}, "METRICS_TOKEN must be 16 to 200 printable ASCII"),
         ({"APP_NAME": "a\nb"}, "APP_NAME must be one line of at most 60 printable characters."),
@@ -266,3 +281,19 @@ def test_every_field_is_documented_beside_it():
 
 def test_the_version_is_that_of_the_project():
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("smtp://mail.example.org", ("mail.example.org", 587, "", "", "starttls")),
+        ("smtp://u:p%40%3A@h:25?starttls=off", ("h", 25, "u", "p@:", "none")),
+        ("smtp://h?starttls=on", ("h", 587, "", "", "starttls")),
+        ("smtps://u:p@h", ("h", 465, "u", "p", "implicit")),
+    ],
+)
+def test_the_mail_server(read, url, server):
+    settings = read(SMTP_URL=url, MAIL_FROM="Docket <docket@example.org>")
+    found = mail_server(settings.smtp_url)
+    assert (found.host, found.port, found.username, found.password, found.tls) == server
+    assert "p%40" not in repr(settings)

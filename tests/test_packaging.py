@@ -207,14 +207,14 @@ def test_the_proxies_keep_tokens_out_of_their_logs():
     assert nginx.count("{") == nginx.count("}")
     # Before the redirect to https, and behind it.
     redirecting = nginx[nginx.index("listen 80;") : nginx.index("listen 443")]
-    for place in (redirecting, nginx[nginx.index("location ~ ^/(mcp|feed)/") :]):
+    for place in (redirecting, nginx[nginx.index("location ~ ^/(mcp|feed|mail)/") :]):
         assert "access_log off;" in place
         assert "error_log /dev/null" in place
     assert "X-Forwarded-For $proxy_add_x_forwarded_for" in nginx
     assert "X-Forwarded-Proto $scheme" in nginx
     caddy = (DEPLOY / "Caddyfile").read_text()
     assert caddy.count("{") == caddy.count("}")
-    assert re.search(r"request>uri regexp /\(mcp/bot\|feed\)/\[\^/\]\+", caddy)
+    assert re.search(r"request>uri regexp /\(mcp/bot\|feed\|mail/\[a-z\]\+\)/\[\^/\]\+", caddy)
     # Caddy logs the headers of what it could not hand on, and hides those alone that it knows.
     assert "request>headers>X-Api-Key delete" in caddy
     for text in (nginx, caddy):

@@ -39,6 +39,11 @@ def check_free(email: str | None) -> None:
         raise Conflict("duplicate_key", IN_USE, field="email")
 
 
+def proven(user: User) -> str | None:
+    """The address that is known to be the person's."""
+    return user.email if user.email_confirmed_at is not None else None
+
+
 def confirm(actor: Actor, user: User) -> None:
     """Note that the address is the person's; a confirmed one stays as it is."""
     if user.email is None or user.email_confirmed_at is not None:

@@ -126,6 +126,8 @@ class PasswordLink(Base):
     token_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
     created_at: Mapped[int] = mapped_column(Moment)
     expires_at: Mapped[int] = mapped_column(Moment)
+    # The address that it was mailed to and shown to nobody: its use proves the address.
+    mailed_to: Mapped[str | None] = mapped_column(short_text(254))
 
 
 class FailureWindow(Base):

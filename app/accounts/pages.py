@@ -10,6 +10,7 @@ from app.accounts.sessions import OpenedSession, Peer
 from app.config import settings_at_hand
 from app.core.errors import InvalidCredentials, NotFound, RateLimited
 from app.database.session import reading
+from app.mail import outbox
 from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public, safe_next, write
@@ -160,6 +161,7 @@ def _show_profile(
         is_told=is_told,
         name_form=name_form,
         email_form=email_form,
+        sends_mail=outbox.is_on(),
         password_form=password_form,
         saved=request.args.get("saved", ""),
         ended=int(ended) if ended.isascii() and ended.isdigit() and len(ended) < 5 else 0,

@@ -9,6 +9,7 @@ from sqlalchemy import exists, or_, select
 from app.accounts import (
     credentials,
     emails,
+    mailing,
     names,
     password_links,
     passwords,
@@ -114,6 +115,7 @@ def add_human(actor: Actor | None, new: NewHuman) -> User:
         username=new.username,
         display_name=new.display_name,
     )
+    mailing.ask_to_confirm(user)
     return user
 
 
@@ -185,6 +187,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     credentials.lock_exclusive(user.id)
     session.refresh(user)
     sessions.confirm(actor)
+    proven = emails.proven(user)
     if deactivates and not _another_is_active(actor, user.id):
         raise Conflict("invariant_violation", "At least one person must stay active.")
     if "email" in fields and fields["email"] != user.email:
@@ -196,6 +199,8 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     payload: dict[str, Any] = {"changes": shown} if shown else {}
     if "email" in changed:
         payload["email_changed"] = True
+        mailing.tell_of_change(user, proven)
+        mailing.ask_to_confirm(user)
     if hashed is not None:
         set_password(user, hashed)
         payload["password_changed"] = True

@@ -9,8 +9,8 @@ REDACTED = "<redacted>"
 # Whatever a pattern matches contains one of its hints. Most texts contain none, so no pattern runs.
 _PATTERNS = (
     (
-        ("/mcp/bot/", "/password/", "/feed/"),
-        re.compile(r"(/mcp/bot/|/password/|/feed/)[^/\s\"'?]+", re.IGNORECASE),
+        ("/mcp/bot/", "/password/", "/feed/", "/mail/"),
+        re.compile(r"(/mcp/bot/|/password/|/feed/|/mail/[a-z]+/)[^/\s\"'?]+", re.IGNORECASE),
         rf"\g<1>{REDACTED}",
     ),
     (("app_",), re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),

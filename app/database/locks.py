@@ -29,6 +29,7 @@ class Lock(IntEnum):
     INDEX = 7008
     REWIND = 7009
     CODE = 7010
+    MAIL = 7011
 
 
 def acquire(lock: Lock) -> None:

@@ -34,6 +34,7 @@ from app.database.session import db
 from app.exporting.copying import tables
 from app.integrations.models import CodeDelivery
 from app.jobs.sweeping import SweeperLease
+from app.mail.models import Mail
 
 FORMAT = "docket-export"
 FORMAT_VERSION = 1
@@ -52,6 +53,7 @@ TRANSIENT = frozenset(
         IdempotencyRecord,
         SweeperLease,
         CodeDelivery,
+        Mail,
     )
 )
 

@@ -29,11 +29,11 @@ LONGEST_PATH = 200
 _LOCATIONS = {"location", "content-location"}
 _BODILESS = (204, 304)
 
-_SEGMENT = re.compile(r"^(/+mcp/+bot/+|/+password/+|/+feed/+)([^/?]+)")
+_SEGMENT = re.compile(r"^(/+mcp/+bot/+|/+password/+|/+feed/+|/+mail/+[a-z]+/+)([^/?]+)")
 
 
 class HideTokens:
-    """Moves the token of an MCP address, a password link or a feed into the environment."""
+    """Moves the token of an MCP address, a password link, a feed or a mail into the environment."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self.application = application

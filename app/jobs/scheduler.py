@@ -14,6 +14,7 @@ from app.core.errors import Unavailable
 from app.database.session import run_write
 from app.jobs.checkpointing import CHECK_SECONDS, Checkpointer
 from app.jobs.sweeping import INTERVAL_MINUTES, SWEEPERS, sweep
+from app.mail.worker import MailWorker
 from app.search.flush import Flusher
 from app.webhooks.worker import Worker
 
@@ -36,6 +37,8 @@ class Jobs:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._worker = Worker(app)
+        settings: Settings = app.config["SETTINGS"]
+        self._mail_worker = MailWorker(app) if settings.smtp_url else None
         self._flusher = Flusher(app)
         self._checkpointer = Checkpointer(app.config["SETTINGS"])
         self._reads_wait = False
@@ -64,6 +67,8 @@ class Jobs:
                 start_date=_seconds_from_now(FIRST_SWEEP_SECONDS + number),
             )
         self._worker.start()
+        if self._mail_worker is not None:
+            self._mail_worker.start()
         self._flusher.start()
         self._scheduler.start()
 
@@ -74,6 +79,8 @@ class Jobs:
         self._stopping.set()
         self._scheduler.shutdown(wait=False)
         self._flusher.stop()
+        if self._mail_worker is not None:
+            self._mail_worker.stop()
         self._worker.stop()
         self._store_reads(last=True)
 

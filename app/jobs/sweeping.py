@@ -24,6 +24,7 @@ from app.database.idempotency import IdempotencyRecord
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
+from app.mail.models import Mail, MailState
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500
@@ -32,6 +33,8 @@ OUTBOX_MS = DAY_MS
 # GitHub offers to send a delivery again for three days.
 DELIVERIES_MS = 7 * DAY_MS
 NEWS_MS = 30 * DAY_MS
+# The log of mail; a mail that waits longer than it may is one of a time when SMTP_URL was set.
+MAIL_MS = 30 * DAY_MS
 INTERVAL_MINUTES = 60
 # A run that does not prolong its lease for this long is dead.
 LEASE_MS = 5 * MINUTE_MS
@@ -160,6 +163,14 @@ def code_news(_: Settings) -> int:
     )
 
 
+def mails(_: Settings) -> int:
+    """Mails that ended, or began to wait, a month ago."""
+    oldest = now_ms() - MAIL_MS
+    return _delete_due(Mail.id, Mail.finished_at <= oldest) or _delete_due(
+        Mail.id, Mail.state == MailState.PENDING.value, Mail.created_at <= oldest
+    )
+
+
 # Each deletes up to BATCH rows in a writing unit of work and returns their number.
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
@@ -171,6 +182,7 @@ SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "outbox": outbox,
     "code-deliveries": code_deliveries,
     "code-news": code_news,
+    "mails": mails,
 }
 
 

@@ -18,6 +18,7 @@ from app.core.ids import created_ms
 from app.core.lanes import Lane, require
 from app.database.session import is_postgresql, reading, session
 from app.http.current import current_request
+from app.mail import outbox as mail
 from app.metrics import recording
 from app.webhooks.models import OutboxEntry, OutboxState
 
@@ -82,6 +83,7 @@ def _of_database() -> Iterator[Metric]:
         entries = session.execute(_OUTBOX).all()
         unended = UserSession.expires_at > now_ms()
         sessions = session.scalar(select(func.count()).where(unended)) or 0
+        waiting, waited_ms = mail.depth()
         size = session.scalar(text(_size_of_database())) or 0
     counts = {state: count for state, count, _ in entries}
     # An id holds the time at which the entry was written (core/ids.py).
@@ -93,6 +95,8 @@ def _of_database() -> Iterator[Metric]:
     )
     age = max(0, now_ms() - oldest) / 1000
     yield _gauge("docket_outbox_age_seconds", "Age of the oldest of them, 0 if none", ({}, age))
+    yield _gauge("docket_mail_entries", "Mails that wait or are being sent", ({}, waiting))
+    yield _gauge("docket_mail_age_seconds", "Age of the oldest of them", ({}, waited_ms / 1000))
     yield _gauge("docket_sessions", "Sessions of people that have not ended", ({}, sessions))
     yield _gauge("docket_database_bytes", "Size of the database", ({}, size))
 

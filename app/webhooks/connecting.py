@@ -11,7 +11,6 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.util.ssl_ import create_urllib3_context
 
 from app.config import Settings
+from app.http.time_limit import Guard
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -122,47 +122,6 @@ def _context(path: str, _changed_at: int, _inode: int) -> ssl.SSLContext:
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
     context.load_verify_locations(path)
     return context
-
-
-class Guard:
-    """Ends an attempt after ``seconds`` by shutting its socket down."""
-
-    def __init__(self, seconds: float) -> None:
-        self.has_fired = False
-        self._sockets: list[socket.socket] = []
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._fire)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def watch(self, connected: socket.socket) -> None:
-        """Shut this connection down when time is up.
-
-        Keeps a duplicate of the descriptor, as TLS takes over the original, which may be closed.
-        """
-        with self._lock:
-            self._sockets.append(connected.dup())
-            if self.has_fired:
-                _shut(connected)
-
-    def _fire(self) -> None:
-        with self._lock:
-            self.has_fired = True
-            for connected in self._sockets:
-                _shut(connected)
-
-    def end(self) -> None:
-        """Stop the timer and release the descriptors."""
-        self._timer.cancel()
-        with self._lock:
-            for connected in self._sockets:
-                connected.close()
-            self._sockets.clear()
-
-
-def _shut(connected: socket.socket) -> None:
-    with suppress(OSError):
-        connected.shutdown(socket.SHUT_RDWR)
 
 
 class Adapter(HTTPAdapter):

@@ -10,12 +10,12 @@ from typing import Any
 import requests
 from urllib3.exceptions import HTTPError
 
+from app.http.time_limit import Guard
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import (
     CONNECT_SECONDS,
     Adapter,
     AddressBlocked,
-    Guard,
     Limits,
     Unresolved,
 )

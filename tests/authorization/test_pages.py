@@ -29,6 +29,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         people_pages.choose_password people_pages.save_choice
         assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
         openapi.openapi_json integration_events.receive feeds_pages.calendar feeds_pages.activity
+        account_mail_pages.show_confirmation account_mail_pages.confirm
     """),
     "everything": (("own",), """
         people_pages.people people_pages.add_person accounts_pages.profile
@@ -36,7 +37,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         accounts_pages.save_preferences
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
         audit_pages.suggested_tickets
-        feeds_pages.show feeds_pages.make
+        feeds_pages.show feeds_pages.make mail_pages.log account_mail_pages.send_again
         inbox_pages.all_seen bots_pages.index bots_pages.new bots_pages.create bots_pages.wording
         bots_pages.switch finding_pages.palette finding_pages.search
         projects_pages.index projects_pages.new projects_pages.create_project

@@ -171,6 +171,7 @@ def test_the_database_and_its_lock_are_measured(measured, scraped, database):
     assert found["docket_database_up",] == 1
     assert found["docket_database_bytes",] > 100_000
     assert found["docket_sessions",] == 2
+    assert found["docket_mail_entries",] == found["docket_mail_age_seconds",] == 0
     assert found["docket_database_collisions_total",] == 0
     version = f"version={measured.config['SETTINGS'].version}"
     assert found["docket_build_info", f"database={database.kind}", version] == 1

@@ -119,6 +119,7 @@ PAGES = {
     "profile": "/profile",
     "sessions": "/profile/sessions",
     "feeds": "/profile/feeds",
+    "mail": "/mail",
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",
     "settings-labels": "/projects/DEMO/settings/labels",

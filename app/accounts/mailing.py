@@ -1,0 +1,115 @@
+"""Mail about accounts: what it says, and the link that confirms an address."""
+
+from app.accounts import emails
+from app.accounts.login import human_actor
+from app.accounts.models import User
+from app.config import settings_at_hand
+from app.core.actor import Access, Actor, operation
+from app.core.clock import DAY_MS, HOUR_MS, now_ms
+from app.core.errors import NotFound, RateLimited
+from app.core.redaction import REDACTED
+from app.database.session import session
+from app.mail import outbox, writing
+from app.mail.models import Mail, MailKind
+from app.mail.writing import Letter
+
+# How long a link in a mail works.
+LIFETIME_MS = DAY_MS
+# So many links to confirm an address are mailed for one person in an hour.
+MOST_CONFIRMATIONS = 5
+
+
+def install() -> None:
+    """Have these mails written here."""
+    writing.install(MailKind.CONFIRM, _confirmation)
+    writing.install(MailKind.CHANGED, _changed)
+
+
+def ask_to_confirm(user: User) -> bool:
+    """Mail a link that confirms the address; False where that is of no use, or was done enough."""
+    if user.email is None or user.email_confirmed_at is not None:
+        return False
+    recent = outbox.count_since(MailKind.CONFIRM, user.id, now_ms() - HOUR_MS)
+    if recent >= MOST_CONFIRMATIONS:
+        return False
+    mail = outbox.enqueue(MailKind.CONFIRM, user.email, user.id, has_token=True)
+    return mail is not None
+
+
+def tell_of_change(user: User, before: str | None) -> None:
+    """Tell the address that was confirmed that it is the person's no more."""
+    if before is not None:
+        outbox.enqueue(MailKind.CHANGED, before, user.id)
+
+
+def person_of(mail: Mail) -> User | None:
+    """The active person whose address the mail is sent to, as it is now."""
+    user = session.get(User, mail.user_id) if mail.user_id else None
+    is_theirs = user is not None and user.is_active and user.email == mail.address
+    return user if is_theirs else None
+
+
+def _confirmation(mail: Mail) -> Letter | None:
+    user, token, settings = person_of(mail), outbox.stored_token(mail), settings_at_hand()
+    if user is None or user.email_confirmed_at is not None or token is None or _is_over(mail):
+        return None
+    return Letter(
+        subject=f"Confirm your email address for {settings.app_name}",
+        heading="Confirm your email address",
+        paragraphs=(
+            f"This address was entered for the account {user.username} in {settings.app_name}. "
+            "Confirm it to get mail there.",
+            "The link works for 24 hours.",
+        ),
+        button=("Confirm address", f"{settings.base_url}/mail/confirm/{token}"),
+        reason="If this was not you, ignore this mail. No other mail follows.",
+    )
+
+
+def _changed(mail: Mail) -> Letter | None:
+    user, settings = session.get(User, mail.user_id), settings_at_hand()
+    if user is None or user.email == mail.address:
+        return None
+    return Letter(
+        subject=f"Your email address in {settings.app_name} was changed",
+        heading="Your email address was changed",
+        paragraphs=(
+            f"This address no longer belongs to the account {user.username} in "
+            f"{settings.app_name}. Mail goes to the new address once it is confirmed.",
+        ),
+        reason="If this was not you, tell the people who run it. No other mail follows.",
+    )
+
+
+def _is_over(mail: Mail) -> bool:
+    return mail.created_at + LIFETIME_MS <= now_ms()
+
+
+@operation(Access.PUBLIC)
+def address_of(actor: Actor, token: str) -> tuple[str, str]:
+    """The username and the address that the link of a mail confirms; raises NotFound."""
+    user = _person(token)
+    return user.username, user.email or ""
+
+
+@operation(Access.PUBLIC)
+def confirm(actor: Actor, token: str) -> None:
+    """Confirm the address to which the link was mailed; raises NotFound."""
+    user = _person(token)
+    emails.confirm(human_actor(user), user)
+
+
+def _person(token: str) -> User:
+    mail = outbox.by_token(token, MailKind.CONFIRM)
+    user = person_of(mail) if mail is not None and not _is_over(mail) else None
+    if user is None:
+        raise NotFound("mail_link", REDACTED)
+    return user
+
+
+@operation(Access.HUMAN)
+def send_again(actor: Actor) -> None:
+    """Mail a link for one's own address again; raises RateLimited after many."""
+    user = session.get_one(User, actor.id)
+    if outbox.is_on() and emails.proven(user) != user.email and not ask_to_confirm(user):
+        raise RateLimited(HOUR_MS // 1000)

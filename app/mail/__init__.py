@@ -1,0 +1,1 @@
+"""Mail to people: an outbox, what letters look like, and sending them by SMTP."""
