@@ -45,6 +45,7 @@ from app.mail.pages import pages as mail_pages
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
+from app.rewind.api import api as rewind
 from app.rewind.pages import pages as rewind_pages
 from app.sample.pages import pages as welcome_pages
 from app.sample.sample import sample_project
@@ -84,6 +85,7 @@ APIS = (
     webhooks,
     integrations,
     activity,
+    rewind,
 )
 
 on_record(listen)

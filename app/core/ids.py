@@ -45,6 +45,12 @@ def created_ms(identifier: str) -> int:
     return int(identifier[:8] + identifier[9:13], 16)
 
 
+def next_above(identifier: str) -> str:
+    """The lowest id above this one."""
+    digits = f"{int(identifier.replace('-', ''), 16) + 1:032x}"[-32:]
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
 def as_uuid(text: str) -> str | None:
     """The canonical form of a UUID of 36 characters; None for any other text."""
     lowered = text.lower()

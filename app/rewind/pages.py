@@ -12,17 +12,16 @@ from flask import Blueprint, Response, request
 from app.activity import bot_activity
 from app.core.clock import iso, now_ms
 from app.core.errors import InvalidField
-from app.core.ids import as_uuid, created_ms
+from app.core.ids import as_uuid
 from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
+from app.rewind.previewing import COUNTED, MOST_PREVIEWED, preview
 from app.rewind.scope import MOST_REQUESTS, RewindScope, moment_of
 from app.rewind.service import (
     RewindStep,
     check_scope,
-    count_events,
-    preview_step,
     put_back_anyway,
     rewind_step,
 )
@@ -34,9 +33,6 @@ from app.web.render import go, page
 pages = Blueprint("rewind_pages", __name__)
 
 PATH = "/rewind"
-# Events that a preview looks at; more are counted up to ``COUNTED``.
-MOST_PREVIEWED = 20_000
-COUNTED = 100_000
 # One request of a rewind: events, unless they take longer than the seconds.
 STEP_EVENTS = 200
 STEP_SECONDS = 2.0
@@ -102,11 +98,9 @@ def _moment(form: Form, name: str, text: str) -> int | None:
 
 
 def _of_import(request_ids: list[str]) -> RewindRequest:
-    chosen = tuple(sorted(set(request_ids)))[: MOST_REQUESTS + 1]
-    start = min((created_ms(one) for one in chosen), default=0)
-    fields = [("request", one) for one in chosen]
-    scope = RewindScope(actor().id, start, max(now_ms(), start) + 1, None, chosen)
+    scope = RewindScope.of_requests(actor().id, request_ids[: MOST_REQUESTS + 1])
     check_scope(actor(), scope)
+    fields = [("request", one) for one in scope.request_ids]
     return RewindRequest("your import", "/import", fields, scope)
 
 
@@ -132,10 +126,9 @@ def _page(done: RewindSummary, beyond: str) -> Response:
     with reading():
         asked = _read(form)
         options = project_options()
-    summary = RewindSummary()
-    total = 0
+    summary, total = RewindSummary(), 0
     if asked.scope is not None and not beyond:
-        total = _preview(asked.scope, summary)
+        summary, total = preview(actor(), asked.scope)
     with reading():
         listed = list(summary.subjects.items())[:MOST_LISTED]
         names = named_subjects(subject for subject, _ in listed)
@@ -156,22 +149,6 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         kept=kept,
         status=422 if form.errors else 200,
     )
-
-
-def _preview(scope: RewindScope, summary: RewindSummary) -> int:
-    """Preview the newest events; the number of all of them."""
-    foreseen: dict[Any, Any] = {}
-    beyond: str | None = None
-    with reading():
-        total = count_events(actor(), scope, COUNTED)
-    while summary.events < MOST_PREVIEWED:
-        with reading():
-            step = preview_step(actor(), scope, foreseen, beyond=beyond)
-        summary.add(step)
-        beyond = step.beyond
-        if beyond is None:
-            break
-    return total
 
 
 @pages.post(f"{PATH}/step")

@@ -1,7 +1,7 @@
 """Which events a rewind takes back."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ from app.database.session import session
 # Requests of one import; each writes a thousand rows.
 MOST_REQUESTS = 50
 _AGO = re.compile(r"([0-9]{1,6})([mhd])")
-_LATEST = 253_402_300_799_999
+LATEST = 253_402_300_799_999
 _UNITS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
 
@@ -31,7 +31,7 @@ def moment_of(text: str) -> int:
         time = datetime.fromisoformat(text)
         moment = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
     # Beyond these, an offset leads to years that no date has.
-    return min(max(moment, 0), _LATEST)
+    return min(max(moment, 0), LATEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,13 @@ class RewindScope:
     until: int
     project_id: str | None = None
     request_ids: tuple[str, ...] = ()
+
+    @classmethod
+    def of_requests(cls, user_id: str, request_ids: Iterable[str]) -> "RewindScope":
+        """What a user did in these requests, at any time."""
+        chosen = tuple(sorted(set(request_ids)))
+        start = min((created_ms(one) for one in chosen), default=0)
+        return cls(user_id, min(start, LATEST - 1), LATEST, None, chosen)
 
     def condition(self) -> ColumnElement[bool]:
         """What events of the scope fulfil; never null, so that it can be negated."""

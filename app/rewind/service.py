@@ -83,7 +83,7 @@ def check_scope(actor: Actor, scope: RewindScope) -> None:
     if scope.since >= scope.until:
         raise InvalidField("until", "out_of_range", "until must be later than since.")
     if len(scope.request_ids) > MOST_REQUESTS:
-        raise InvalidField("request", "too_many", f"Use at most {MOST_REQUESTS} requests.")
+        raise InvalidField("request_ids", "too_many", f"Use at most {MOST_REQUESTS} requests.")
     if user.type != UserType.BOT and (user.id != actor.user_id or not scope.request_ids):
         raise Conflict("invariant_violation", "Only bots, and your own imports, can be rewound.")
 

@@ -111,20 +111,23 @@ class KeptLine:
 
     event_id: str
     name: str
+    key: Key
     subject: SubjectName
     field: str
     why: str
     now: str
     back: str
+    # The event by which others changed it since.
+    by_event_id: str | None
 
 
 def named_subjects(subjects: Iterable[Key]) -> dict[Key, SubjectName]:
     """The names of tickets, pages, notes and labels; needs a unit of work."""
     found: dict[Key, SubjectName] = {}
-    ids: dict[str, list[str]] = {kind: [] for kind in _NOUNS}
+    ids: dict[str, list[str]] = {kind: [] for kind in NOUNS}
     for kind, identifier in subjects:
         ids[kind].append(identifier)
-        found[(kind, identifier)] = SubjectName(_NOUNS[kind])
+        found[(kind, identifier)] = SubjectName(NOUNS[kind])
     found |= {("ticket", one): name for one, name in _tickets(ids["ticket"]).items()}
     found |= {("page", one): name for one, name in _pages(ids["page"]).items()}
     labels = select(Label.id, Label.name).where(Label.id.in_(ids["label"]))
@@ -132,7 +135,7 @@ def named_subjects(subjects: Iterable[Key]) -> dict[Key, SubjectName]:
     return found
 
 
-_NOUNS = {
+NOUNS = {
     "ticket": "Ticket",
     "page": "Page",
     "note": "Note",
@@ -179,11 +182,13 @@ def kept_lines(kept: Sequence[RewoundValue]) -> list[KeptLine]:
         KeptLine(
             value.event_id,
             value.name,
+            value.subject,
             names[value.subject],
             _field(value, called),
             _why(value.why, people),
             _said(value, value.now, called),
             _said(value, value.back, called),
+            value.why.event_id if isinstance(value.why, OtherWrite) else None,
         )
         for value in kept
     ]
@@ -194,7 +199,7 @@ def _field(value: RewoundValue, called: dict[str, str]) -> str:
         return f"Label {called.get(value.name.removeprefix('label '), '')}".rstrip()
     is_comment = value.event_type.startswith("comment.")
     if value.name == EXISTS:
-        return "Comment" if is_comment else _NOUNS[value.subject[0]]
+        return "Comment" if is_comment else NOUNS[value.subject[0]]
     field = _FIELDS.get(value.name, value.name)
     return f"Comment: {field}" if is_comment else field
 

@@ -81,6 +81,7 @@ def connected(world: World, place: str) -> Any:
 
 HOOK = {"url": "https://example.org/h", "secret": "x" * 16, "event_types": ["*"]}
 PASSWORD = "wrong wrong wrong"
+LONG_AGO = "2020-01-01T00:00:00Z"
 
 ROWS: dict[str, Row] = {
     "auth.login": Row(HERE, {"username": "ada", "password": PASSWORD}, special={"* own": "bad"}),
@@ -172,6 +173,14 @@ ROWS: dict[str, Row] = {
     "integrations.update": Row(ADMINISTERED, {"name": "New"}),
     "integrations.rotate_secret": Row(ADMINISTERED, {}),
     "integrations.delete": Row(ADMINISTERED),
+    "rewind.preview": Row(ADMINISTERED, query=f"since={LONG_AGO}"),
+    "rewind.step": Row(ADMINISTERED, {"since": LONG_AGO}),
+    "rewind.kept.list": Row(ADMINISTERED, query=f"limit=200&since={LONG_AGO}"),
+    "rewind.put_back": Row(
+        HERE,
+        {"since": LONG_AGO, "event_id": ids.new_id(), "name": "title"},
+        special={"* own": "404"},
+    ),
     "webhooks.list": Row(HERE),
     "webhooks.create": Row(HERE, HOOK),
     "webhooks.get": Row(ADMINISTERED),
@@ -181,7 +190,7 @@ ROWS: dict[str, Row] = {
     "webhooks.deliveries.retry": Row(ADMINISTERED, reads_itself=True),
 }
 # What else the variables of paths are called in the world.
-VARIABLES = {"slug_or_id": "page", "bot_id": "bot"}
+VARIABLES = {"slug_or_id": "page", "bot_id": "bot", "actor_id": "bot"}
 
 
 @pytest.fixture(name="world")

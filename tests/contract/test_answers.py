@@ -159,6 +159,17 @@ def integrations(ada, project_id):
     ok(ada.patch(path, {"name": "Code"}))
     ok(ada.post(f"{path}/secret", {}))
     ok(ada.delete(path), 204)
+def rewinds(cast, project_id):
+    span = {"since": "2020-01-01T00:00:00Z"}
+    path = f"/users/{cast.smith.user_id}/rewind"
+    ticket = make_ticket(cast.ada, project_id, "Rewound")
+    for caller in (cast.smith, cast.ada):
+        ok(caller.patch(f"/tickets/{ticket['id']}", {"title": f"By {caller.user_id}"}))
+    ok(cast.ada.get(f"{path}?since={span['since']}"))
+    ok(cast.ada.post(path, span))
+    (kept,) = ok(cast.ada.get(f"{path}/kept?since={span['since']}"))["data"]
+    value = {"event_id": kept["event_id"], "name": kept["name"]}
+    ok(cast.ada.post(f"{path}/put-back", span | value), 204)
 
 
 def test_every_success_in_the_document_is_met(app, client, database, cast):
@@ -172,6 +183,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     bots(cast.ada, project_id)
     webhooks(app, cast.ada, project_id)
     integrations(cast.ada, project_id)
+    rewinds(cast, project_id)
     ok(cast.ada.get("/audit/tools"))
     ok(cast.ada.get("/search?q=words"))
     event = ok(cast.ada.get("/audit?limit=200"))["data"][0]
