@@ -1,8 +1,8 @@
 """The guard against bots that run away: who creates too much in ten minutes is paused.
 
-Most writes ask no database: a process that found a bot far below the limit counts by itself for a
-while, and looks again the sooner the closer the bot was. So with many processes a bot can create
-somewhat more than the limit before one of them notices.
+Most writes ask no database: a process that found a bot far below the limit counts the next few by
+itself, and looks again soon. The count is that of the database, so it holds over all processes:
+each further one can let a bot exceed the limit by what it counts by itself, five for the default.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,12 @@ from app.projects.service import HIGHEST_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
 
 WINDOW_MS = 10 * MINUTE_MS
-# The part of what is left that a process counts by itself, and for how long at most.
-SHARE = 8
-TRUSTED_MS = MINUTE_MS
+# What a process counts by itself: a part of what is left, a few at most, or of a high limit another
+# part, so that looking at each creation costs little; and for how long.
+SHARE = 16
+FEW = 5
+SHARE_OF_LIMIT = 200
+TRUSTED_MS = 5_000
 BOTS_KEPT = 10_000
 # What is counted of one bot in one project, and looked through for it.
 _MOST = literal_column(str(HIGHEST_CREATION_LIMIT + 1), Integer)
@@ -87,18 +90,20 @@ def count(actor: Actor, project_id: str) -> None:
         unchecked.left -= 1
         return
     bounds = _BOUNDS.first(bot_id=actor.id, project_id=project_id)
-    left = HIGHEST_CREATION_LIMIT
-    if bounds.bot_creation_limit:
+    limit = bounds.bot_creation_limit
+    left = trusted = HIGHEST_CREATION_LIMIT
+    if limit:
         start = max(moment - WINDOW_MS, bounds.resumed_at or 0)
         row = _CREATED.first(bot_id=actor.id, project_id=project_id, start=start)
-        left = bounds.bot_creation_limit - row.tickets - row.comments
+        left = limit - row.tickets - row.comments
+        trusted = min(left // SHARE, max(FEW, limit // SHARE_OF_LIMIT))
     if left < 0:
         _unchecked.pop(key, None)
-        _pause(actor, project_id, bounds.bot_creation_limit)
+        _pause(actor, project_id, limit)
         return
     if len(_unchecked) >= BOTS_KEPT:
         _unchecked.clear()
-    _unchecked[key] = UncheckedCreations(left // SHARE, moment + TRUSTED_MS)
+    _unchecked[key] = UncheckedCreations(trusted, moment + TRUSTED_MS)
 
 
 def _pause(actor: Actor, project_id: str, limit: int) -> None:

@@ -164,4 +164,26 @@ def test_most_writes_ask_nothing(app, cast: Cast):
     create(cast, 1)
     with statements(app) as sent:
         create(cast, 40)
-    assert sum("bot_creation_limit" in one and "resumed_at" in one for one in sent) <= 6
+    assert sum("bot_creation_limit" in one and "resumed_at" in one for one in sent) <= 8
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_the_count_holds_over_processes(cast: Cast, monkeypatch, processes):
+    """Each process has counted a while by itself when another one reaches the limit."""
+    known = [dict[tuple[str, str], runaway.UncheckedCreations]() for _ in range(processes)]
+    limit(cast, 40)
+    made = 0
+
+    def create_on(process: int, count: int) -> None:
+        nonlocal made
+        monkeypatch.setattr(runaway, "_unchecked", known[process])
+        made += create(cast, count)
+
+    for process in range(processes):
+        create_on(process, 1)
+    create_on(0, 40 - processes)
+    for process in range(1, processes):
+        create_on(process, 40)
+    assert smith_is_paused(cast)
+    # What the others counted by themselves, and the one that makes it too many.
+    assert 40 < made <= 41 + runaway.FEW * (processes - 1)
