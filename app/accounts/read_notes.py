@@ -8,17 +8,19 @@ unknown: the row ``gap`` says up to which time.
 
 import threading
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.accounts import bot_reads
 from app.accounts.bot_reads import Shown
 from app.accounts.models import BotReader
+from app.audit.receipt_answers import ReceiptAnswer
 from app.core import ids
 from app.core.clock import now_ms
 from app.database.locks import database_ms
@@ -43,7 +45,20 @@ MOST_PENDING = 50_000
 MOST_STORED = 50_000
 STORED_SECONDS = 3600.0
 
+# What was shown lately, for receipts of other processes that ask for it (``answering.py``).
+LOG_SECONDS = 60.0
+MOST_LOGGED = 50_000
+
 Reads = dict[tuple[str, str], Shown]
+
+
+@dataclass(frozen=True, slots=True)
+class NotedRead:
+    """A read with its time (``time.monotonic``), before the bot got the answer."""
+
+    user_id: str
+    moment: float
+    shown: Shown
 
 
 @dataclass(slots=True)
@@ -74,6 +89,13 @@ class Notes:
     lost: set[str] = field(default_factory=set)
     # Until then no new bot is registered, as that failed.
     retry_at: float = 0.0
+    # Whether a receipt can name this process.
+    has_readers: bool = False
+    # What was noted lately, in order, and until when it says nothing certain of a bot.
+    log: deque[NotedRead] = field(default_factory=deque)
+    unsure_until: dict[str, float] = field(default_factory=dict)
+    # How far the clock of the database is ahead of ``time.monotonic``, in microseconds.
+    clock_ahead: int | None = None
 
     def fresh(self, user_id: str, seen: Iterable[Shown]) -> list[Shown]:
         """Those that are neither noted nor stored."""
@@ -100,6 +122,7 @@ class Notes:
     def registered(self, user_ids: Iterable[str], moment: float) -> None:
         """The rows of these bots are stored as of then."""
         with self.guard:
+            self.has_readers = True
             for user_id in user_ids:
                 bot = self.bots.setdefault(user_id, _Bot(moment, 0))
                 bot.valid_until = moment + VALID_SECONDS
@@ -113,6 +136,10 @@ class Notes:
             bot.read_at = time.monotonic()
             for one in seen:
                 _merge(self.pending, (user_id, one.subject), one)
+                self.log.append(NotedRead(user_id, bot.read_at, one))
+            if len(self.log) > MOST_LOGGED:
+                self._forget_order()
+                self.log.clear()
             if len(self.pending) > MOST_PENDING:
                 self.lost.update(user for user, _ in self.pending)
                 self.pending = {}
@@ -131,9 +158,42 @@ class Notes:
             lost, self.lost = self.lost, set()
             return self.storing, lost
 
-    def done(self) -> None:
+    def log_of(self, user_ids: Iterable[str]) -> dict[str, Sequence[NotedRead] | None]:
+        """What was noted of these bots lately; None where that is not all, or not certain."""
+        now = time.monotonic()
+        with self.guard:
+            found: dict[str, list[NotedRead]] = {user_id: [] for user_id in user_ids}
+            for noted in self.log:
+                if noted.user_id in found:
+                    found[noted.user_id].append(noted)
+            unsure = self.lost | {key for key, until in self.unsure_until.items() if now < until}
+        return {key: None if key in unsure else one for key, one in found.items()}
+
+    def forget_order(self) -> None:
+        """What was noted has no order with the changes of other processes any more."""
+        with self.guard:
+            self._forget_order()
+
+    def _forget_order(self) -> None:
+        self._be_unsure({noted.user_id for noted in self.log})
+
+    def _be_unsure(self, user_ids: Iterable[str]) -> None:
+        self.unsure_until |= dict.fromkeys(user_ids, time.monotonic() + LOG_SECONDS)
+
+    def forget_old(self) -> None:
+        """Forget what is stored for long: later receipts have it."""
+        oldest = time.monotonic() - LOG_SECONDS
+        with self.guard:
+            while self.log and self.log[0].moment < oldest:
+                self.log.popleft()
+            for user_id in [key for key, until in self.unsure_until.items() if until < oldest]:
+                del self.unsure_until[user_id]
+
+    def done(self, lost: Iterable[str] = ()) -> None:
+        """What was taken is stored, and so is that reads of the bots ``lost`` may be missing."""
         moment = time.monotonic()
         with self.guard:
+            self._be_unsure(lost)
             is_old = moment - self.stored_since > STORED_SECONDS
             if is_old or len(self.stored) > MOST_STORED:
                 self.stored, self.stored_since = {}, moment
@@ -174,6 +234,14 @@ def notes() -> Notes:
         found = application().extensions.setdefault(EXTENSION, Notes())
     kept: Notes = found
     return kept
+
+
+def shared_us() -> int:
+    """The time in microseconds, of a clock that all processes on this database share."""
+    if is_postgresql():
+        epoch = func.extract("epoch", func.clock_timestamp())
+        return int(session.execute(select(epoch * 1_000_000)).scalar_one())
+    return time.time_ns() // 1000
 
 
 def note(user_id: str, seen: Iterable[Shown]) -> None:
@@ -224,7 +292,7 @@ def store_notes() -> None:
             except BaseException:
                 kept.failed(lost)
                 raise
-            kept.done()
+            kept.done(lost)
         if time.monotonic() >= kept.beat_due:
             _beat(kept)
             _bury_dead()
@@ -278,9 +346,12 @@ def _bury_dead() -> None:
 
 def _bury() -> None:
     is_dead = BotReader.beat_at < database_ms() - DEAD_MS
-    gone = delete(BotReader).where(is_dead).returning(BotReader.user_id)
-    users = session.scalars(gone.execution_options(synchronize_session=False)).all()
-    bot_reads.store_gap(set(users), now_ms())
+    gone = delete(BotReader).where(is_dead).returning(BotReader.user_id, BotReader.process_id)
+    rows = session.execute(gone.execution_options(synchronize_session=False)).all()
+    bot_reads.store_gap({row.user_id for row in rows}, now_ms())
+    never = ReceiptAnswer.process_id.in_({row.process_id for row in rows})
+    unanswered = delete(ReceiptAnswer).where(never, ReceiptAnswer.answer.is_(None))
+    session.execute(unanswered.execution_options(synchronize_session=False))
 
 
 def release() -> None:

@@ -1,6 +1,6 @@
 """The review of a bot: its events since a person's read marker, and what they refer to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, func, or_, select, union_all
@@ -12,6 +12,8 @@ from app.activity.bot_activity import bot_named
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import lacks_reading, receipt_json
+from app.audit.receipt_answers import with_answers
+from app.audit.receipts import Receipt
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, now_ms
@@ -56,6 +58,8 @@ class References:
     bodies: dict[tuple[str, int], str] = field(default_factory=dict)
     # The ids of events that were undone.
     undone: frozenset[str] = frozenset()
+    # What the bot had read, by event.
+    receipts: Mapping[str, Receipt | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +131,11 @@ def _without_reading(conditions: Sequence[ColumnElement[bool]]) -> list[str]:
         .where(*conditions)
         .order_by(AuditEvent.created_at, AuditEvent.id)
         .limit(COUNTED)
-    )
-    lacking = [row.id for row in rows if lacks_reading(receipt_json(row.receipt, row.ticket_id))]
+    ).all()
+    receipts = with_answers((row.id, row.receipt) for row in rows)
+    lacking = [
+        row.id for row in rows if lacks_reading(receipt_json(receipts[row.id], row.ticket_id))
+    ]
     return lacking[: EVENTS_SHOWN * 2]
 
 
@@ -163,6 +170,7 @@ def _references(events: Sequence[AuditEvent]) -> References:
         traces={row.request_id: row.traceparent for row in calls if row.traceparent},
         bodies=_bodies(events),
         undone=undone_of(events),
+        receipts=with_answers((event.id, event.receipt) for event in events),
     )
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import Text, and_, bindparam, cast, func, literal, select, true
 from app.accounts import bot_reads
 from app.accounts.bot_reads import GAP, Shown
 from app.accounts.models import BotRead, BotReader
-from app.accounts.read_notes import notes
-from app.audit.receipts import Receipt, Subject, VersionedKind
+from app.accounts.read_notes import notes, shared_us
+from app.audit.receipts import NAMED, Receipt, Subject, VersionedKind
 from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.database.columns import Id
@@ -23,9 +23,8 @@ from app.wiki.models import WikiPage
 
 # The slug of the house rules.
 RULES = "agents"
-# The newest comments of a ticket that a receipt is about, and those it names as not read.
+# The newest comments of a ticket that a receipt is about.
 COMMENTS = 200
-NAMED = 20
 
 
 _USER = bindparam("user_id", type_=Id())
@@ -93,6 +92,8 @@ class _KnownReads:
         kept = notes()
         key = subject.row.id if subject.row is not None else ""
         self.user_id = actor.id
+        # The unread comments that a receipt does not name, oldest first.
+        self.more_unread: list[list[Any]] = []
         values = {
             "user_id": actor.id,
             "process_id": kept.process_id,
@@ -141,6 +142,10 @@ def build(actor: Actor, subject: Subject) -> Receipt:
         receipt["known_since"] = known.since
     if receipt and known.readers:
         receipt["other_readers"] = known.readers
+        # What they showed before this time counts.
+        receipt["at"] = shared_us()
+        if known.more_unread:
+            receipt["comments"]["more_unread"] = known.more_unread
     return receipt
 
 
@@ -157,5 +162,6 @@ def _discussion(actor: Actor, known: _KnownReads, ticket_id: str) -> dict[str, A
         if author != actor.id and bot_reads.mark_of(comment_id) not in marks
     ]
     count = len(known.discussion)
+    known.more_unread = unread[NAMED:][::-1]
     # The newest, oldest first.
     return {"count": count, "read": count - len(unread), "unread": unread[:NAMED][::-1]}

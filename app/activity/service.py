@@ -10,6 +10,7 @@ from app.audit import checkpoints
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import receipt_json
+from app.audit.receipt_answers import answered_receipt
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
@@ -148,7 +149,7 @@ def get_event(actor: Actor, event_id: str, *, proof: bool = False) -> dict[str, 
         raise NotFound("audit_event", event_id)
     return {
         **events_json([event], actor)[0],
-        "receipt": receipt_json(event.receipt, event.ticket_id),
+        "receipt": receipt_json(answered_receipt(event.id, event.receipt), event.ticket_id),
         "proof": checkpoints.proof_of(event.id) if proof else None,
     }
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert
 
-from app.audit import receipts
+from app.audit import receipt_answers, receipts
 from app.audit.catalogue import EVENTS, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
@@ -95,6 +95,7 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         payload[UNDO_OF] = undone_id
     event_id = ids.new_id()
     is_anonymous = actor.kind is ActorKind.ANONYMOUS
+    receipt = receipts.of(actor, event_type, target.ticket_id or target.id, target.project_id)
     _INSERT.all(
         id=event_id,
         workspace_id=WORKSPACE_ID,
@@ -110,8 +111,9 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         request_id=request_id.get(),
         tool_invocation_log_id=target.tool_invocation_log_id,
         created_at=ids.created_ms(event_id),
-        receipt=receipts.of(actor, event_type, target.ticket_id or target.id, target.project_id),
+        receipt=receipt,
     )
+    receipt_answers.ask(event_id, receipt)
     recorded = Recorded(event_id, event_type, target)
     for listener in _listeners:
         listener(recorded)

@@ -8,6 +8,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from flask import Flask
 
 from app.accounts import failure_windows, read_notes
+from app.accounts.answering import answer_receipts
 from app.config import Settings
 from app.core.context import request_id
 from app.core.errors import Unavailable
@@ -96,7 +97,10 @@ class Jobs:
         with self._app.app_context():
             request_id.set(None)
             try:
-                (read_notes.release if last else read_notes.store_notes)()
+                read_notes.store_notes()
+                answer_receipts()
+                if last:
+                    read_notes.release()
                 self._reads_wait = False
             except Exception as error:
                 # Only the first of several failures in a row; what waits is kept.

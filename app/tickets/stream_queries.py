@@ -10,6 +10,7 @@ from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
+from app.audit.receipt_answers import with_answers
 from app.database.session import Prepared
 from app.projects.models import Label
 from app.tickets import links, reactions
@@ -127,6 +128,7 @@ def events_of(
     }
     given = {name: value for name, value in given.items() if value is not None}
     rows = _events(frozenset(given)).all(ticket_id=ticket_id, **given)
+    receipts = with_answers((row.id, row.receipt) for row in rows)
     return [
         {
             "id": row.id,
@@ -137,7 +139,7 @@ def events_of(
             "request_id": row.request_id,
             "tool": row.tool,
             "created_at": row.created_at,
-            "receipt": row.receipt,
+            "receipt": receipts[row.id],
             "actor": actor_of(row),
         }
         for row in reversed(rows)

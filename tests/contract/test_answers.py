@@ -159,6 +159,8 @@ def integrations(ada, project_id):
     ok(ada.patch(path, {"name": "Code"}))
     ok(ada.post(f"{path}/secret", {}))
     ok(ada.delete(path), 204)
+
+
 def rewinds(cast, project_id):
     span = {"since": "2020-01-01T00:00:00Z"}
     path = f"/users/{cast.smith.user_id}/rewind"

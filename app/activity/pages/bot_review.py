@@ -148,7 +148,7 @@ def reviewed_change(
         and may_be_undone(event.event_type, event.actor_user_id, actor().user_id),
         diff=_diff(event, references),
         said=event.payload.get("body") or "" if event.event_type == "comment.created" else "",
-        reading=what_was_read(event.receipt, event.ticket_id),
+        reading=what_was_read(references.receipts[event.id], event.ticket_id),
     )
 
 

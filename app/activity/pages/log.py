@@ -28,6 +28,7 @@ from app.activity.requests import HOUSEKEEPING, list_requests
 from app.activity.sentences import in_words
 from app.audit.catalogue import EVENTS, SUBJECTS, Category, may_be_undone
 from app.audit.models import AuditEvent
+from app.audit.receipt_answers import answered_receipt
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, iso, now_ms
 from app.core.errors import InvalidField
@@ -226,6 +227,7 @@ def show_event(event_id: str) -> Response:
         (event,) = in_words([service.get_event(actor(), event_id)])
         row = session.get_one(AuditEvent, event["id"])
         is_undone = bool(bot_review.undone_of([row]))
+        receipt = answered_receipt(row.id, row.receipt)
     reader = actor().user_id
     changes = event["payload"].get("changes")
     written = orjson.dumps(event["payload"], option=orjson.OPT_INDENT_2).decode()
@@ -235,7 +237,7 @@ def show_event(event_id: str) -> Response:
         event=event,
         changes=changes if isinstance(changes, dict) else {},
         written=written,
-        words=what_was_read(row.receipt, row.ticket_id),
+        words=what_was_read(receipt, row.ticket_id),
         is_undone=is_undone,
         may_be_undone=may_be_undone(event["event_type"], event["actor_user_id"], reader),
     )

@@ -1,0 +1,169 @@
+"""A process says what it had shown bots before their changes, where receipts ask for that.
+
+Reads have no order with changes that other processes make but their times. Those are of the clock
+of the database, which a process knows up to the time that asking for it takes; where that is too
+coarse for an answer, or the clock was set, the process is not sure. A version that a change
+replaced was shown before it, whatever the time.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from sqlalchemy import bindparam, select, update
+
+from app.accounts import bot_reads, read_notes
+from app.accounts.bot_reads import Shown
+from app.accounts.read_notes import NotedRead, Notes
+from app.audit.models import AuditEvent
+from app.audit.receipt_answers import ReceiptAnswer
+from app.database.session import reading, run_write, session
+
+BATCH = 200
+# A clock that moved by more against that of the process was set.
+STEP_US = 250_000
+# The events of changes that give their subject another version.
+REPLACING = ("ticket.updated", "ticket.state_changed", "ticket.assigned", "wiki.updated")
+
+
+def answer_receipts() -> None:
+    """Answer all that this process is asked; opens units of work."""
+    kept = read_notes.notes()
+    if not kept.has_readers:
+        return
+    while True:
+        with reading():
+            clock = _look_at_clock(kept)
+            asked = _open_questions(kept.process_id)
+        if not asked:
+            break
+        log = kept.log_of({row.user_id for row in asked})
+        answers = [(row.event_id, _answer(row, log[row.user_id], clock)) for row in asked]
+        run_write(partial(_store, kept.process_id, answers), async_commit=True)
+        if len(asked) < BATCH:
+            break
+    kept.forget_old()
+
+
+# What this process noted of a bot, in order; None where some of it is not known any more.
+Log = Sequence[NotedRead] | None
+
+
+class _SharedClock:
+    """The clock of the database beside ``time.monotonic``, in microseconds."""
+
+    def __init__(self, ahead: int, slack: int) -> None:
+        self._ahead, self._slack = ahead, slack
+
+    def span(self, moment: float) -> tuple[int, int]:
+        """The earliest and the latest time that a moment of this process can be."""
+        latest = int(moment * 1_000_000) + self._ahead
+        return latest - self._slack, latest
+
+
+def _look_at_clock(kept: Notes) -> _SharedClock:
+    before = time.monotonic()
+    now = read_notes.shared_us()
+    slack = int((time.monotonic() - before) * 1_000_000) + 1
+    ahead = now - int(before * 1_000_000)
+    is_set = kept.clock_ahead is not None and abs(kept.clock_ahead - ahead) > STEP_US + slack
+    kept.clock_ahead = ahead
+    if is_set:
+        kept.forget_order()
+    return _SharedClock(ahead, slack)
+
+
+_ASKED = (
+    select(
+        ReceiptAnswer.event_id,
+        AuditEvent.event_type,
+        AuditEvent.actor_user_id.label("user_id"),
+        AuditEvent.ticket_id,
+        AuditEvent.receipt,
+    )
+    .join(AuditEvent, AuditEvent.id == ReceiptAnswer.event_id)
+    .where(ReceiptAnswer.process_id == bindparam("process_id"), ReceiptAnswer.answer.is_(None))
+    .order_by(ReceiptAnswer.event_id)
+    .limit(BATCH)
+)
+
+
+def _open_questions(process_id: str) -> Sequence[Any]:
+    return session.execute(_ASKED, {"process_id": process_id}).all()
+
+
+def _store(process_id: str, answers: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    for event_id, answer in answers:
+        session.execute(
+            update(ReceiptAnswer)
+            .where(ReceiptAnswer.event_id == event_id, ReceiptAnswer.process_id == process_id)
+            .values(answer=answer)
+            .execution_options(synchronize_session=False)
+        )
+
+
+def _answer(row: Any, log: Log, clock: _SharedClock) -> dict[str, Any]:
+    """What a receipt lacks; only ``unsure`` where that depends on what the clock cannot tell."""
+    if log is None:
+        return {"unsure": True}
+    moment = row.receipt["at"]
+    surely, perhaps = dict[str, Shown](), dict[str, Shown]()
+    for noted in log:
+        earliest, latest = clock.span(noted.moment)
+        replaced = _replaced_version(row, noted.shown.subject)
+        if replaced is not None:
+            # Whatever the time.
+            earliest = latest = moment + (-1 if noted.shown.version <= replaced else 1)
+        if earliest < moment:
+            _add(perhaps, noted.shown)
+        if latest < moment:
+            _add(surely, noted.shown)
+    answer = _lacking(row, surely)
+    return answer if answer == _lacking(row, perhaps) else answer | {"unsure": True}
+
+
+def _add(reads: dict[str, Shown], shown: Shown) -> None:
+    known = reads.get(shown.subject)
+    reads[shown.subject] = shown if known is None else known.with_more(shown)
+
+
+def _replaced_version(row: Any, subject: str) -> int | None:
+    """The version of a subject that the change replaced, so that nobody was shown it afterwards."""
+    if row.event_type not in REPLACING:
+        return None
+    receipt = row.receipt
+    if "ticket" in receipt and subject == bot_reads.of_ticket(row.ticket_id):
+        return int(receipt["ticket"]["version"])
+    if "page" in receipt and subject == bot_reads.of_page(receipt["page"]["page_id"]):
+        return int(receipt["page"]["revision"])
+    return None
+
+
+def _lacking(row: Any, reads: dict[str, Shown]) -> dict[str, Any]:
+    receipt = row.receipt
+    found: dict[str, Any] = {}
+    if "ticket" in receipt:
+        ticket = receipt["ticket"]
+        read = _read_version(reads, bot_reads.of_ticket(row.ticket_id), ticket["version"])
+        if read > ticket["read"]:
+            found["ticket"] = read
+    for name in ("page", "house_rules"):
+        if name in receipt:
+            page = receipt[name]
+            read = _read_version(reads, bot_reads.of_page(page["page_id"]), page["revision"])
+            if read > page["read"]:
+                found[name] = read
+    if "comments" in receipt:
+        shown = reads.get(bot_reads.of_comments(row.ticket_id))
+        unread = [*receipt["comments"].get("more_unread", ()), *receipt["comments"]["unread"]]
+        marks = shown.marks if shown else frozenset()
+        comments = [one for one, _ in unread if bot_reads.mark_of(one) in marks]
+        if comments:
+            found["comments"] = comments
+    return found
+
+
+def _read_version(reads: dict[str, Shown], subject: str, most: int) -> int:
+    shown = reads.get(subject)
+    return min(shown.version, most) if shown else 0
