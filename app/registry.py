@@ -9,6 +9,8 @@ from app.accounts.cli import setup_admin, setup_code
 from app.accounts.mail_pages import pages as account_mail_pages
 from app.accounts.pages import pages as account_pages
 from app.accounts.people_pages import pages as people_pages
+from app.accounts.second_factor_api import api as second_factor
+from app.accounts.second_factor_pages import pages as second_factor_pages
 from app.activity import chat_messages, receipts
 from app.activity.api import api as activity
 from app.activity.pages import pages as audit_pages
@@ -73,6 +75,7 @@ from app.wiki.pages import pages as wiki_pages
 
 APIS = (
     accounts,
+    second_factor,
     bots,
     projects,
     tickets,
@@ -107,6 +110,7 @@ def pages() -> list[Blueprint]:
     return [
         account_pages,
         people_pages,
+        second_factor_pages,
         project_pages,
         ticket_pages,
         wiki_pages,

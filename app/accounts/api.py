@@ -3,6 +3,7 @@
 from app.accounts import login, setup, users
 from app.accounts.builders import human_json, user_json
 from app.accounts.identity import COOKIE
+from app.accounts.login import LoginStep
 from app.accounts.schemas import (
     ChangePasswordBody,
     HumanOut,
@@ -38,7 +39,7 @@ CLEARED = Cookie(COOKIE, "", 0)
 api = Api("auth")
 
 
-def _peer(client: Caller | None) -> Peer:
+def peer_of(client: Caller | None) -> Peer:
     if client is None:
         return Peer("", "")
     return Peer(client.address, client.user_agent, client.is_local)
@@ -67,11 +68,15 @@ def log_in(call: Call) -> Answer:
     """Exchange a username and password for a session cookie.
 
     Five attempts per 15 minutes are allowed for each address and, separately, for each username. A
-    successful login does not count.
+    successful login does not count. Where the person turned on two-factor authentication, a right
+    password without `code` is 401 with the reason `totp_required`, a wrong code `totp_invalid`.
     """
-    return _logged_in(
-        login.log_in(call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand())
+    opened = login.log_in(
+        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
     )
+    if isinstance(opened, LoginStep):
+        raise login.code_required()
+    return _logged_in(opened)
 
 
 @api.route("POST", "/auth/logout", "auth.logout", calls=login.log_out, body=EmptyBody, status=204)
@@ -108,7 +113,7 @@ def me(call: Call) -> Answer:
 def change_password(call: Call) -> Answer:
     """Change your own password; all other sessions end."""
     users.change_password(
-        call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
     )
     return NO_CONTENT
 
@@ -117,7 +122,7 @@ def change_password(call: Call) -> Answer:
 def setup_status(call: Call) -> Answer:
     """Say whether setup is needed, that is, whether no human exists yet."""
     needs_setup = setup.setup_status(call.actor)
-    needs_code = needs_setup and not _peer(call.client).is_local
+    needs_code = needs_setup and not peer_of(call.client).is_local
     return Answer({"needs_setup": needs_setup, "needs_code": needs_code})
 
 
@@ -140,7 +145,7 @@ def set_up_admin(call: Call) -> Answer:
     From another machine, or through a proxy, this needs the setup code that the server printed.
     """
     opened = setup.set_up_admin(
-        call.actor, **call.body, peer=_peer(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
     )
     return _logged_in(opened, status=201)
 

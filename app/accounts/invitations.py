@@ -16,10 +16,12 @@ from app.accounts import (
     names,
     password_links,
     passwords,
+    second_factor,
     sessions,
     throttle,
     users,
 )
+from app.accounts.login import LoginStep
 from app.accounts.models import PasswordLink, User
 from app.accounts.password_links import IssuedLink, LinkOwner
 from app.accounts.sessions import OpenedSession, Peer
@@ -123,17 +125,17 @@ def _no_such_link() -> NotFound:
 @operation(Access.PUBLIC)
 def use_link(
     actor: Actor, *, token: str, password: str, peer: Peer, settings: Settings
-) -> OpenedSession:
+) -> OpenedSession | LoginStep:
     """Set the password and log in; the link and all sessions of that person end.
 
-    Opens its own units of work. Raises NotFound, RateLimited, PasswordTooShort, PasswordTooCommon,
-    InvalidField.
+    A link replaces no second factor: where one is on, its code is asked. Opens its own units of
+    work. Raises NotFound, RateLimited, PasswordTooShort, PasswordTooCommon, InvalidField.
     """
     owner = link_owner(actor, token=token, peer=peer, settings=settings)
     passwords.check_new(password, owner.username, settings.app_name)
     hashed = passwords.hash_new(password, passwords.cost_of(settings))
 
-    def work() -> OpenedSession:
+    def work() -> OpenedSession | LoginStep:
         credentials.lock_exclusive(owner.id)
         # Another use, a newer link or a deactivation may have come meanwhile.
         if password_links.owner_of(token) is None:
@@ -146,6 +148,8 @@ def use_link(
             sessions.end(actor.session_id)
         person = login.human_actor(user)
         record(person, "user.updated", Target("user", user.id), password_changed=True)
+        if second_factor.is_enabled(user.id):
+            return login.step_of(user)
         return login.start_session(user, peer, settings)
 
     return run_write(work)

@@ -3,25 +3,40 @@
 A login reserves an attempt in the login windows, verifies the password outside any unit of work,
 and opens the session in the transaction that refunds the attempt. All failures look and take the
 same; only the audit log tells them apart.
+
+Where a second factor is on, the code is checked in that transaction. A page asks for it in a step
+of its own (``LoginStep``), which is sealed, so that nothing is stored for it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+import orjson
+from cryptography.exceptions import InvalidTag
 from sqlalchemy import select, update
 
-from app.accounts import credentials, names, passwords, sessions, throttle
+from app.accounts import credentials, names, passwords, second_factor, sessions, throttle
 from app.accounts.models import User, UserType
 from app.accounts.sessions import OpenedSession, Peer
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
 from app.core.actor import ANONYMOUS, Access, Actor, ActorKind, operation
+from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import InvalidCredentials
+from app.database import encryption
 from app.database.session import reading, run_write, session
 
 # How often a password is verified again because the user's hash changed meanwhile.
 VERIFICATIONS = 3
+# How long a page waits for the code.
+STEP_MS = 5 * MINUTE_MS
+_STEP = "login step"
+
+# Why a login was refused after the right password, for ``details``.
+CODE_REQUIRED = "totp_required"
+CODE_INVALID = "totp_invalid"
+STEP_OVER = "login_step_over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +49,117 @@ class _Verdict:
     rehashed: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LoginStep:
+    """A right password whose second factor is still to come; ``token`` goes into a cookie."""
+
+    user: User
+    token: str
+
+    @property
+    def max_age(self) -> int:
+        """The lifetime of the cookie, in seconds."""
+        return STEP_MS // 1000
+
+
 def human_actor(user: User, session_id: str | None = None) -> Actor:
     return Actor(ActorKind.HUMAN, user_id=user.id, username=user.username, session_id=session_id)
 
 
 @operation(Access.PUBLIC)
 def log_in(
-    actor: Actor, *, username: str, password: str, peer: Peer, settings: Settings
-) -> OpenedSession:
+    actor: Actor,
+    *,
+    username: str,
+    password: str,
+    code: str | None = None,
+    peer: Peer,
+    settings: Settings,
+) -> OpenedSession | LoginStep:
     """Exchange a username and password for a new session; the browser's old session ends.
 
-    Opens its own units of work. Raises InvalidCredentials, RateLimited, or InvalidField for text
-    that no username or password can be.
+    Where a second factor is on and no code came, the step in which it is asked. Opens its own units
+    of work. Raises InvalidCredentials, with the reason ``totp_invalid`` where only the code is
+    wrong, RateLimited, or InvalidField for text that no username, password or code can be.
     """
     text.checked(username, "username", names.USERNAME_LENGTH)
     passwords.check_form(password, "password")
+    _check_code(code)
     name = names.looked_up(username)[: names.USERNAME_LENGTH]
     attempt = throttle.reserve(settings.secret_key, peer.address, name)
     for _ in range(VERIFICATIONS):
         verdict = _verify(name, password, attempt, settings)
         if verdict.failure is not None:
             break
-        opened = run_write(partial(_open, actor, verdict, attempt, peer, settings))
-        if opened is not None:
-            return opened
+        entered = _enter(actor, name, verdict, code, attempt, peer, settings)
+        if entered is not None:
+            return entered
     _record_failure(name, verdict)
     raise InvalidCredentials("Incorrect username or password.")
+
+
+@operation(Access.PUBLIC)
+def finish_login(
+    actor: Actor, *, step: str, code: str, peer: Peer, settings: Settings
+) -> OpenedSession:
+    """Exchange a step and the code of the second factor for a new session.
+
+    Opens its own units of work. Raises InvalidCredentials with the reason ``login_step_over``
+    or ``totp_invalid``, RateLimited, InvalidField.
+    """
+    _check_code(code)
+    found = _opened_step(step)
+    if found is None:
+        raise _refusal(STEP_OVER)
+    user, verdict = found
+    attempt = throttle.reserve(settings.secret_key, peer.address, user.username)
+    entered = _enter(actor, user.username, verdict, code, attempt, peer, settings)
+    if not isinstance(entered, OpenedSession):
+        raise _refusal(STEP_OVER)
+    return entered
+
+
+def _check_code(code: str | None) -> None:
+    text.checked(code or "", "code", second_factor.CODE_LENGTH)
+
+
+def _refusal(reason: str) -> InvalidCredentials:
+    messages = {
+        CODE_REQUIRED: "Send the code of the authenticator app, or a recovery code, as code.",
+        CODE_INVALID: "The code is incorrect or was already used.",
+        STEP_OVER: "You took too long. Enter your password again.",
+    }
+    return InvalidCredentials(messages[reason], {"reason": reason})
+
+
+def code_required() -> InvalidCredentials:
+    """The refusal of a login that has no second step: the code must come with the password."""
+    return _refusal(CODE_REQUIRED)
+
+
+def step_of(user: User) -> LoginStep:
+    """A step for a person whose password was just verified or set."""
+    content = [user.id, _mark(user.password_hash), now_ms() + STEP_MS]
+    return LoginStep(user, encryption.encrypt(orjson.dumps(content), _STEP).hex())
+
+
+def _mark(password_hash: str | None) -> str:
+    """What ends a step once the password changes."""
+    return credentials.hashed(password_hash or "")[:16]
+
+
+def _opened_step(token: str) -> tuple[User, _Verdict] | None:
+    """The person of a step and the verdict on their password; None for one that is over."""
+    try:
+        content = orjson.loads(encryption.decrypt(bytes.fromhex(token), _STEP))
+    except (ValueError, InvalidTag):
+        return None
+    user_id, mark, ends_at = content
+    with reading():
+        user = session.get(User, user_id)
+    if user is None or now_ms() >= ends_at or _mark(user.password_hash) != mark:
+        return None
+    return user, _Verdict(user.id, None, user.password_hash)
 
 
 def _verify(
@@ -85,21 +185,51 @@ def _verify(
         return _Verdict(user.id, None, stored, rehashed)
 
 
+def _enter(
+    actor: Actor,
+    name: str,
+    verdict: _Verdict,
+    code: str | None,
+    attempt: throttle.LoginAttempt,
+    peer: Peer,
+    settings: Settings,
+) -> OpenedSession | LoginStep | None:
+    """Open the session in a transaction; a wrong code is recorded as a failed login."""
+    try:
+        return run_write(partial(_open, actor, verdict, code, attempt, peer, settings))
+    except InvalidCredentials:
+        _record_failure(name, replace(verdict, failure="wrong_code"))
+        raise
+
+
 def _open(
-    actor: Actor, verdict: _Verdict, attempt: throttle.LoginAttempt, peer: Peer, settings: Settings
-) -> OpenedSession | None:
-    """Open the session; None where the user changed after the verdict."""
+    actor: Actor,
+    verdict: _Verdict,
+    code: str | None,
+    attempt: throttle.LoginAttempt,
+    peer: Peer,
+    settings: Settings,
+) -> OpenedSession | LoginStep | None:
+    """Open the session, or the step for its code; None where the user changed after the verdict."""
     user = session.scalar(
         select(User).where(User.id == verdict.user_id).with_for_update(key_share=True)
     )
     if user is None or not user.is_active or user.password_hash != verdict.hash:
         return None
+    has_second_factor = second_factor.is_enabled(user.id)
+    if has_second_factor and code and not second_factor.accepts(user, code):
+        raise _refusal(CODE_INVALID)
     throttle.refund(attempt)
     if verdict.rehashed is not None:
         # Clients see no difference, so the row's version stays.
         session.execute(
             update(User).where(User.id == user.id).values(password_hash=verdict.rehashed)
         )
+    if has_second_factor and not code:
+        record(
+            human_actor(user), "auth.totp.asked", Target("user", user.id), username=user.username
+        )
+        return step_of(user)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
     return start_session(user, peer, settings)

@@ -2,7 +2,16 @@
 
 from enum import StrEnum
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, false, text
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    Text,
+    false,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Count, Id, Moment, id_key, one_of, short_text
@@ -128,6 +137,30 @@ class PasswordLink(Base):
     expires_at: Mapped[int] = mapped_column(Moment)
     # The address that it was mailed to and shown to nobody: its use proves the address.
     mailed_to: Mapped[str | None] = mapped_column(short_text(254))
+
+
+class SecondFactor(Base):
+    """A person's authenticator app: the secret of its codes, encrypted under SECRET_KEY."""
+
+    __tablename__ = "second_factors"
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    sealed_secret: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(Moment)
+    # Until the first code is entered, logins ask for none.
+    enabled_at: Mapped[int | None] = mapped_column(Moment)
+    # The time step of the last code, so that none works twice.
+    last_step: Mapped[int] = mapped_column(Count)
+
+
+class RecoveryCode(Base):
+    """A code that replaces one of the authenticator app once; only its hash is kept."""
+
+    __tablename__ = "recovery_codes"
+    __table_args__ = (Index(None, "user_id"),)
+
+    code_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
 
 
 class FailureWindow(Base):

@@ -5,7 +5,8 @@ from flask import Blueprint, Response, g, request
 from app.accounts import login, personal, sessions, setup, users
 from app.accounts.builders import user_json
 from app.accounts.identity import COOKIE
-from app.accounts.schemas import ChangePasswordBody, LoginBody, SetupBody, UserPatch
+from app.accounts.login import LoginStep
+from app.accounts.schemas import ChangePasswordBody, CodeBody, LoginBody, SetupBody, UserPatch
 from app.accounts.sessions import OpenedSession, Peer
 from app.config import settings_at_hand
 from app.core.errors import InvalidCredentials, NotFound, RateLimited
@@ -19,6 +20,8 @@ from app.web.render import go, is_htmx, page, partial
 pages = Blueprint("accounts_pages", __name__)
 
 SESSIONS = "/profile/sessions"
+# What a login has come to while it waits for the code of the second factor.
+STEP_COOKIE = "app_login_step"
 
 
 def peer() -> Peer:
@@ -75,24 +78,44 @@ def login_page() -> Response:
 @public(wants_actor=True)
 def log_in() -> Response:
     target = safe_next(request.form.get("next"))
-    form = load_form(LoginBody)
+    is_step = "password" not in request.form and "code" in request.form
+    form = load_form(CodeBody if is_step else LoginBody)
     headers: dict[str, str] = {}
     status, wait = 422, 0
     if not form.errors:
         try:
-            opened = login.log_in(actor(), **form.data, peer=peer(), settings=settings_at_hand())
-            return enter(opened, target)
+            return enter(_log_in_with(form, is_step=is_step), target)
         except InvalidCredentials as error:
             form.refuse("", error.message)
+            is_step = is_step and (error.details or {}).get("reason") != login.STEP_OVER
         except RateLimited as error:
             status, headers = error.status, error.headers
             wait = int(headers["Retry-After"])
             minutes = -(-wait // 60)
             unit = "minute" if minutes == 1 else "minutes"
             form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
-    response = _show_login(form, target, status, wait)
+    response = (
+        _ask_code(form, target, status) if is_step else _show_login(form, target, status, wait)
+    )
     response.headers.update(headers)
     return response
+
+
+def _log_in_with(form: Form, *, is_step: bool) -> OpenedSession | LoginStep:
+    """Log in by a username and password, or by the code after these."""
+    if not is_step:
+        return login.log_in(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+    step = request.cookies.get(STEP_COOKIE, "")
+    return login.finish_login(
+        actor(), step=step, code=form.data["code"], peer=peer(), settings=settings_at_hand()
+    )
+
+
+def _ask_code(form: Form, target: str, status: int = 200) -> Response:
+    """The form for the code of the second factor; a fragment where htmx asks."""
+    if is_htmx():
+        return partial("accounts/again_code.html", form=form, status=status)
+    return page("accounts/login_code.html", form=form, next=target, status=status)
 
 
 def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
@@ -105,22 +128,35 @@ def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Re
     return page("accounts/login.html", form=form, next=target, wait=wait, status=status)
 
 
-def enter(opened: OpenedSession, target: str) -> Response:
-    """Go to ``target`` with the cookies of the session and of the person's choices."""
+def enter(opened: OpenedSession | LoginStep, target: str) -> Response:
+    """Go to ``target`` with the cookies of the session and of the person's choices.
+
+    After a step, ask for its code first.
+    """
+    if isinstance(opened, LoginStep):
+        response = _ask_code(Form(), target)
+        _set_cookie(response, STEP_COOKIE, opened.token, opened.max_age)
+        return response
     with reading():
         chosen = personal.choices_of(opened.user.id)
     response = choices.carry(go(target), chosen)
     g.fresh_cookie = True
-    # The attributes are those that REST sets.
+    _set_cookie(response, COOKIE, opened.token, opened.max_age)
+    if STEP_COOKIE in request.cookies:
+        _set_cookie(response, STEP_COOKIE, "", 0)
+    return response
+
+
+def _set_cookie(response: Response, name: str, value: str, max_age: int) -> None:
+    """Set a cookie with the attributes that REST sets."""
     response.set_cookie(
-        COOKIE,
-        opened.token,
-        max_age=opened.max_age,
+        name,
+        value,
+        max_age=max_age,
         httponly=True,
         secure=settings_at_hand().cookie_secure,
         samesite="Lax",
     )
-    return response
 
 
 @pages.post("/logout")

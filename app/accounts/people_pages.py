@@ -4,7 +4,8 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.accounts import invitations, users
+from app.accounts import invitations, second_factor, users
+from app.accounts.login import LoginStep
 from app.accounts.pages import enter, peer
 from app.accounts.password_links import IssuedLink
 from app.accounts.schemas import ChoosePasswordBody, InvitationBody
@@ -74,6 +75,15 @@ def set_active(user_id: str) -> Response:
     return go(safe_next(request.form.get("back", PEOPLE)))
 
 
+@pages.post("/people/<user_id>/two-factor")
+def reset_second_factor(user_id: str) -> Response:
+    try:
+        write(lambda person: second_factor.reset(person, user_id))
+    except Conflict as error:
+        return _show(Form(), refused=error.message, status=409)
+    return go(safe_next(request.form.get("back", PEOPLE)))
+
+
 def _show(
     form: Form, *, issued: IssuedLink | None = None, refused: str = "", status: int = 200
 ) -> Response:
@@ -83,13 +93,16 @@ def _show(
     try:
         with reading():
             listed = users.list_users(actor(), limit=SHOWN, cursor=cursor, humans_only=True)
-            statuses = invitations.link_statuses(actor(), [user["id"] for user in listed.data])
+            shown = [user["id"] for user in listed.data]
+            statuses = invitations.link_statuses(actor(), shown)
+            with_factor = second_factor.enabled_among(shown)
     except InvalidField:
         # The cursor is broken: start at the first page.
         return go(PEOPLE)
     return page(
         "accounts/people.html",
         people=[{**user, "status": statuses[user["id"]]} for user in listed.data],
+        with_factor=with_factor,
         here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
         next_cursor=listed.next_cursor,
         form=form,
@@ -126,7 +139,7 @@ def choose_password(token: str) -> Response:
 def save_choice(token: str) -> Response:
     """Set the password and log in."""
     form = load_form(ChoosePasswordBody)
-    opened: list[OpenedSession] = []
+    opened: list[OpenedSession | LoginStep] = []
 
     def use() -> None:
         opened.append(

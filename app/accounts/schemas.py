@@ -12,6 +12,8 @@ DISPLAY_NAME = like("Ada", "The display name. Default: the username.", maxLength
 EMAIL = like("ada@example.org", "The email address. No two users share one.", maxLength=254)
 PASSWORD = like("correct horse battery", "12 characters or more.", minLength=12, maxLength=1024)
 
+CODE = like("287082", "A code of the authenticator app, or a recovery code.", maxLength=64)
+
 
 class UserSummaryOut(Schema):
     """A user where another resource names one."""
@@ -87,6 +89,7 @@ class LoginBody(StrictSchema):
 
     username = Text(required=True, metadata=like("ada", "The name to log in with."))
     password = Text(required=True, metadata=like("correct horse battery", "The password."))
+    code = Text(metadata=CODE)
 
 
 class SetupBody(CreateSchema):
@@ -120,6 +123,51 @@ class ChangePasswordBody(StrictSchema):
         required=True,
         metadata=PASSWORD | like("staple the battery, horse", "12 characters or more."),
     )
+
+
+class SecondFactorStatusOut(Schema):
+    """Whether logins with a password ask for a code."""
+
+    is_enabled = Flag(required=True, metadata=like(True))
+    recovery_codes_left = Whole(required=True, metadata=like(10))
+
+
+class NewSecondFactorOut(Schema):
+    """The secret for an authenticator app, as text and as the address of a QR code."""
+
+    secret = Text(required=True, metadata=like("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"))
+    otpauth_uri = Text(
+        required=True,
+        metadata=like("otpauth://totp/Docket:ada?secret=GEZDGNBVGY3TQOJQ&issuer=Docket"),
+    )
+
+
+class RecoveryCodesOut(Schema):
+    """The recovery codes, which are shown only once; each works once."""
+
+    recovery_codes = Items(
+        Text(), required=True, metadata=like(["k3tq-7xya-m2pd-w5lf", "h4xs-2mqa-7zkc-v6pn"])
+    )
+
+
+class CurrentPasswordBody(StrictSchema):
+    """The current password."""
+
+    current_password = Text(
+        required=True, metadata=like("correct horse battery", "The current password.")
+    )
+
+
+class CodeBody(StrictSchema):
+    """The first code of an authenticator app."""
+
+    code = Text(required=True, metadata=like("287082", "The code.", maxLength=64))
+
+
+class PasswordAndCodeBody(CurrentPasswordBody):
+    """The current password and a code."""
+
+    code = Text(required=True, metadata=CODE)
 
 
 class UserCreate(CreateSchema):

@@ -14,18 +14,18 @@ from app.accounts import (
     password_links,
     passwords,
     sessions,
-    throttle,
     user_refs,
 )
 from app.accounts.builders import user_json
+from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.login import human_actor
 from app.accounts.models import BotToken, User, UserType
 from app.accounts.sessions import Peer
-from app.audit.service import Target, record, record_separately
+from app.audit.service import Target, record
 from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, operation
-from app.core.errors import Conflict, CurrentPasswordInvalid, NotFound, PasswordUnchanged
+from app.core.errors import Conflict, NotFound, PasswordUnchanged
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import reading, run_write, session
@@ -253,32 +253,18 @@ def change_password(
     CurrentPasswordInvalid, PasswordTooShort, PasswordTooCommon, InvalidField, PasswordUnchanged.
     Opens its own units of work.
     """
-    cost = passwords.cost_of(settings)
-    passwords.check_form(current_password, "current_password")
-    with reading():
-        stored = session.scalar(select(User.password_hash).where(User.id == actor.id))
-    attempt = throttle.reserve(settings.secret_key, peer.address, actor.username)
-    with throttle.refunded_if_unavailable(attempt):
-        is_right = passwords.verify(stored, current_password, cost)
-    if not is_right:
-        target = Target("user", actor.id)
-        record_separately(actor, "auth.password.failure", target, username=actor.username)
-        raise CurrentPasswordInvalid
-    run_write(lambda: throttle.refund(attempt))
+    stored = confirm_password(actor, current_password, peer, settings)
     passwords.check_new(new_password, actor.username, settings.app_name, "new_password")
     if new_password == current_password:
         raise PasswordUnchanged
-    hashed = passwords.hash_new(new_password, cost)
+    hashed = passwords.hash_new(new_password, passwords.cost_of(settings))
     return run_write(lambda: _change_password(actor, stored, hashed))
 
 
 def _change_password(actor: Actor, stored: str | None, hashed: str) -> int:
     credentials.lock_exclusive(actor.id)
     sessions.confirm(actor)
-    user = session.get_one(User, actor.id)
-    if user.password_hash != stored:
-        # Someone else changed the password while this one was verified.
-        raise CurrentPasswordInvalid
+    user = confirm_unchanged(actor, stored)
     set_password(user, hashed)
     session.flush()
     ended = sessions.end_all(user.id, but=actor.session_id)

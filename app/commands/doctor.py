@@ -13,7 +13,7 @@ from sqlalchemy import func, select, text
 
 from app.accounts import arrival
 from app.accounts.models import User, UserType, Workspace
-from app.commands.secrets import lost_secrets, under_previous_key
+from app.commands.secrets import lost_second_factors, lost_secrets, under_previous_key
 from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.errors import Unavailable
@@ -179,10 +179,11 @@ def _deliveries(_: Settings) -> Iterator[Finding]:
 def _secret_key(_: Settings) -> Iterator[Finding]:
     with reading():
         lost, outdated = lost_secrets(), under_previous_key()
+        lost_factors = lost_second_factors()
     if outdated:
         yield Finding(
             "secret key",
-            f"webhook secrets encrypted under the previous key: {outdated}",
+            f"secrets encrypted under the previous key: {outdated}",
             "Run 'flask rotate-secret-key'.",
             is_note=True,
         )
@@ -192,6 +193,13 @@ def _secret_key(_: Settings) -> Iterator[Finding]:
             f"cannot decrypt the secrets of {lost} {'webhook' if lost == 1 else 'webhooks'}",
             "Set the SECRET_KEY (INSTANCE_DIR/secret_key) of this database. If it is "
             "lost, rotate the webhook secrets.",
+        )
+    if lost_factors:
+        yield Finding(
+            "secret key",
+            f"second factors that cannot be decrypted: {lost_factors}",
+            "Set the SECRET_KEY (INSTANCE_DIR/secret_key) of this database. If it is lost, those "
+            "people log in with recovery codes, or run 'flask users disable-totp NAME'.",
         )
 
 

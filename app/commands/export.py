@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import DBAPIError
 
 from app.accounts import bot_reads
-from app.accounts.models import BotReader, User, UserType
+from app.accounts.models import BotReader, RecoveryCode, SecondFactor, User, UserType
 from app.commands import server_stopped
 from app.config import Settings, settings_at_hand
 from app.core.clock import now_ms
@@ -35,8 +35,8 @@ from app.webhooks.models import Webhook
 def export(folder: Path) -> None:
     """Export everything to DIR as JSON lines and Markdown while the server runs.
 
-    DIR must be new or empty. It will contain password and token hashes, and webhook secrets
-    encrypted under SECRET_KEY. Protect it like a backup.
+    DIR must be new or empty. It will contain password and token hashes, and the secrets of webhooks
+    and second factors, encrypted under SECRET_KEY. Protect it like a backup.
     """
     if folder.exists() and any(folder.iterdir()):
         raise click.ClickException(f"{folder} is not empty.")
@@ -70,31 +70,52 @@ def export(folder: Path) -> None:
     is_flag=True,
     help="If SECRET_KEY differs: disable webhooks and generate new secrets.",
 )
-def import_export(folder: Path, reset_webhooks: bool) -> None:
+@click.option(
+    "--reset-second-factors",
+    is_flag=True,
+    help="If SECRET_KEY differs: turn off two-factor authentication for everyone.",
+)
+def import_export(folder: Path, reset_webhooks: bool, reset_second_factors: bool) -> None:
     """Import what 'flask export' wrote into an empty installation.
 
     Everything is imported, or nothing. Sessions and login limits are not included.
     """
     settings = settings_at_hand()
     with server_stopped(settings):
-        _import(settings, folder, reset_webhooks=reset_webhooks)
+        _import(
+            settings,
+            folder,
+            reset_webhooks=reset_webhooks,
+            reset_second_factors=reset_second_factors,
+        )
 
 
-def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
+def _import(
+    settings: Settings, folder: Path, *, reset_webhooks: bool, reset_second_factors: bool
+) -> None:
     schema.upgrade()
     source = opened(folder, schema.newest_revision() or "")
     keep_secrets = source.secret_key_mark == layout.key_mark(settings.secret_key)
     hooks = source.rows.get(Webhook.__tablename__, 0)
     forges = source.rows.get(CodeConnection.__tablename__, 0)
+    factors = source.rows.get(SecondFactor.__tablename__, 0)
     if hooks + forges and not keep_secrets and not reset_webhooks:
         raise click.ClickException(
             "The export was made under a different SECRET_KEY, which its webhook secrets "
             f"({hooks + forges}) need. Set that key, or use --reset-webhooks to generate new "
             "secrets."
         )
+    if factors and not keep_secrets and not reset_second_factors:
+        raise click.ClickException(
+            "The export was made under a different SECRET_KEY, which its second factors "
+            f"({factors}) need. Set that key, or use --reset-second-factors to leave them out."
+        )
     try:
         with transaction():
             _store(session.connection(), source, keep_secrets=keep_secrets)
+            if not keep_secrets:
+                for model in (RecoveryCode, SecondFactor):
+                    session.execute(delete(model))
             if BotReader.__tablename__ not in source.rows:
                 # An export of an older release does not say which reads of bots are missing.
                 bots = session.scalars(select(User.id).where(User.type == UserType.BOT.value))
@@ -112,6 +133,8 @@ def _import(settings: Settings, folder: Path, *, reset_webhooks: bool) -> None:
         click.echo(f"Disabled {hooks} webhooks. Rotate their secrets, then enable them.")
     if forges and not keep_secrets:
         click.echo(f"Rotate the secrets of {forges} integrations. Until then they accept nothing.")
+    if factors and not keep_secrets:
+        click.echo(f"Turned off two-factor authentication of {factors} people.")
 
 
 def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from app.commands import server_stopped
-from app.commands.secrets import lost_secrets
+from app.commands.secrets import lost_second_factors, lost_secrets
 from app.config import MOVED, Settings, settings_at_hand
 from app.database import schema
 from app.database.session import db, reading
@@ -109,12 +109,18 @@ def restore_backup(file: Path) -> None:
             Path(name).unlink(missing_ok=True)
         schema.upgrade()
         with reading():
-            lost = lost_secrets()
+            lost, lost_factors = lost_secrets(), lost_second_factors()
     click.echo(f"Restored {path} from {file}.")
     if lost:
         click.echo(
             f"SECRET_KEY differs from the backup's. Its webhook secrets ({lost}) cannot be "
             "decrypted until you set that key or put it into INSTANCE_DIR/secret_key.",
+            err=True,
+        )
+    if lost_factors:
+        click.echo(
+            f"SECRET_KEY differs from the backup's. People with two-factor authentication "
+            f"({lost_factors}) need recovery codes until you set that key.",
             err=True,
         )
 

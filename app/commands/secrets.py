@@ -1,14 +1,17 @@
-"""flask rotate-secret-key, and counting the webhook secrets that a key opens."""
+"""flask rotate-secret-key, and counting the stored secrets that a key opens."""
 
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import click
 from flask import current_app
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
+from app.accounts import second_factor
+from app.accounts.models import SecondFactor
 from app.audit import checkpoints
 from app.audit.checkpoints import AuditCheckpoint
 from app.commands import server_stopped
@@ -30,12 +33,21 @@ def lost_secrets() -> int:
     return (of_webhooks + of_forges).count(None)
 
 
+def lost_second_factors() -> int:
+    """How many people have a second factor whose secret neither configured key opens."""
+    factors = session.scalars(select(SecondFactor))
+    return sum(second_factor.opened(one) is None for one in factors)
+
+
 def under_previous_key() -> int:
-    """How many of them have a secret that only SECRET_KEY_PREVIOUS opens."""
+    """How many stored secrets only SECRET_KEY_PREVIOUS opens."""
     of_webhooks = session.scalars(select(Webhook))
     of_forges = session.scalars(select(CodeConnection))
-    return sum(map(webhooks.under_previous_key, of_webhooks)) + sum(
-        map(integrations.under_previous_key, of_forges)
+    of_people = session.scalars(select(SecondFactor))
+    return (
+        sum(map(webhooks.under_previous_key, of_webhooks))
+        + sum(map(integrations.under_previous_key, of_forges))
+        + sum(map(second_factor.under_previous_key, of_people))
     )
 
 
@@ -89,20 +101,33 @@ def _sign_anew() -> None:
             run_write(partial(sign, sequence))
 
 
-def _reencrypt_all() -> None:
+def _seal_anew(keys: Select[str], label: str, seal: Callable[[str], bool]) -> tuple[int, int]:
+    """Seal the secrets of these rows anew; how many there are, and how many no key opens."""
     with reading():
-        webhook_ids = list(session.scalars(select(Webhook.id).order_by(Webhook.id)))
-        connection_ids = list(session.scalars(select(CodeConnection.id)))
+        found = sorted(session.scalars(keys))
     lost = 0
-    with click.progressbar(webhook_ids, label="Encrypting webhook secrets", file=sys.stderr) as bar:
-        for webhook_id in bar:
-            lost += not run_write(partial(webhooks.seal_anew, webhook_id))
-    click.echo(f"Webhook secrets under the new key: {len(webhook_ids) - lost}")
+    with click.progressbar(found, label=label, file=sys.stderr) as bar:
+        for key in bar:
+            lost += not run_write(partial(seal, key))
+    return len(found), lost
+
+
+def _reencrypt_all() -> None:
+    count, lost = _seal_anew(select(Webhook.id), "Encrypting webhook secrets", webhooks.seal_anew)
+    click.echo(f"Webhook secrets under the new key: {count - lost}")
     if lost:
         click.echo(f"Decrypted by neither key: {lost}. Rotate the secrets of those webhooks.")
-    unread = sum(not run_write(partial(integrations.seal_anew, one)) for one in connection_ids)
+    _, unread = _seal_anew(
+        select(CodeConnection.id), "Encrypting integration secrets", integrations.seal_anew
+    )
     if unread:
         click.echo(f"Integrations whose secret neither key decrypts: {unread}. Rotate it.")
+    count, lost = _seal_anew(
+        select(SecondFactor.user_id), "Encrypting second factors", second_factor.seal_anew
+    )
+    click.echo(f"Second factors under the new key: {count - lost}")
+    if lost:
+        click.echo(f"Decrypted by neither key: {lost}. Run 'flask users disable-totp' for them.")
     _sign_anew()
     with reading():
         expiry = idempotency.last_expiry_under_other_keys()

@@ -1,4 +1,4 @@
-"""flask users list|create|reset-password|deactivate|activate, and flask login-limits."""
+"""flask users list|create|reset-password|disable-totp|deactivate|activate, and login-limits."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import click
 from sqlalchemy import delete, select
 
-from app.accounts import emails, names
+from app.accounts import emails, names, second_factor
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
@@ -97,6 +97,15 @@ def set_email(username: str, email: str | None, confirmed: bool) -> None:
         run_write(lambda: emails.confirm(SYSTEM, verbs.human(user_id)))
     done = "Set" if email else "Removed"
     click.echo(f"{done} the email address of {username}.")
+
+
+@users.command("disable-totp")
+@click.argument("username")
+def disable_totp(username: str) -> None:
+    """Turn off the two-factor authentication of a person."""
+    user_id = _human_id(username)
+    run_write(lambda: second_factor.reset(SYSTEM, user_id))
+    click.echo(f"Turned off two-factor authentication of {username}.")
 
 
 @users.command("deactivate")

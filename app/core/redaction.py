@@ -15,8 +15,8 @@ _PATTERNS = (
     ),
     (("app_",), re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),
     (
-        ("app_session",),
-        re.compile(r"(app_session=)[^;\s\"']+"),
+        ("app_session", "app_login_step"),
+        re.compile(r"(app_(?:session|login_step)=)[^;\s\"']+"),
         rf"\g<1>{REDACTED}",
     ),
     (

@@ -70,7 +70,7 @@ def data_name(table: Table) -> str:
 
 
 def key_mark(secret_key: str) -> str:
-    """Identifies the SECRET_KEY that encrypts the webhook secrets, without revealing it."""
+    """Identifies the SECRET_KEY that encrypts the stored secrets, without revealing it."""
     return hmac.new(secret_key.encode(), FORMAT.encode(), hashlib.sha256).hexdigest()[:16]
 
 

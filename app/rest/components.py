@@ -58,6 +58,7 @@ _PAYLOAD: dict[str, Json] = {
     "retry_after_seconds": _INTEGER,
     "position": _INTEGER,
     "attempt": _INTEGER,
+    "left": _INTEGER,
     "http_status": {"type": ["integer", "null"]},
     "will_retry": _FLAG,
     "is_active": _FLAG,

@@ -95,7 +95,17 @@ DETAILS: dict[Refusal, Json] = {
     errors.RequestTooLarge: _object(limit_bytes={"type": "integer"}),
 }
 
-# The errors without details.
+# The form of ``details`` of codes of which not every refusal has any.
+SOMETIMES: dict[Refusal, Json] = {
+    errors.InvalidCredentials: _object(
+        reason=_text(
+            "The reason, as one word, after a right password. More may be added: `totp_invalid`, "
+            "`totp_required`."
+        ),
+    ),
+}
+
+# The errors without details, or with some at times.
 BARE: tuple[Refusal, ...] = (
     errors.Unauthenticated,
     errors.InvalidCredentials,
@@ -180,6 +190,11 @@ def _components_of(refusal: Refusal) -> dict[str, Json]:
         parts["details"] = ref(_details_name(refusal))
         schemas[_details_name(refusal)] = DETAILS[refusal] | {
             "description": f"`details` of `{refusal.code}`."
+        }
+    elif refusal in SOMETIMES:
+        optional["details"] = ref(_details_name(refusal))
+        schemas[_details_name(refusal)] = SOMETIMES[refusal] | {
+            "description": f"`details` of `{refusal.code}`, where it has any."
         }
     elif refusal is DomainError:
         optional["details"] = ref("InternalDetails")

@@ -64,10 +64,10 @@ function logIn() {
       // Another answer than the form is no way to log in, and there may be one later.
       if (!text.includes("again-title")) return failing(status), dialog.open || end();
       dialog.innerHTML = text;
-      const { username, password } = dialog.querySelector("form").elements;
-      username.value ||= marked("signed-in")?.textContent;
+      const { username, password, code } = dialog.querySelector("form").elements;
+      if (username) username.value ||= marked("signed-in")?.textContent;
       if (!dialog.open) dialog.showModal();
-      password.focus();
+      (code ?? password).focus();
     };
     dialog.addEventListener("close", end);
     dialog.addEventListener("submit", (event) => {

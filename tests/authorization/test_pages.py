@@ -35,6 +35,9 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         people_pages.people people_pages.add_person accounts_pages.profile
         accounts_pages.save_name accounts_pages.save_email accounts_pages.save_password
         accounts_pages.save_preferences
+        second_factor_pages.show second_factor_pages.set_up second_factor_pages.confirming
+        second_factor_pages.confirm second_factor_pages.make_recovery_codes
+        second_factor_pages.disable
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
         audit_pages.suggested_tickets
         feeds_pages.show feeds_pages.make mail_pages.log account_mail_pages.send_again
@@ -111,7 +114,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "administered": (("own", "missing"), """
         integrations_pages.show integrations_pages.change integrations_pages.ask_to_delete
         integrations_pages.delete
-        people_pages.set_active people_pages.issue_link feeds_pages.revoke
+        people_pages.set_active people_pages.issue_link people_pages.reset_second_factor
+        feeds_pages.revoke
         audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
         undo_pages.undo_event undo_pages.undo_request bots_pages.change

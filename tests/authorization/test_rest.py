@@ -98,6 +98,16 @@ ROWS: dict[str, Row] = {
     "users.list": Row(HERE),
     "users.create": Row(HERE, {"username": "eve", "password": PASSWORD}),
     "users.update": Row(ADMINISTERED, {"display_name": "New"}),
+    "users.totp.get": Row(HERE),
+    "users.totp.set_up": Row(HERE, {"current_password": PASSWORD}, special={"* own": "password"}),
+    "users.totp.confirm": Row(HERE, {"code": "000000"}, special={"* own": "taken"}),
+    "users.totp.recovery_codes": Row(
+        HERE, {"current_password": PASSWORD, "code": "000000"}, special={"* own": "password"}
+    ),
+    "users.totp.disable": Row(
+        HERE, {"current_password": PASSWORD, "code": "000000"}, special={"* own": "password"}
+    ),
+    "users.totp.reset": Row(ADMINISTERED, special={"* own": "taken"}),
     "bots.list": Row(HERE),
     "bots.create": Row(HERE, {"username": "another", "mode": "read"}),
     "bots.get": Row(ADMINISTERED),

@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from app import create_app
-from app.database.session import db
+from app.accounts import second_factor
+from app.accounts.models import SecondFactor
+from app.database.session import db, reading, run_write, session
 from app.exporting import layout
 from app.exporting.copying import count
 from tests.support.agent import Agent
@@ -210,6 +212,33 @@ def test_another_secret_key_is_told(filled, flask, tmp_path):
         "is_active",
         "sealed_secret",
     }
+
+
+def test_second_factors_need_the_secret_key(app, filled, flask, tmp_path):
+    with app.app_context():
+        factor = SecondFactor(
+            user_id=filled.ada.user_id,
+            sealed_secret=second_factor.sealed(filled.ada.user_id, b"secret"),
+            created_at=0,
+            enabled_at=1,
+            last_step=0,
+        )
+        run_write(lambda: session.add(factor))
+    flask("export", str(tmp_path / "out"))
+    there = tmp_path / "there"
+    there.mkdir()
+    key = "another secret key of the tests, as long"
+    other = create_app(settings_for(f"sqlite:///{there / 'docket.db'}", there, secret_key=key))
+    runner = other.test_cli_runner()
+    command = ["import-export", str(tmp_path / "out"), "--reset-webhooks"]
+    refused = runner.invoke(args=command)
+    assert (refused.exit_code, "second factors (1)" in refused.output) == (1, True)
+    done = runner.invoke(args=[*command, "--reset-second-factors"])
+    assert "Turned off two-factor authentication of 1 people." in done.output
+    with other.app_context():
+        with reading():
+            assert session.query(SecondFactor).count() == 0
+        db.engine.dispose()
 
 
 def spoiled(folder, name, change):

@@ -7,6 +7,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app import create_app
+from app.accounts import second_factor
+from app.accounts.models import SecondFactor
 from app.commands import secrets as command
 from app.config import Settings, SettingsError
 from app.database import encryption
@@ -70,7 +72,7 @@ def test_secrets_of_integrations_are_sealed_anew_too(app, cast, as_if_replaced, 
 
 def test_what_was_sealed_before_opens_and_is_sealed_anew(app, hooks, as_if_replaced, flask):
     assert opened(app) == hooks
-    assert "webhook secrets encrypted under the previous key: 3" in flask("doctor")
+    assert "secrets encrypted under the previous key: 3" in flask("doctor")
     said = flask("rotate-secret-key")
     assert "Webhook secrets under the new key: 3" in said
     assert "The previous key is no longer needed." in said
@@ -200,3 +202,43 @@ def test_a_weak_key_can_be_replaced(tmp_path):
     assert Settings.from_env(given).secret_key_previous == "weak"
     with pytest.raises(SettingsError):
         Settings.from_env(given | {"SECRET_KEY": "weak"})
+
+
+@pytest.fixture
+def factor(app, cast):
+    """The secret of ada's second factor."""
+    secret = b"a secret of 20 bytes"
+
+    def work():
+        sealed = second_factor.sealed(cast.ada.user_id, secret)
+        row = SecondFactor(
+            user_id=cast.ada.user_id, sealed_secret=sealed, created_at=0, enabled_at=1, last_step=0
+        )
+        session.add(row)
+
+    with app.app_context():
+        run_write(work)
+    return secret
+
+
+def secret_of_factor(app):
+    with app.app_context(), reading():
+        return second_factor.opened(session.query(SecondFactor).one())
+
+
+def test_second_factors_are_sealed_anew(app, factor, as_if_replaced, flask):
+    assert secret_of_factor(app) == factor
+    assert "secrets encrypted under the previous key: 1" in flask("doctor")
+    assert "Second factors under the new key: 1" in flask("rotate-secret-key")
+    app.config["SECRET_KEY_FALLBACKS"] = []
+    assert secret_of_factor(app) == factor
+
+
+def test_second_factors_that_no_key_opens_are_reported(app, factor, as_if_replaced, flask):
+    app.config["SECRET_KEY_FALLBACKS"] = []
+    assert secret_of_factor(app) is None
+    assert "second factors that cannot be decrypted: 1" in flask("doctor", code=1)
+    app.config["SECRET_KEY_FALLBACKS"] = ["a third key of the tests, which is long enough"]
+    assert "Decrypted by neither key: 1. Run 'flask users disable-totp'" in flask(
+        "rotate-secret-key"
+    )

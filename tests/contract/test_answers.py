@@ -4,6 +4,10 @@ The client checks each answer (tests/support/openapi.py): no field is missing an
 what builders make and what schemas describe are the same.
 """
 
+import base64
+
+from app.accounts import totp
+from app.core.clock import now_ms
 from app.database.session import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
@@ -90,6 +94,24 @@ def people(cast):
     change = {"current_password": PASSWORD, "new_password": PASSWORD * 2}
     ok(carol.post("/auth/change-password", change, headers=WEB), 204)
     ok(carol.post("/auth/logout"), 204)
+
+
+def second_factor(cast):
+    """Carol turns it on and off, and on again, so that ada has something to reset."""
+    carol = cast.bo
+    ok(carol.post("/auth/login", {"username": "carol", "password": PASSWORD * 2}))
+    ok(carol.get("/users/me/totp"))
+    path, password = "/users/me/totp", {"current_password": PASSWORD * 2}
+    for end in ("disable", "reset"):
+        secret = base64.b32decode(ok(carol.post(path, password))["secret"])
+        code = totp.code_at(secret, now_ms() // totp.STEP_MS)
+        codes = ok(carol.post(f"{path}/confirm", {"code": code}))["recovery_codes"]
+        if end == "disable":
+            sent = password | {"code": codes[0]}
+            codes = ok(carol.post(f"{path}/recovery-codes", sent))["recovery_codes"]
+            ok(carol.post(f"{path}/disable", password | {"code": codes[0]}), 204)
+    user_id = ok(carol.get("/users/me"))["id"]
+    ok(cast.ada.delete(f"/users/{user_id}/totp"), 204)
 
 
 def bots(ada, project_id):
@@ -182,6 +204,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     wiki(cast.ada, project_id)
     notes(cast.ada, project_id)
     people(cast)
+    second_factor(cast)
     bots(cast.ada, project_id)
     webhooks(app, cast.ada, project_id)
     integrations(cast.ada, project_id)

@@ -120,6 +120,7 @@ PAGES = {
     "sessions": "/profile/sessions",
     "feeds": "/profile/feeds",
     "mail": "/mail",
+    "two-factor": "/profile/two-factor",
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",
     "settings-labels": "/projects/DEMO/settings/labels",

@@ -1,0 +1,318 @@
+"""The second factor of logins with a password: codes of an authenticator app, and recovery codes.
+
+API keys of bots need none. A code works once: the time step of the last one is kept.
+"""
+
+import base64
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cryptography.exceptions import InvalidTag
+from sqlalchemy import delete, func, insert, select
+
+from app.accounts import credentials, sessions, throttle, totp, user_refs
+from app.accounts.confirming import confirm_password, confirm_unchanged
+from app.accounts.models import RecoveryCode, SecondFactor, User
+from app.accounts.sessions import Peer
+from app.audit.service import Target, record, record_separately
+from app.config import Settings
+from app.core import text
+from app.core.actor import Access, Actor, ActorKind, operation
+from app.core.clock import now_ms
+from app.core.errors import Conflict, InvalidField, NotFound
+from app.database import encryption
+from app.database.session import run_write, session
+
+RECOVERY_CODES = 10
+CODE_LENGTH = 64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FactorStatus:
+    """Whether logins of a person ask for a code, and how many recovery codes are left."""
+
+    is_enabled: bool
+    recovery_codes_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewFactor:
+    """A secret for an authenticator app, as text to type and as the address of a QR code."""
+
+    secret: str
+    address: str
+
+
+@operation(Access.HUMAN)
+def get_status(actor: Actor) -> FactorStatus:
+    return FactorStatus(is_enabled(actor.id), _recovery_codes_left(actor.id))
+
+
+def is_enabled(user_id: str) -> bool:
+    return bool(enabled_among([user_id]))
+
+
+def enabled_among(user_ids: Iterable[str]) -> set[str]:
+    """Those of these people whose logins ask for a code."""
+    statement = select(SecondFactor.user_id).where(
+        SecondFactor.user_id.in_(list(user_ids)), SecondFactor.enabled_at.is_not(None)
+    )
+    return set(session.scalars(statement))
+
+
+@operation(Access.HUMAN)
+def set_up(actor: Actor, *, current_password: str, peer: Peer, settings: Settings) -> NewFactor:
+    """Make a secret; logins ask for its codes once one is confirmed.
+
+    It replaces one that was not confirmed. Opens its own units of work. Raises RateLimited,
+    CurrentPasswordInvalid, InvalidField, Conflict ``invariant_violation`` where it is on already.
+    """
+    stored = confirm_password(actor, current_password, peer, settings)
+    secret = totp.new_secret()
+
+    def work() -> None:
+        _lock(actor)
+        confirm_unchanged(actor, stored)
+        if is_enabled(actor.id):
+            raise Conflict("invariant_violation", "Two-factor authentication is already on.")
+        _remove(actor.id)
+        sealed_secret = sealed(actor.id, secret)
+        session.add(
+            SecondFactor(
+                user_id=actor.id, sealed_secret=sealed_secret, created_at=now_ms(), last_step=0
+            )
+        )
+        session.flush()
+
+    run_write(work)
+    return _shown(secret, actor, settings)
+
+
+def _shown(secret: bytes, actor: Actor, settings: Settings) -> NewFactor:
+    address = totp.address(secret, actor.username, settings.app_name)
+    return NewFactor(totp.as_text(secret), address)
+
+
+@operation(Access.HUMAN)
+def pending(actor: Actor, *, settings: Settings) -> NewFactor | None:
+    """The secret that waits for its first code; None if none does."""
+    factor = session.get(SecondFactor, actor.id)
+    secret = opened(factor) if factor is not None and factor.enabled_at is None else None
+    return None if secret is None else _shown(secret, actor, settings)
+
+
+@operation(Access.HUMAN)
+def confirm(actor: Actor, *, code: str) -> list[str]:
+    """Turn it on with a first code; returns the recovery codes, which are shown only once.
+
+    Raises InvalidField for a wrong code, Conflict ``invariant_violation`` if none is set up.
+    """
+    text.checked(code, "code", CODE_LENGTH)
+    _lock(actor)
+    factor = session.get(SecondFactor, actor.id, populate_existing=True)
+    if factor is None or factor.enabled_at is not None:
+        raise Conflict("invariant_violation", "Set up two-factor authentication first.")
+    if not _is_code(factor, _plain(code)):
+        raise _wrong_code()
+    factor.enabled_at = now_ms()
+    session.flush()
+    _record(actor, actor.id, "user.totp_enabled")
+    return _new_recovery_codes(actor)
+
+
+@operation(Access.HUMAN)
+def disable(
+    actor: Actor, *, current_password: str, code: str, peer: Peer, settings: Settings
+) -> None:
+    """Turn it off for oneself; otherwise as ``make_recovery_codes``."""
+    stored = confirm_password(actor, current_password, peer, settings)
+    _with_code(actor, stored, code, peer, settings, lambda: _end(actor, actor.id))
+
+
+@operation(Access.HUMAN)
+def make_recovery_codes(
+    actor: Actor, *, current_password: str, code: str, peer: Peer, settings: Settings
+) -> list[str]:
+    """Replace the recovery codes and return the new ones; opens its own units of work.
+
+    Wrong passwords and codes count like logins. Raises RateLimited, CurrentPasswordInvalid,
+    InvalidField, Conflict ``invariant_violation`` where it is off.
+    """
+    stored = confirm_password(actor, current_password, peer, settings)
+    return _with_code(actor, stored, code, peer, settings, lambda: _new_recovery_codes(actor))
+
+
+def _with_code(
+    actor: Actor,
+    stored: str | None,
+    code: str,
+    peer: Peer,
+    settings: Settings,
+    change: Callable[[], T],
+) -> T:
+    """Make a change in the transaction that accepts a code for it."""
+    text.checked(code, "code", CODE_LENGTH)
+    attempt = throttle.reserve(settings.secret_key, peer.address, actor.username)
+
+    def work() -> T:
+        _lock(actor)
+        user = confirm_unchanged(actor, stored)
+        if not is_enabled(user.id):
+            raise Conflict("invariant_violation", "Two-factor authentication is off.")
+        if not accepts(user, code):
+            raise _wrong_code()
+        throttle.refund(attempt)
+        return change()
+
+    try:
+        return run_write(work)
+    except Conflict:
+        run_write(lambda: throttle.refund(attempt))
+        raise
+    except InvalidField:
+        target = Target("user", actor.id)
+        record_separately(actor, "auth.totp.failure", target, username=actor.username)
+        raise
+
+
+@operation(Access.HUMAN)
+def reset(actor: Actor, /, user_id: str) -> None:
+    """Turn it off for somebody else, who lost the app and the recovery codes.
+
+    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself or where it is off.
+    """
+    user = user_refs.find(user_id)
+    if user is None or user.is_bot:
+        raise NotFound("user", user_id)
+    if user.id == actor.user_id:
+        message = "Turn off your own two-factor authentication in your profile."
+        raise Conflict("invariant_violation", message)
+    credentials.lock_exclusive(user.id)
+    if not is_enabled(user.id):
+        raise Conflict("invariant_violation", "Two-factor authentication is off.")
+    _end(actor, user.id)
+
+
+def accepts(user: User, code: str) -> bool:
+    """Whether this is a code of the person's, which is used up in the current transaction."""
+    factor = session.get(SecondFactor, user.id, with_for_update=True, populate_existing=True)
+    if factor is None or factor.enabled_at is None:
+        return False
+    plain = _plain(code)
+    return _is_code(factor, plain) or _is_recovery_code(user, plain)
+
+
+def _plain(code: str) -> str:
+    """A code with any spacing, hyphens and case."""
+    return "".join(letter for letter in code.lower() if letter.isascii() and letter.isalnum())
+
+
+def _is_code(factor: SecondFactor, code: str) -> bool:
+    secret = opened(factor)
+    if secret is None:
+        return False
+    step = totp.step_of(secret, code, now_ms(), factor.last_step)
+    if step is not None:
+        factor.last_step = step
+        session.flush()
+    return step is not None
+
+
+def _is_recovery_code(user: User, code: str) -> bool:
+    used = session.scalars(
+        delete(RecoveryCode)
+        .where(RecoveryCode.user_id == user.id, RecoveryCode.code_hash == credentials.hashed(code))
+        .returning(RecoveryCode.code_hash)
+    ).all()
+    if not used:
+        return False
+    person = Actor(ActorKind.HUMAN, user_id=user.id, username=user.username)
+    left = _recovery_codes_left(user.id)
+    target = Target("user", user.id)
+    record(person, "user.recovery_code_used", target, username=user.username, left=left)
+    return True
+
+
+def _recovery_codes_left(user_id: str) -> int:
+    return session.scalar(select(func.count()).where(RecoveryCode.user_id == user_id)) or 0
+
+
+def _new_recovery_codes(actor: Actor) -> list[str]:
+    session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == actor.id))
+    codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+    rows = [
+        {"code_hash": credentials.hashed(code.replace("-", "")), "user_id": actor.id}
+        for code in codes
+    ]
+    session.execute(insert(RecoveryCode), rows)
+    _record(actor, actor.id, "user.recovery_codes_made")
+    return codes
+
+
+def _recovery_code() -> str:
+    """80 random bits in four groups, as the setup code has."""
+    letters = base64.b32encode(os.urandom(10)).decode().lower()
+    return "-".join(letters[start : start + 4] for start in range(0, 16, 4))
+
+
+def _end(actor: Actor, user_id: str) -> None:
+    _remove(user_id)
+    _record(actor, user_id, "user.totp_disabled")
+
+
+def _remove(user_id: str) -> None:
+    for model in (RecoveryCode, SecondFactor):
+        session.execute(delete(model).where(model.user_id == user_id))
+
+
+def _lock(actor: Actor) -> None:
+    credentials.lock_exclusive(actor.id)
+    sessions.confirm(actor)
+
+
+def _record(actor: Actor, user_id: str, event_type: str) -> None:
+    username = session.scalar(select(User.username).where(User.id == user_id))
+    record(actor, event_type, Target("user", user_id), username=username)
+
+
+def _wrong_code() -> InvalidField:
+    return InvalidField("code", "incorrect", "The code is incorrect or was already used.")
+
+
+def opened(factor: SecondFactor) -> bytes | None:
+    """The secret; None where it was encrypted under another SECRET_KEY."""
+    try:
+        return encryption.decrypt(factor.sealed_secret, _context(factor.user_id))
+    except InvalidTag:
+        return None
+
+
+def under_previous_key(factor: SecondFactor) -> bool:
+    """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
+    try:
+        return encryption.is_under_previous_key(factor.sealed_secret, _context(factor.user_id))
+    except InvalidTag:
+        return False
+
+
+def seal_anew(user_id: str) -> bool:
+    """Encrypt the secret under the current SECRET_KEY; False where no known key decrypts it."""
+    factor = session.get(SecondFactor, user_id, with_for_update=True)
+    if factor is None:
+        return True
+    secret = opened(factor)
+    if secret is not None:
+        factor.sealed_secret = sealed(user_id, secret)
+    return secret is not None
+
+
+def sealed(user_id: str, secret: bytes) -> bytes:
+    return encryption.encrypt(secret, _context(user_id))
+
+
+def _context(user_id: str) -> str:
+    return f"second factor:{user_id}"
