@@ -181,6 +181,20 @@ def test_relations_from_either_end(ticket, seeded):
     expect(wide.page.locator("#relations .problem")).to_contain_text("Ticket not found")
 
 
+def test_links_by_keyboard(ticket):
+    wide, _ = ticket
+    wide.page.focus("#links summary")
+    wide.press("Enter", "Tab")
+    expect(wide.page.locator("#link-url")).to_be_focused()
+    wide.page.keyboard.type("https://github.com/docket/app/pull/5")
+    wide.press("Enter")
+    expect(wide.page.locator("#links li a")).to_have_text("docket/app#5")
+    expect(wide.page.locator("#thread")).to_contain_text("added the link docket/app#5")
+    wide.page.focus("[aria-label='Remove link docket/app#5']")
+    wide.press("Enter")
+    expect(wide.page.locator("#links li")).to_have_count(0)
+
+
 def test_watching(ticket):
     wide, _ = ticket
     wide.page.click("#watch")
